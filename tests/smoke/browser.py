@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A headless Chromium that a test looks through, by its debugging protocol over two pipes."""
+"""A headless Chromium that a test controls through its debugging protocol over two pipes."""
 
 import base64
 import json
@@ -8,13 +8,13 @@ import select
 
 import peers
 
-# It looks nobody up and asks nobody but whom the page asks.
+# Chromium resolves no name and connects to no host except those that the page requests.
 OPTIONS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
            '--disable-background-networking', '--disable-component-update', '--disable-sync', '--remote-debugging-pipe')
 
 
 class Browser:
-    """One tab. `complaints`: what its console said, but for plain messages; `asked`: the URLs that it asked for."""
+    """One tab. `complaints`: console messages except plain logs. `asked`: requested URLs."""
 
     def __init__(self, test, width=1280, height=1000, dark=False):
         program = peers.needs(test, 'chromium')
@@ -22,7 +22,7 @@ class Browser:
         self.complaints, self.asked = [], []
         theirs_in, self.to = os.pipe()
         self.back, theirs_out = os.pipe()
-        # The protocol is spoken at 3 and 4.
+        # File descriptors 3 and 4 carry the protocol.
         self.process = test.start('exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null', program, *OPTIONS,
                                   f'--user-data-dir={test.path("browser")}', 'about:blank', program=['sh', '-c'],
                                   stdin=theirs_in, stdout=theirs_out)
@@ -78,7 +78,7 @@ class Browser:
         self.call('Page.navigate', url=url)
 
     def look(self, expression):
-        """The value of an expression of JavaScript in the page."""
+        """Returns the value of a JavaScript expression in the page."""
         told = self.call('Runtime.evaluate', expression=expression, returnByValue=True)
         assert 'exceptionDetails' not in told, told
         return told['result'].get('value')
@@ -87,14 +87,14 @@ class Browser:
         self.test.until(lambda: self.look(expression), what)
 
     def press(self, key):
-        """A key that has a name, as Tab or ArrowLeft, or is a character."""
+        """Presses a named key, such as Tab or ArrowLeft, or types a character."""
         codes = {'Tab': 9, 'Enter': 13, 'Escape': 27, ' ': 32, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39}
         how = {'key': key, 'windowsVirtualKeyCode': codes.get(key, 0), 'text': key if len(key) == 1 else ''}
         self.call('Input.dispatchKeyEvent', type='keyDown', **how)
         self.call('Input.dispatchKeyEvent', type='keyUp', **how)
 
     def picture(self, path):
-        """What is in the window, as .png or .webp."""
+        """Saves the window contents as .png or .webp."""
         taken = self.call('Page.captureScreenshot', format=path.rpartition('.')[2], quality=85)
         with open(path, 'wb') as stream:
             stream.write(base64.b64decode(taken['data']))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of sketchtap collect share: exports of a SPEC, what is made of them, and the truth."""
+"""Shared by the tests of sketchtap collect: exports of a SPEC, collected rows, and the truth."""
 
 import os
 
@@ -29,13 +29,14 @@ def generate(test, name, *options, spec=TRAFFIC):
 
 
 def truth_of(test, spec=TRAFFIC):
-    """{5-tuple: (packets, bytes)} of the traffic, by a flow table that keeps all."""
+    """Returns {5-tuple: (packets, bytes)} of the traffic, from a flow table that keeps every flow.
+    """
     rows, _, _ = test.measure('--synthetic', spec, *EVERYTHING)
     return {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}
 
 
 def read_exporters(path):
-    """Rows of --exporters; each must balance."""
+    """Returns rows of --exporters; each must balance."""
     rows = lib.read_csv(path, EXPORTER_COLUMNS)
     for row in rows:
         n = {name: int(row[name] or 0) for name in EXPORTER_COLUMNS[7:25]}
@@ -59,7 +60,7 @@ def collect(test, *arguments, status=0):
 
 
 def check_equal(rows, truth):
-    """Every flow is there, exactly."""
+    """Checks that every flow is reported exactly."""
     got = {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}
     assert got == truth, (
         f'{len(got)} flows of {len(truth)}; such as ' +

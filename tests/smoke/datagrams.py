@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datagrams of NetFlow v5 and v9, IPFIX and sFlow v5, and captures of them, as right or wrong as asked."""
+"""Builds NetFlow v5 and v9, IPFIX and sFlow v5 datagrams, valid or faulty, and captures of them."""
 
 import functools
 import ipaddress
 import socket
 import struct
 
-START = 1700000000  # of captures, in seconds: 2023-11-14 22:13:20 UTC
+START = 1700000000  # start of captures, in seconds: 2023-11-14 22:13:20 UTC
 SECOND = 10**9
-BOOTED = 3600000  # ms that exporters have been up at START
+BOOTED = 3600000  # exporter uptime at START, in ms
 
-# Elements by the names that tests use.
+# Information elements, by the names that tests use.
 BYTES, PACKETS, PROTO, FLAGS, SPORT, SRC, INPUT, DPORT, DST, OUTPUT = 1, 2, 4, 6, 7, 8, 10, 11, 12, 14
 LAST, FIRST, SRC6, DST6, INTERVAL, SAMPLER, SAMPLER_INTERVAL, DIRECTION = 21, 22, 27, 28, 34, 48, 50, 61
 NAME, TOTAL_BYTES, TOTAL_PACKETS, APPLICATION, PADDING = 82, 85, 86, 96, 210
 VARIABLE = 65535
-REVERSE = 29305  # the enterprise of a biflow's other half (RFC 5103)
+REVERSE = 29305  # enterprise number of reverse elements (RFC 5103)
 
 KEY = [(SRC, 4), (DST, 4), (SPORT, 2), (DPORT, 2), (PROTO, 1)]
 FIELDS = KEY + [(PACKETS, 8), (BYTES, 8)]  # 29 bytes
 
 
 class Flow:
-    """What a record says of flow number n; `more` are other elements, by number or (number, enterprise)."""
+    """Values of a record of flow number n. `more`: other elements, by number or (number,
+    enterprise).
+    """
 
     def __init__(self, n, packets=1, size=100, more=None):
         self.n, self.packets, self.bytes = n, packets, packets * size
@@ -49,7 +51,7 @@ def v5_record(flow, put_in=0, out=0):
 
 
 def specifier(field, ipfix):
-    """(element, length) or, in IPFIX, (element, length, enterprise)"""
+    """(element, length), or in IPFIX (element, length, enterprise)."""
     if len(field) == 3:
         assert ipfix, 'v9 has no enterprises'
         return struct.pack('>HHI', field[0] | 0x8000, field[1], field[2])
@@ -57,7 +59,9 @@ def specifier(field, ipfix):
 
 
 def value(values, field):
-    """A field of a record; numbers are cut to the field's length, what is not said is 0."""
+    """Encodes a field of a record. Numbers are truncated to the field's length; missing values are
+    0.
+    """
     said = values.get((field[0], field[2]) if len(field) == 3 else field[0], 0)
     if field[1] == VARIABLE:
         said = said if isinstance(said, bytes) else b''
@@ -91,7 +95,7 @@ class Sets:
         return a_set(2 if self.ipfix else 0, self.definition(number, fields, count))
 
     def options_template(self, number, scopes, fields):
-        """In v9 scopes are numbered apart: 1 is the system, 2 an interface."""
+        """v9 numbers its scopes separately: 1 is the system, 2 an interface."""
         specifiers = b''.join(specifier(field, self.ipfix) for field in [*scopes, *fields])
         if self.ipfix:
             head = struct.pack('>HHH', number, len(scopes) + len(fields), len(scopes))
@@ -108,9 +112,9 @@ SETS = {'v9': V9, 'ipfix': IPFIX}
 
 
 class Router:
-    """An exporter, with its sequence number; `when` is in seconds from START.
+    """An exporter with its sequence number; `when` is in seconds from START.
 
-    Its methods make the next payload; what is given by name replaces what an honest router would say.
+    Its methods build the next payload. Named arguments replace the correct values.
     """
 
     def __init__(self, protocol, address, domain=0):
@@ -133,7 +137,7 @@ class Router:
                            sampling) + b''.join(records or [v5_record(flow) for flow in flows])
 
     def v9(self, when, *sets, count=0, sequence=None, uptime=None, exported=None):
-        """count: of records, templates among them."""
+        """count: number of records, including templates."""
         now, up = self.header_time(when)
         sequence = self.sequence if sequence is None else sequence
         self.sequence = (sequence + 1) & 0xffffffff
@@ -141,7 +145,7 @@ class Router:
                            now if exported is None else exported, sequence, self.domain) + b''.join(sets)
 
     def ipfix(self, when, *sets, count=0, sequence=None, exported=None, length=None):
-        """count: of data records, which the next sequence number adds."""
+        """count: number of data records, which advances the next sequence number."""
         now, _ = self.header_time(when)
         sequence = self.sequence if sequence is None else sequence
         self.sequence = (sequence + count) & 0xffffffff
@@ -158,7 +162,7 @@ class Router:
             len(samples) if count is None else count) + b''.join(samples)
 
     def sample(self, flow, sampling=1, step=None, put_in=1, out=2, source=1, size=114, protocol=1, header=None):
-        """A sampled header; step: packets that passed since the last sample."""
+        """A sampled header. step: packets since the last sample."""
         self.samples += 1
         self.pool += sampling if step is None else step
         header = tcp_frame(flow, size) if header is None else header
@@ -170,7 +174,7 @@ class Router:
         return struct.pack('>II', 1, len(body)) + body
 
     def message(self, when, flows, template=False):
-        """What the protocol says of these flows."""
+        """Returns a payload of this protocol with these flows."""
         if self.protocol == 'v5':
             return self.v5(when, flows)
         if self.protocol == 'sflow':
@@ -185,7 +189,7 @@ class Router:
 
 
 def tcp_frame(flow, size=114):
-    """64 bytes of a frame of `size`, whose IP packet has 14 less."""
+    """The first 64 bytes of a frame of `size` bytes; the IP packet is 14 bytes shorter."""
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, size - 14, 0, 0, 64, flow.proto, 0, packed(flow.src),
                      packed(flow.dst))
     return (b'\x02' * 12 + b'\x08\x00' + ip + struct.pack('>HH', flow.sport, flow.dport)).ljust(64, b'\0')
@@ -216,7 +220,7 @@ def frame(src, payload, port=2055, source_port=50000):
 
 
 def fragments(src, payload, size=1400, number=7, port=6343):
-    """Frames; `size` is a multiple of 8."""
+    """Fragments as frames; `size` is a multiple of 8."""
     body, made = udp(payload, port, 50000), []
     for at in range(0, len(body), size):
         more = at + size < len(body)
@@ -228,7 +232,7 @@ def fragments(src, payload, size=1400, number=7, port=6343):
 
 
 class Capture:
-    """Datagrams and frames; times are seconds from START. They are written in the order of time."""
+    """Datagrams and frames; times are in seconds from START. Written in order of time."""
 
     def __init__(self):
         self.packets = []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What routers export, decoded by what the formats' documents say alone: NetFlow v5, v9, IPFIX, sFlow v5."""
+"""Independent decoder of router exports, written from the format specifications: NetFlow v5, v9,
+IPFIX, sFlow v5.
+"""
 
 import socket
 import struct
@@ -13,7 +15,7 @@ NUMBERS = {1: 'bytes', 2: 'packets', 4: 'proto', 6: 'tcp_flags', 7: 'src_port', 
 
 
 def frames(path):
-    """(time in ns, captured bytes) of a classic capture."""
+    """Yields (time in ns, captured bytes) of a classic capture."""
     with open(path, 'rb') as stream:
         data = stream.read()
     unit = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}[struct.unpack_from('<I', data)[0]]
@@ -25,7 +27,7 @@ def frames(path):
 
 
 def datagrams(path):
-    """(time in ns, address of the router, UDP port, payload)"""
+    """Yields (time in ns, router address, UDP port, payload)."""
     for when, frame in frames(path):
         assert frame[12:15] == b'\x08\x00\x45' and frame[23] == 17, frame[:40].hex()
         port, length = struct.unpack_from('>HH', frame, 36)
@@ -38,7 +40,7 @@ def address(data):
 
 
 def packet(frame):
-    """(5-tuple of strings, bytes of layer 3) of a frame with Ethernet, VLAN tags and IP."""
+    """Returns (5-tuple of strings, layer 3 bytes) of a frame with Ethernet, VLAN tags and IP."""
     place = 12
     while frame[place:place + 2] == b'\x81\x00':
         place += 4
@@ -99,7 +101,7 @@ def fields(template, data):
 
 
 def message(data, templates):
-    """v9 and IPFIX; the templates are the router's, and change."""
+    """Decodes v9 and IPFIX. `templates` belongs to the router and is updated."""
     number = struct.unpack_from('>H', data)[0]
     place = {9: 20, 10: 16}[number]
     while place < len(data):
@@ -137,7 +139,7 @@ def sflow(data):
 
 
 def told(path):
-    """(time in ns, address of the router, record), in the order in which they came; of any protocol."""
+    """Yields (time in ns, router address, record) in order of arrival, for any protocol."""
     templates = {}
     for when, router, _, data in datagrams(path):
         version = struct.unpack_from('>H', data)[0]
@@ -150,7 +152,7 @@ def told(path):
 
 
 def write(path, datagrams_to_write):
-    """A capture of (time in ns, address of the router, UDP port, payload)."""
+    """Writes a capture of (time in ns, router address, UDP port, payload)."""
     with open(path, 'wb') as stream:
         stream.write(struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
         for when, router, port, data in datagrams_to_write:
@@ -163,7 +165,9 @@ def write(path, datagrams_to_write):
 
 
 def v5_datagram(sequence, seconds, records):
-    """Of at most 30 records as told() has them, with next hops, interfaces, packets and bytes."""
+    """A datagram of at most 30 records as told() returns them, with next hops, interfaces, packets
+    and bytes.
+    """
     data = struct.pack('>HHIIIIBBH', 5, len(records), 3600000, seconds, 0, sequence, 0, 0, 0)
     for record in records:
         src, dst, sport, dport, proto = record['key']
@@ -175,7 +179,7 @@ def v5_datagram(sequence, seconds, records):
 
 
 def read(path, form):
-    """[(address of the router, record)]"""
+    """Returns [(router address, record)]."""
     templates, found = {}, []
     for _, router, port, data in datagrams(path):
         assert port == PORTS[form], port
@@ -193,7 +197,7 @@ def add(sums, key, packets, size):
 
 
 def traffic(path):
-    """{5-tuple: (packets, bytes of layer 3)} of a capture of packets."""
+    """Returns {5-tuple: (packets, layer 3 bytes)} of a capture of packets."""
     sums = {}
     for _, frame in frames(path):
         key, size = packet(frame)
@@ -202,7 +206,7 @@ def traffic(path):
 
 
 def by_router(records):
-    """{router: {5-tuple: (packets, bytes of layer 3)}}"""
+    """Returns {router: {5-tuple: (packets, layer 3 bytes)}}."""
     sums = {}
     for router, record in records:
         if 'key' in record:
@@ -211,7 +215,9 @@ def by_router(records):
 
 
 def send(path, port, rest=lambda: time.sleep(0.002)):
-    """Sends a capture's datagrams to a port of this host, slowly enough for who listens: rest() after 16 of them."""
+    """Sends a capture's datagrams to a port of this host; calls rest() after every 16, so that the
+    receiver keeps up.
+    """
     count = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.connect(('127.0.0.1', port))

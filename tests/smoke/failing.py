@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Receivers that fail at random, by a seed: each goes from mood to mood, and keeps what it understood.
+"""Receivers that fail at random, from a seed. Each changes its mood repeatedly and stores the rows
+it received.
 
-A row is known by a number, its record's or of its epoch and rank. What came is kept as a checksum for each: a run
-may last an hour.
+A row has a number: its record number, or one computed from its interval and rank. Only a checksum
+of each row is stored, because a run may last an hour.
 """
 
 import array
@@ -20,8 +21,8 @@ import zlib
 import lib
 import peers
 
-RANKS = 128  # more than heavy hitters have: --top 100
-WHO = ('host', 'run', 'record')  # what a row has that its file has not
+RANKS = 128  # more than the rows of --top 100
+WHO = ('host', 'run', 'record')  # fields that rows have and files do not
 
 
 def number_of(row):
@@ -29,12 +30,12 @@ def number_of(row):
 
 
 def checksum(row):
-    """Of all that a file has, too; never 0."""
+    """Checksum of the fields that files also have; never 0."""
     return zlib.crc32(json.dumps([item for item in row.items() if item[0] not in WHO]).encode()) | 1
 
 
 class Kept:
-    """A checksum by a row's number."""
+    """Checksums by row number."""
 
     def __init__(self):
         self.sums, self.rows, self.twice = array.array('L'), 0, 0
@@ -58,10 +59,10 @@ class Kept:
 
 
 class Receiver(threading.Thread):
-    """Of TCP, one connection at a time. MOODS: what becomes of it, and how often."""
+    """A TCP receiver with one connection at a time. MOODS: its behaviors and their weights."""
 
     MOODS = {'takes': 8, 'is frozen': 2, 'is slow': 2, 'closes': 1, 'resets': 1, 'says garbage': 1, 'is gone': 2}
-    LASTS = (0.05, 0.9)  # seconds, of a mood
+    LASTS = (0.05, 0.9)  # duration of a mood, in seconds
 
     def __init__(self, name, seed, calm=False):
         super().__init__(daemon=True)
@@ -80,7 +81,7 @@ class Receiver(threading.Thread):
         try:
             while not self.ended.is_set() or (self.connection and self.mood != 'is frozen'):
                 self.step()
-        except Exception as failure:  # told by close()
+        except Exception as failure:  # raised again by close()
             self.failure = failure
         finally:
             self.hang_up()
@@ -133,7 +134,7 @@ class Receiver(threading.Thread):
             self.hang_up()
 
     def settle(self, moods):
-        """Its last mood."""
+        """Sets its last mood."""
         self.mood, self.until = 'takes' if self.calm else self.random.choice(moods), float('inf')
 
     def hang_up(self):
@@ -142,7 +143,7 @@ class Receiver(threading.Thread):
         self.connection = None
 
     def begin(self):
-        """A connection begins."""
+        """Called when a connection begins."""
         self.rest = b''
 
     def take(self, data):
@@ -157,7 +158,7 @@ class Receiver(threading.Thread):
 
 
 class Ipfix(Receiver):
-    """Messages are whole, but for the last of a connection."""
+    """Expects whole messages, except the last one of a connection."""
 
     def begin(self):
         self.rest, self.messages = b'', 0
@@ -174,7 +175,9 @@ class Ipfix(Receiver):
 
 
 class Database(Receiver):
-    """INSERTs of HTTP. What it answered with 200 is `kept`; what came whole and got another one that leaves it open, `perhaps`."""
+    """Receives INSERTs over HTTP. `kept`: rows it answered with 200. `perhaps`: complete rows,
+    except those it answered with 503.
+    """
 
     MOODS = {**Receiver.MOODS, 'is busy': 1, 'is in doubt': 1, 'hangs up unasked': 1}
     ANSWERS = {'is busy': (503, b'try again'), 'is in doubt': (500, b'Code: 159. Timeout exceeded')}
@@ -190,12 +193,12 @@ class Database(Receiver):
         if not found or len(body) < length:
             return
         self.rest = b''
-        if head.startswith(b'GET /?query=DESCRIBE'):  # at the start: the columns are not known here
+        if head.startswith(b'GET /?query=DESCRIBE'):  # at startup; the columns are unknown here
             self.connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
             return
         assert head.startswith(b'POST ') and len(body) == length, head
         status, said = self.ANSWERS.get(self.mood, (200, b''))
-        if self.mood != 'is busy':  # that says that nothing was written
+        if self.mood != 'is busy':  # this answer states that no row was written
             self.perhaps.add_lines(body.decode())
         if self.mood == 'hangs up unasked':
             self.hang_up()
@@ -209,10 +212,10 @@ class Database(Receiver):
 
 
 class Broker(threading.Thread):
-    """librdkafka's own, of kafka_mock.c."""
+    """The mock broker of librdkafka, started by kafka_mock.c."""
 
     MOODS = {'takes': 6, 'is frozen': 2, 'is gone': 2, 'is slow': 2, 'says errors': 1}
-    # The connection breaks; it is not the leader; a timeout; too few replicas.
+    # Connection broken, not the leader, timeout, too few replicas.
     ERRORS = (-195, 6, 7, 19)
     calm = False
 
@@ -253,7 +256,7 @@ class Broker(threading.Thread):
         self.join(30)
 
     def close(self, test):
-        """What is in the topic."""
+        """Returns the rows in the topic."""
         self.process.popen.stdin.close()
         test.wait(self.process).expect(0)
         kept = Kept()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A disk that stalls: calls of fsync() of a program wait until a test lets them go.
+"""A disk that stalls: fsync() calls of a program block until a test releases them.
 
-The kernel passes them to the test by a seccomp filter's listener. As a program, this file installs the
-filter, sends the listener to the abstract socket that its first argument names, and becomes the program
-of its further arguments.
+The kernel passes the calls to the test through the listener of a seccomp filter. Run as a program,
+this file installs the filter, sends the listener to the abstract socket named by its first
+argument, and executes its remaining arguments.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ SET_MODE_FILTER, NEW_LISTENER = 1, 1 << 3
 ALLOW, ASK = 0x7fff0000, 0x7fc00000
 RECEIVE, SEND = 0xc0502100, 0xc0182101
 CONTINUE = 1
-IMPOSSIBLE = 77  # the exit status where there are no such filters
+IMPOSSIBLE = 77  # exit status if the kernel has no such filters
 
 
 class HeldDisk:
@@ -32,7 +32,7 @@ class HeldDisk:
             test.skip(f'no number of fsync() on {platform.machine()} is known')
         self.test = test
         self.meeting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.meeting.bind('')  # to a name that nobody has
+        self.meeting.bind('')  # the kernel chooses an unused abstract name
         self.meeting.listen(1)
         self.meeting.setblocking(False)
         self.program = [sys.executable, os.path.abspath(__file__), self.meeting.getsockname().hex(), test.binary]
@@ -42,7 +42,7 @@ class HeldDisk:
         return self
 
     def __exit__(self, *_):
-        """Whoever waits then is told that there is no such call."""
+        """Blocked calls then fail with ENOSYS."""
         self.meeting.close()
         if self.listener is not None:
             os.close(self.listener)
@@ -63,13 +63,13 @@ class HeldDisk:
         return bool(select.select([self.listener], [], [], 0)[0])
 
     def let_go(self):
-        """Answers those who wait: the call is made."""
+        """Lets all waiting calls proceed."""
         while self.is_waiting():
             asked = bytearray(80)
             try:
                 fcntl.ioctl(self.listener, RECEIVE, asked)
                 fcntl.ioctl(self.listener, SEND, struct.pack('=QqiI', *struct.unpack_from('=Q', asked), 0, 0, CONTINUE))
-            except OSError:  # who asked is gone
+            except OSError:  # the caller has ended
                 return
 
 
@@ -79,7 +79,7 @@ def install_filter():
         return struct.pack('=HBBI', code, yes, no, value)
 
     filters = b''.join((
-        instruction(0x20, 0),             # load the call's number
+        instruction(0x20, 0),  # load the system call number
         instruction(0x15, FSYNC, no=1),   # equal?
         instruction(0x06, ASK),
         instruction(0x06, ALLOW),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Networks of a test's own: a namespace that exists as long as the test, links in it, and senders.
+"""Networks for one test: a namespace that lives as long as the test, links in it, and senders.
 
-Nothing here has a name on the machine: a namespace is held by one process and goes with it, its links
-go with the namespace, and whatever runs inside is killed when the runner dies, however it dies.
+Nothing here has a name on the machine. One process holds a namespace and ends with it; its links
+end with the namespace. Processes inside are killed if the runner dies for any reason.
 """
 
 import json
@@ -14,16 +14,17 @@ import subprocess
 
 TOOLS = ('ip', 'nsenter', 'setpriv', 'unshare')
 END = signal.SIGINT
-# What a child of the runner is started with, so that it never outlives it.
+# Prefix of each child's command line, so that no child outlives the runner.
 MORTAL = ('setpriv', '--pdeathsig', 'KILL')
-# A /sys that shows the namespace's links; and no IPv6, which would speak by itself as a link comes up.
+# A /sys that shows the links of the namespace. IPv6 is off: it would send packets of its own when a
+# link comes up.
 PREPARE = ('mount -t sysfs sysfs /sys && '
            'if [ -e /proc/sys/net/ipv6 ]; then echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; fi && '
            'echo ready && exec sleep infinity')
 
 
 class Namespace:
-    """A network and a mount namespace, silent: the only packets are those that a test sends.
+    """A network and mount namespace without other traffic: all packets are sent by the test.
 
     test.start(..., inside=namespace) runs a program in it.
     """
@@ -53,7 +54,7 @@ class Namespace:
         return self.call('ip', *arguments)
 
     def veth(self, near, far, queues=1, mtu=1500):
-        """A cable between two interfaces, both up: what one end sends, the other receives."""
+        """Creates a veth pair, both ends up: one end receives what the other sends."""
         count = ('numtxqueues', queues, 'numrxqueues', queues)
         try:
             self.ip('link', 'add', near, *count, 'type', 'veth', 'peer', 'name', far, *count)
@@ -63,15 +64,17 @@ class Namespace:
             self.silence(end, 'mtu', mtu)
 
     def silence(self, interface, *settings):
-        """Up, and nothing on it but what a test sends."""
+        """Brings an interface up without any traffic of its own."""
         self.set(interface, 'arp', 'off', 'multicast', 'off', *settings, 'up')
 
     def set(self, interface, *what):
-        """As `ip link set`: up, down, mtu N, ..."""
+        """Like `ip link set`: up, down, mtu N, ..."""
         self.ip('link', 'set', interface, *what)
 
     def link(self, interface):
-        """What the kernel says of an interface: flags, mtu, operstate, promiscuity, stats64, ..."""
+        """Returns the kernel's data of an interface: flags, mtu, operstate, promiscuity, stats64,
+        ...
+        """
         return json.loads(self.ip('-json', '-details', '-statistics', 'link', 'show', interface))[0]
 
     def sent(self, interface):
@@ -82,12 +85,14 @@ class Namespace:
         return self.link(interface)['stats64']['rx']['packets']
 
     def send(self, interface, capture, rate, repeat=1):
-        """Starts a sender of a capture's frames, one by one, at so many a second; see send.py."""
+        """Starts a sender of a capture's frames, one by one, at `rate` packets per second; see
+        send.py.
+        """
         return self.test.start(interface, capture, rate, repeat, inside=self,
                                program=['python3', os.path.join(os.path.dirname(__file__), 'send.py')])
 
     def tcpreplay(self, interface, capture, rate):
-        """Starts tcpreplay at so many packets a second."""
+        """Starts tcpreplay at `rate` packets per second."""
         if shutil.which('tcpreplay') is None:
             self.test.skip('tcpreplay is not installed')
         return self.test.start('--preload-pcap', '--pps', rate, '--intf1', interface, capture,
@@ -95,17 +100,21 @@ class Namespace:
 
 
 def af_packet(interface, queues=1, frames=16384):
-    """The port over a kernel interface; its ring holds what comes while the machine is busy elsewhere."""
+    """The port over a kernel interface; its ring holds the packets that arrive while the machine is
+    busy.
+    """
     return f'net_af_packet_{interface},iface={interface},qpairs={queues},framecnt={frames}'
 
 
 def is_cut_tag(frame):
-    """A tag without two bytes of what it tags: the kernel drops such when it takes tags off, before tc."""
+    """Returns true for a truncated VLAN tag: the kernel drops such frames before tc, when it
+    removes tags.
+    """
     return frame[12:14] in (b'\x81\x00', b'\x88\xa8') and len(frame) < 20
 
 
 def wait_until_ready(test, process, stats):
-    """Until the run measures: its outputs are open by then, and the port receives."""
+    """Waits until the run measures: its outputs are open and its port receives."""
     def there():
         assert process.running(), process.result.describe()
         return os.path.exists(stats) and os.path.getsize(stats) > 0

@@ -31,19 +31,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import datagrams  # noqa: E402
 import lib  # noqa: E402
 
-OVERHEAD = 14  # bytes that each packet has before layer 3
+OVERHEAD = 14  # bytes of each packet before layer 3
 HOST_PORT = 101  # the first port to hosts; ports to other routers count from 1
 HOST_PORTS = 3
 TTLS = (64, 64, 64, 128, 255)
-STEPS = 4  # of an interval
+STEPS = 4  # steps per interval
 NEVER = math.inf
-KEYS = ('5tuple', 'src', 'dst_port', 'proto')  # of proto there are two: the sum of all flows
+KEYS = ('5tuple', 'src', 'dst_port', 'proto')  # proto has only two keys: the sum of all flows
 WARM_UP = 20  # intervals in which roles may be unknown
-HEAVY = 3  # rows of each interval whose width is measured
+HEAVY = 3  # rows per interval whose width is measured
 CONFIDENCE = 0.999
 UNLIKELY = 1e-3
 
-# Elements that datagrams.py does not name.
+# Information elements that datagrams.py does not define.
 MIN_TTL, MAX_TTL, START_S, END_S, START_MS, END_MS, TTL = 52, 53, 150, 151, 152, 153, 192
 
 
@@ -61,7 +61,7 @@ def binomial(rng, n, p):
         taken += 1
 
 
-# ---- topologies: (routers, cables between them, those with hosts, those that never export)
+# ---- topologies: (routers, cables between them, routers with hosts, routers that never export)
 
 
 def chain(rng):
@@ -70,7 +70,7 @@ def chain(rng):
 
 
 def wire(rng):
-    """A chain with hosts at its ends only."""
+    """A chain with hosts only at its ends."""
     n, cables, _, _ = chain(rng)
     return n, cables, (0, n - 1), ()
 
@@ -86,7 +86,7 @@ def spines(rng):
 
 
 def roots(rng):
-    """The same, but only spines export: no exporter sees all packets of an edge."""
+    """Spines with exports only from the spines: no exporter sees all packets of an edge."""
     n, cables, leaves, _ = spines(rng)
     return n, cables, leaves, leaves
 
@@ -102,7 +102,7 @@ def mesh(rng):
 
 
 def pair(rng):
-    """Switches 0 and 1 as an MLAG pair, to which access switches and a core router (2) are connected by both."""
+    """Switches 0 and 1 form an MLAG pair. Access switches and a core router (2) connect to both."""
     access = range(3, 3 + rng.randint(2, 4))
     return 3 + len(access), [(i, j) for j in (*access, 2) for i in (0, 1)], (2, *access), access
 
@@ -124,9 +124,10 @@ EDGES = ('chain', 'wire', 'hub', 'ring', 'mesh', 'spines')  # all edge routers e
 EXACT = ('best', 'exporter', 'edge')
 
 # sampled: no, sflow, caches (v5, v9 and IPFIX), all of these, mixed (with unsampled exporters).
-# beyond: the share of intervals that may be wrong beside chance. docs/ESTIMATES.md, "Each packet once", says why: flows
-# that move before all of their records came, and packets of one flow on several ways.
-# flush: caches are exported at the end of each interval, so that all exporters report a packet in one interval.
+# beyond: fraction of intervals that may be wrong in addition to chance. docs/ESTIMATES.md, "Each
+# packet once", gives the reasons: flows that move before all of their records arrived, and packets
+# of one flow on several paths. flush: caches are exported at the end of each interval, so that all
+# exporters report a packet in one interval.
 KINDS = {
     'unsampled': kind(),
     'unsampled: without times': kind(times=False),
@@ -174,7 +175,7 @@ KINDS = {
 
 
 class Flow:
-    """Packets between hosts of two edge ports. `size`: their lengths at layer 3, one for each step in turn."""
+    """Packets between hosts of two edge ports. `size`: layer 3 lengths, one per step in turn."""
 
     def __init__(self, rng, number, edges, step):
         self.number = number
@@ -186,7 +187,8 @@ class Flow:
         self.size = [rng.randint(60, 1500) for _ in range(3)]
         self.ttl = rng.choice(TTLS)
         self.offset = rng.random() * 0.1 * step
-        self.rng = random.Random(number)  # its own, so that a flow is the same without the others
+        # separate generator, so that a flow is the same without the others
+        self.rng = random.Random(number)
         self.key = (self.src, self.dst, str(self.sport), str(self.dport), str(self.proto))
         self.addresses = datagrams.packed(self.src), datagrams.packed(self.dst)
         self.frames = {}
@@ -209,7 +211,8 @@ class Atom:
     def __init__(self, flow, packets, size):
         self.flow, self.packets, self.bytes = flow, packets, packets * size
         self.own = None  # the time, if a sampling exporter metered it
-        self.told = self.lost = NEVER  # when the first record arrived, or was missed
+        # arrival of the first record, or the time its loss was detected
+        self.told = self.lost = NEVER
 
     def when(self):
         if self.told < NEVER:
@@ -238,7 +241,7 @@ class Exporter:
         self.router = datagrams.Router(protocol, self.address, rng.choice((0, 0, 7)) if protocol != 'v5' else 0)
         self.active = rng.choice((0.1, 0.2, 0.5, 1, 1.5, 3, 6)) * interval
         self.inactive = rng.choice((0.2, 0.5, 1.5)) * interval
-        self.scans, self.phase = rng.choice((1, 1, 2)), rng.randrange(2)  # each so many steps
+        self.scans, self.phase = rng.choice((1, 1, 2)), rng.randrange(2)  # scan period in steps
         self.sides = ('in',)
         self.interfaces = rng.random() < 0.9 or protocol in ('v5', 'sflow')
         self.times = {'v5': 'uptime', 'v9': 'uptime', 'ipfix': rng.choice(('ms', 'ms', 's')), 'sflow': None}[protocol]
@@ -246,10 +249,12 @@ class Exporter:
         self.alive, self.flush, self.loss, self.offset = True, False, 0, rng.random() * 0.02
         self.boot = -datagrams.BOOTED / 1000
         self.cache, self.samples = {}, []
-        self.pools, self.passed = collections.Counter(), collections.Counter()  # packets of interfaces; at a sample
+        # packets per interface: total, and at the last sample
+        self.pools, self.passed = collections.Counter(), collections.Counter()
         self.full, self.sent = rng.choice((3, 8, 24)) if protocol != 'sflow' else rng.choice((5, 8)), []
-        self.watched, self.log = None, []  # the source port of a flow, and its records: (when, entry, lost)
-        self.told_of = -1  # the interval of its last template
+        # source port of the watched flow, and its records: (when, entry, lost)
+        self.watched, self.log = None, []
+        self.told_of = -1  # interval of its last template
         self.sequences = collections.Counter()
         self.settle()
 
@@ -343,7 +348,7 @@ class Exporter:
         return self.layout.pack(*values)
 
     def due(self, now, step):
-        """Takes the entries out of the cache that are to be exported now."""
+        """Removes and returns the cache entries to export now."""
         last_step = step % STEPS == STEPS - 1
         if self.flush and last_step:
             entries, self.cache = list(self.cache.values()), {}
@@ -384,7 +389,9 @@ class Exporter:
         return self.router.sflow(when, made, uptime=int((when - self.boot) * 1000))
 
     def pooled(self):
-        """Takes the samples in a random order, each with the packets that its interface has passed by then."""
+        """Takes the samples in random order, each with the packets that its interface has passed by
+        then.
+        """
         samples, self.samples = self.samples, []
         self.rng.shuffle(samples)
         counts, seen = collections.Counter(sample[2] for sample in samples), collections.Counter()
@@ -398,7 +405,7 @@ class Exporter:
         return made
 
     def export(self, now, step, capture):
-        """Sends what is due."""
+        """Sends due records."""
         if not self.alive:
             return
         if self.protocol == 'sflow':
@@ -407,7 +414,7 @@ class Exporter:
             units = self.due(now, step)
         groups = [units[at:at + self.full] for at in range(0, len(units), self.full)]
         if not groups and step % STEPS == 0 and self.protocol != 'v5':
-            groups = [[]]  # a sign of life, and templates
+            groups = [[]]  # a keepalive, and templates
         now += ((self.number * 7919 + step * 104729) * 2654435761 & 0xffffffff) / 2**32 * 0.01 * self.interval
         for number, group in enumerate(groups):
             when = now + 0.03 * self.interval * number / len(groups)
@@ -419,7 +426,9 @@ class Exporter:
             self.deliver(capture)
 
     def deliver(self, capture):
-        """An interval's datagrams. The last one is never lost: that gap would show in the next interval."""
+        """Sends an interval's datagrams. The last one is never lost: that gap would show in the
+        next interval.
+        """
         missed = []
         for number, (when, payload, entries) in enumerate(self.sent):
             is_lost = number < len(self.sent) - 1 and self.rng.random() < self.loss
@@ -455,7 +464,7 @@ class World:
         self.kind = KINDS[name]
         rng = self.rng = random.Random(f'{name} {seed}')
         self.interval = rng.choice((10, 10, 1))
-        self.steps = self.interval * 0.19  # seconds between two
+        self.steps = self.interval * 0.19  # seconds between two steps
         kinds = self.kind['topologies']
         self.topology = kinds[(seed + list(KINDS).index(name)) % len(kinds)]
         self.nodes, self.cables, hosts, silent = TOPOLOGIES[self.topology](rng)
@@ -464,7 +473,7 @@ class World:
             port_a, port_b = len(self.ports[a]) + 1, len(self.ports[b]) + 1
             self.ports[a][port_a], self.ports[b][port_b] = (b, port_b), (a, port_a)
         self.edges = [(node, HOST_PORT + i) for node in hosts for i in range(HOST_PORTS)]
-        # They do not decrement the TTL.
+        # Devices that do not decrement the TTL.
         self.switches = {*silent, *rng.choice(((), (0, 1)))} if self.topology == 'pair' else set()
         self.down, self.salt, self.ways, self.routes = set(), rng.random(), {}, {}
         self.make_exporters(set(range(self.nodes)) - {*silent})
@@ -487,7 +496,8 @@ class World:
             protocols = {'sflow': ('sflow',), 'caches': ('v5', 'v9', 'ipfix')}.get(
                 sampled, ('v5', 'v9', 'ipfix', 'sflow') if is_sampled else ('v5', 'v9', 'ipfix'))
             rate = (rng.choice(choices + [1000] * coarse) if self.kind.get('rates') else common) if is_sampled else 1
-            own = random.Random(f'{self.name} {self.seed} {node}')  # whatever happens elsewhere
+            # independent of events elsewhere
+            own = random.Random(f'{self.name} {self.seed} {node}')
             exporter = self.exporters[node] = Exporter(own, node, rng.choice(protocols), rate, self.interval)
             exporter.flush = self.kind.get('flush', False) or is_sampled
             exporter.interfaces |= 'edge' in self.kind['methods']
@@ -504,9 +514,10 @@ class World:
     def make_traffic(self):
         rng, traffic = self.rng, self.kind.get('traffic', 'flows')
         steps = self.intervals * STEPS
-        # So that a sampler at 1:10 and one at 1:100 have as many samples of the same flow.
+        # A sampler at 1:10 and one at 1:100 get the same number of samples of a flow.
         scale = max(1, statistics.median_low(exporter.rate for exporter in self.exporters.values()) / 10)
-        self.flows = collections.defaultdict(list)  # that begin at a step: (flow, steps, packets of a step)
+        # flows that begin at a step: (flow, steps, packets per step)
+        self.flows = collections.defaultdict(list)
         number = 0
         is_sampled = self.kind['sampled'] not in ('no', 'one')  # roles are learned from many flows
         together = {'flows': 100 if is_sampled else 40, 'mice': 0, 'elephants': 40, 'bursts': 0}[traffic]
@@ -517,7 +528,7 @@ class World:
                     continue
                 flow = Flow(rng, number, self.edges, self.steps)
                 number += 1
-                if slot >= together:  # an elephant; elsewhere the last three are little more than others
+                if slot >= together:  # a large flow, except among mice
                     life, packets = rng.randint(20, 80), 40 if traffic == 'mice' else int(400 * scale)
                 elif traffic == 'elephants':
                     life, packets = rng.randint(5, 60), int(rng.randint(20, 100) * scale)
@@ -531,7 +542,7 @@ class World:
                 for _ in range(60 if traffic == 'mice' else 15):
                     self.flows[step].append((Flow(rng, number, self.edges, self.steps), 1, rng.randint(1, 60)))
                     number += 1
-        if traffic == 'bursts':  # only these: a flow has one record
+        if traffic == 'bursts':  # no other flows: a flow has one record
             for step in self.flows:
                 self.flows[step] = [entry for entry in self.flows[step] if entry[1] == 1]
 
@@ -545,12 +556,12 @@ class World:
             exporter.alive = False
         self.loss = rng.choice((0.002, 0.01, 0.1))
         if event == 'loss':
-            self.at = 5  # what each sequence counts is known then
+            self.at = 5  # the unit of each sequence number is known by then
         if event == 'early loss':
             self.at = 0
 
     def happen(self, interval):
-        """At the beginning of an interval."""
+        """Events at the beginning of an interval."""
         event, exporter = self.kind['event'], self.exporters[self.victim]
         if event == 'flap' and interval >= 10:
             self.down ^= {frozenset(self.cable)}
@@ -566,7 +577,7 @@ class World:
         elif event == 'restart':
             exporter.restart(interval * self.interval)
         elif event == 'rerate':
-            # A rate so coarse that no packet is sampled stays unknown.
+            # A rate so coarse that it samples no packet stays unknown.
             exporter.rate = self.rng.choice([rate for rate in (10, 50, 100) if rate != exporter.rate])
         elif event == 'fail':
             exporter.die()
@@ -589,7 +600,8 @@ class World:
         return self.ways[target]
 
     def paths(self, flow):
-        """[(share, [(exporter, in, out, ttl)])]; the hops of routers that export and are alive."""
+        """Returns [(share, [(exporter, in, out, ttl)])] with the hops of live routers that export.
+        """
         if flow.number not in self.routes:
             (node, port), (target, _) = flow.source, flow.target
             found = []
@@ -706,7 +718,9 @@ def interval_of(world, row):
 
 
 def judge(world, truth, rows, rule):
-    """Compares the rows of one measurement. An interval without `confidence` is judged by the bounds that it has."""
+    """Compares the rows of one measurement. Intervals without `confidence` are judged by their
+    bounds.
+    """
     verdict = Verdict()
     by_interval = collections.defaultdict(list)
     for row in rows:
@@ -746,7 +760,7 @@ CONFIGURATION = 'no-huge = yes\nsketch = flow-table\nwidth = 2048\ntop = 1500\n'
 
 
 def arguments(world, method, folder):
-    """The command line after the program's name; writes the configuration and the capture."""
+    """Writes the configuration and the capture; returns the arguments of the command line."""
     capture, configuration = os.path.join(folder, 'exports.pcap'), os.path.join(folder, 'keys.conf')
     if not os.path.exists(capture):
         world.capture.write(capture)
@@ -759,7 +773,7 @@ def arguments(world, method, folder):
 
 
 def judge_all(world, truth, rows):
-    """{key: Verdict} of all rows of a run."""
+    """Returns {key: Verdict} of all rows of a run."""
     by_rule = collections.defaultdict(list)
     for row in rows:
         by_rule[row['measurement']].append(row)
@@ -776,7 +790,7 @@ def is_unlikely(bad, intervals, risk=1 - CONFIDENCE):
 
 
 def print_flow(world, truth, rows):
-    """Prints the records of the flow that is watched, and what they were counted as."""
+    """Prints the records of the watched flow, and the rows that counted them."""
     log = [(*record, exporter) for exporter in world.exporters.values() for record in exporter.log]
     sport = next(iter(world.exporters.values())).watched
     found = {interval_of(world, row): row for row in rows if row['src_port'] == str(sport)}
@@ -793,7 +807,7 @@ def print_flow(world, truth, rows):
 
 
 def run_world(binary, name, seed, settings):
-    """Returns its description and {(method, key): Verdict}."""
+    """Runs one world; returns its description and {(method, key): Verdict}."""
     found = {}
     world = World(name, seed, settings.intervals)
     described = world.describe()
