@@ -29,8 +29,8 @@ def generate(test, name, *options, spec=TRAFFIC):
 
 
 def truth_of(test, spec=TRAFFIC):
-    """Returns {5-tuple: (packets, bytes)} of the traffic, from a flow table that keeps every flow.
-    """
+    """Returns {5-tuple: (packets, bytes)} of the traffic, from a flow table that keeps every
+    flow."""
     rows, _, _ = test.measure('--synthetic', spec, *EVERYTHING)
     return {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}
 

@@ -23,8 +23,7 @@ FIELDS = KEY + [(PACKETS, 8), (BYTES, 8)]  # 29 bytes
 
 class Flow:
     """Values of a record of flow number n. `more`: other elements, by number or (number,
-    enterprise).
-    """
+    enterprise)."""
 
     def __init__(self, n, packets=1, size=100, more=None):
         self.n, self.packets, self.bytes = n, packets, packets * size
@@ -60,8 +59,7 @@ def specifier(field, ipfix):
 
 def value(values, field):
     """Encodes a field of a record. Numbers are truncated to the field's length; missing values are
-    0.
-    """
+    0."""
     said = values.get((field[0], field[2]) if len(field) == 3 else field[0], 0)
     if field[1] == VARIABLE:
         said = said if isinstance(said, bytes) else b''

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Independent decoder of router exports, written from the format specifications: NetFlow v5, v9,
-IPFIX, sFlow v5.
-"""
+IPFIX, sFlow v5."""
 
 import socket
 import struct
@@ -166,8 +165,7 @@ def write(path, datagrams_to_write):
 
 def v5_datagram(sequence, seconds, records):
     """A datagram of at most 30 records as told() returns them, with next hops, interfaces, packets
-    and bytes.
-    """
+    and bytes."""
     data = struct.pack('>HHIIIIBBH', 5, len(records), 3600000, seconds, 0, sequence, 0, 0, 0)
     for record in records:
         src, dst, sport, dport, proto = record['key']
@@ -216,8 +214,7 @@ def by_router(records):
 
 def send(path, port, rest=lambda: time.sleep(0.002)):
     """Sends a capture's datagrams to a port of this host; calls rest() after every 16, so that the
-    receiver keeps up.
-    """
+    receiver keeps up."""
     count = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.connect(('127.0.0.1', port))

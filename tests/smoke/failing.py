@@ -176,8 +176,7 @@ class Ipfix(Receiver):
 
 class Database(Receiver):
     """Receives INSERTs over HTTP. `kept`: rows it answered with 200. `perhaps`: complete rows,
-    except those it answered with 503.
-    """
+    except those it answered with 503."""
 
     MOODS = {**Receiver.MOODS, 'is busy': 1, 'is in doubt': 1, 'hangs up unasked': 1}
     ANSWERS = {'is busy': (503, b'try again'), 'is in doubt': (500, b'Code: 159. Timeout exceeded')}

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A device under test: sends on one interface what it receives on another, but for what it is told to do.
+"""A device under test: forwards frames from one interface to another, with selectable faults.
 
 forwarder.py FROM TO [WORD=NUMBER...]
 
-  hold=MS        every frame is held so long
-  drop=N         every N-th frame goes nowhere
-  twice=N        every N-th is sent twice
-  swap=N         every N-th is sent behind the one that follows it
-  change=N,at=B  every N-th has byte B turned over; negative: from the end
-  route=1        addresses of Ethernet, hop limit and checksum as a router leaves them
-  rate=PPS,depth=N   what is beyond a token bucket is dropped
-  noise=N        before every N-th a frame that nobody sent
+  hold=MS        hold every frame for MS milliseconds
+  drop=N         drop every N-th frame
+  twice=N        send every N-th frame twice
+  swap=N         send every N-th frame after the next one
+  change=N,at=B  invert byte B of every N-th frame; a negative B counts from the end
+  route=1        change Ethernet addresses, hop limit and checksum as a router does
+  rate=PPS,depth=N   drop frames that exceed a token bucket
+  noise=N        insert a foreign frame before every N-th frame
 
-Says `ready` once it receives, and what it did when it is asked to end: forwarded, dropped.
+Prints `ready` once it receives, and at the end the numbers of forwarded and dropped frames.
 """
 
 import collections
@@ -47,7 +47,7 @@ def checksum(header):
 
 
 def routed(frame):
-    """Of IPv4 and IPv6 without a tag."""
+    """Returns a frame of untagged IPv4 or IPv6 as a router would send it."""
     out = bytearray(frame)
     out[:12] = bytes(range(12))
     if out[12:14] == b'\x86\xdd':
@@ -60,7 +60,8 @@ def routed(frame):
 
 
 def arrival(ancillary):
-    """When the kernel had it, in seconds, however late we look."""
+    """Returns the time in seconds at which the kernel received it, independent of when this program
+    reads it."""
     seconds, ns = struct.unpack('@qq', next(data for _, kind, data in ancillary if kind == SO_TIMESTAMPNS))
     return seconds + ns / 1e9
 
@@ -92,7 +93,7 @@ class Forwarder:
         return word in self.words and self.count % self.words[word] == 0
 
     def receive(self):
-        """Every frame that is there."""
+        """Receives all waiting frames."""
         while True:
             try:
                 frame, ancillary, _, address = self.source.recvmsg(65536, 64, socket.MSG_DONTWAIT)
@@ -132,7 +133,7 @@ class Forwarder:
             self.target.send(frame)
 
     def release(self):
-        """Sends what is due; returns the seconds until something is."""
+        """Sends due frames; returns the seconds until the next one is due."""
         while self.held:
             left = self.held[0][0] - time.monotonic()
             if left > 0:

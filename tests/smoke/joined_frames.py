@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""joined_frames.py INTERFACE PACKETS...: a machine behind a tap that hands over joined TCP packets of eight bytes each,
-of which newer kernels make any that are smaller.
+"""joined_frames.py INTERFACE PACKETS...: a machine on a tap that passes joined TCP packets with
+segments of eight bytes. Newer kernels accept any segment size above zero.
 
-Makes the tap, tries what the kernel takes of it (not all take frames of half a megabyte), prints these numbers, and on each
-SIGUSR1 sends two frames of each number of packets, one of them with a tag; what joined them does not say how many it were.
+Creates the tap, tries each number of packets (not all kernels accept frames of half a megabyte),
+and prints the accepted numbers. On each SIGUSR1 it sends two frames of each number of packets, one
+of them tagged. The frames do not carry the number of joined packets.
 """
 
 import errno
@@ -22,7 +23,7 @@ NEEDS_CHECKSUM, TCP_OVER_IPV4 = 1, 1
 
 
 def frame(packets, tag):
-    """virtio's header, Ethernet, IPv4 and TCP without options."""
+    """Returns a frame: virtio header, Ethernet, IPv4 and TCP without options."""
     virtio = struct.pack('<BBHHHH', NEEDS_CHECKSUM, TCP_OVER_IPV4, 54 + len(tag), SEGMENT, 34 + len(tag), 16)
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 0, 0, 0, 64, 6, 0, bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
     tcp = struct.pack('>HHIIBBHHH', 1000, 2000, 0, 0, 0x50, 0x10, 0, 0, 0)
@@ -30,7 +31,7 @@ def frame(packets, tag):
 
 
 def send(tap, packets):
-    """Two of them; whether the kernel takes such."""
+    """Sends one untagged and one tagged frame; returns true if the kernel accepts the size."""
     try:
         for tag in b'', b'\x81\x00\x00\x05':
             os.write(tap, frame(packets, tag))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the smoke tests share: running the binary, reading its CSV strictly, and exact truth."""
+"""Shared by the smoke tests: runs the binary, reads its CSV strictly, and computes exact truth."""
 
 import contextlib
 import csv
@@ -28,13 +28,12 @@ import oracle  # noqa: E402
 OUTPUT_COLUMNS = (
     'epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,'
     'packets_low,packets_high,bytes_low,bytes_high,confidence,share').split(',')
-RECORD_COLUMNS = ['first', 'last', 'tcp_flags']  # behind the others, where flow records are kept
+RECORD_COLUMNS = ['first', 'last', 'tcp_flags']  # trailing columns if flow records are kept
 STATS_COLUMNS = (
     'epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,'
     'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
     'ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers').split(',')
-# Behind all others, where packets may be skipped.
-# Of runs with --deep.
+# Trailing columns with --flow-detail; the next two lists are those with --overload.
 DEEP_COLUMNS = ['state', 'deep_packets', 'peak_bps', 'bursts', 'gap_min_ns', 'gap_mean_ns', 'retransmitted',
                 'out_of_order', 'zero_windows']
 KEPT_UP_OUTPUT_COLUMNS = ['looked_at', 'weight']
@@ -42,7 +41,7 @@ KEPT_UP_STATS_COLUMNS = ['skipped', 'skipped_bytes', 'distinct_of']
 LEAKS_OF_OTHERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'leaks_of_others.txt')
 LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
 KEY_COLUMNS = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
-# Words of --key that are not the name of their column.
+# --key words that differ from their column names.
 KEY_WORDS = {
     '5tuple': KEY_COLUMNS,
     'src': ('src_ip',),
@@ -55,29 +54,29 @@ DISTINCT_TOLERANCE = 4 * 0.008125
 
 
 class Skip(Exception):
-    """A test that cannot run here; the text says why."""
+    """A test that cannot run here; the text is the reason."""
 
 
 def alone(test):
-    """Decorator: no other test runs meanwhile."""
+    """Decorator: no other test runs at the same time."""
     test.alone = True
     return test
 
 
 class Patience:
-    """Time that a test is willing to wait in all, spent while it looks.
+    """Total time that a test may wait; consumed while it polls.
 
-    A machine that stands still as a whole costs one step of it: nobody else had that time either.
+    If the whole machine is stalled, only one step of the time is consumed.
     """
 
-    STEP = 0.5  # seconds that may pass between two looks
+    STEP = 0.5  # most seconds consumed between two polls
 
     def __init__(self, seconds):
         self.left = seconds
         self.last = time.monotonic()
 
     def spend(self):
-        """Spends what passed since the last call; False when nothing is left."""
+        """Consumes the time since the last call; returns False if none is left."""
         now = time.monotonic()
         self.left -= min(now - self.last, self.STEP)
         self.last = now
@@ -85,7 +84,8 @@ class Patience:
 
 
 def resident_peak(pid):
-    """Bytes. What wait4() tells holds those of the runner, which the process once was a copy of."""
+    """Returns the peak memory in bytes. The value of wait4() would include the runner's memory
+    before exec."""
     try:
         with open(f'/proc/{pid}/status', encoding='ascii') as status:
             for line in status:
@@ -97,18 +97,18 @@ def resident_peak(pid):
 
 
 def resident(pid):
-    """Bytes that a process has in memory now."""
+    """Returns the resident memory of a process in bytes."""
     with open(f'/proc/{pid}/statm', encoding='ascii') as statm:
         return int(statm.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
 
 
-# The last line of a run on standard error: what became of all packets.
+# The last line of a run on standard error: the sum of its ledger.
 ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packets? offered in '
                      r'(?P<epochs>\d+) intervals?: (?P<measured>\d+) measured, '
                      r'(?:(?:at least )?(?P<lost>\d+) lost|losses unknown)(?P<rest>.*)$', re.M)
 
 
-# Warnings of the machine that the tests run on, which has few CPUs or gives little of them.
+# Warnings about the test machine: few CPUs, or a small share of them.
 HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores that poll.* share \d+ CPUs|'
                   r'on CPUs that are not isolated).*$', re.M)
 
@@ -116,7 +116,7 @@ HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores tha
 class Result:
     def __init__(self, arguments, status, stdout, stderr, max_rss):
         self.arguments = arguments
-        self.status = status  # negative: the signal that ended it
+        self.status = status  # negative: number of the signal that ended it
         self.stdout = stdout
         self.stderr = stderr
         self.max_rss = max_rss  # bytes
@@ -127,15 +127,17 @@ class Result:
         return self
 
     def said(self):
-        """Lines of standard error but for the account of packets and warnings of this machine."""
+        """Lines of standard error, without the final ledger line and warnings about this
+        machine."""
         return [line for line in self.stderr.splitlines() if not ACCOUNT.match(line) and not HOST.match(line)]
 
     def error_lines(self):
-        """Those that are not warnings."""
+        """Lines of said() that are not warnings."""
         return [line for line in self.said() if 'warning' not in line.lower()]
 
     def account(self):
-        """The last line on standard error: {'offered': n, 'epochs': n, 'nic_missed': n, ...}."""
+        """Parses the last line on standard error: {'offered': n, 'epochs': n, 'nic_missed': n,
+        ...}."""
         lines = self.stderr.splitlines()
         match = ACCOUNT.match(lines[-1]) if lines else None
         assert match, f'no account of the packets at the end\n{self.describe()}'
@@ -145,7 +147,7 @@ class Result:
         return account
 
     def expect_one_line(self, *mentions):
-        """Exactly one line of complaint, which names what the arguments say."""
+        """Expects exactly one error line, with all of these texts."""
         lines = self.error_lines()
         assert len(lines) == 1 and self.stderr.endswith('\n'), (
             f'{len(lines)} lines on standard error instead of one\n{self.describe()}')
@@ -155,7 +157,7 @@ class Result:
         return self
 
     def expect_one_warning(self, *mentions):
-        """The same of warnings, and no complaint."""
+        """Expects exactly one warning with all of these texts, and no error."""
         lines = self.said()
         assert len(lines) == 1 and 'warning: ' in lines[0], self.describe()
         for mention in mentions:
@@ -171,7 +173,8 @@ class Result:
 
 
 class Process:
-    """A running sketchtap (or any command) in a process group, not a session: some kernels starve sessions."""
+    """A running sketchtap (or any command) in its own process group. Not in a session: some kernels
+    starve sessions."""
 
     def __init__(self, arguments, directory, environment, stdin=None, stdout=None):
         self.arguments = [str(argument) for argument in arguments]
@@ -183,10 +186,11 @@ class Process:
             stdout=self._out if stdout is None else stdout, stderr=self._err, env=environment,
             process_group=0)
         self.result = None
-        self.peak = 0  # resident bytes, as far as it was looked at
+        self.peak = 0  # resident bytes, from polling
 
     def signal(self, number):
-        """To a process that may have ended: Popen.send_signal() would take its status away from _poll()."""
+        """Sends a signal even if the process may have ended. Popen.send_signal() would reap the
+        status that _poll() needs."""
         if self.running():
             os.kill(self.popen.pid, number)
 
@@ -217,7 +221,7 @@ class Process:
         return control_socket(self.directory, name or self.popen.pid)
 
     def stderr(self):
-        """What it has said so far."""
+        """Returns standard error so far."""
         return self._text('stderr')
 
     def _text(self, name):
@@ -249,7 +253,8 @@ class Process:
 
 
 def some(settings, items):
-    """All; every eleventh, which meets all that takes turns, where all takes long."""
+    """Returns all items; on slow builds every eleventh, which still covers each rotating
+    parameter."""
     items = list(items)
     return items[::11] if settings.slow else items
 
@@ -261,14 +266,14 @@ class Cases:
         self.named = []
 
     def case(self, name, *arguments):
-        """Adds the function as a case, with the arguments after the test."""
+        """Adds the function as a case. `arguments` follow the test argument."""
         def add(function):
             self.named.append((name, lambda test: function(test, *arguments)))
             return function
         return add
 
     def each(self, name, *choices):
-        """Adds a case for each choice, which ends the case's name."""
+        """Adds a case per choice; the choice is appended to the case name."""
         def add(function):
             for choice in choices:
                 self.case(f'{name}, {choice}', choice)(function)
@@ -280,20 +285,22 @@ class Cases:
 
 
 def few(settings, items):
-    """All with --full, else every fifth of what each costs some seconds and another test has, too."""
+    """Returns all items with --full, else every fifth. For tests that take seconds and whose
+    subject is covered elsewhere."""
     items = some(settings, items)
     return items if settings.full or settings.slow else items[::5]
 
 
 def short(settings, entries):
-    """Of an index, without a capture of which each packet is looked at for half a minute; all with --full."""
+    """Entries of an index without large captures, which take half a minute to check packet by
+    packet; all with --full."""
     return [entry for entry in entries if settings.full or int(entry['packets'] or 0) < 500000]
 
 
 def idle_of(arguments):
-    """Options with which a replay that goes as fast as it can leaves the CPUs to the tests beside it.
+    """Options that keep an unpaced replay from polling, so that parallel tests get CPU time.
 
-    What comes out is the same. Where a clock decides, and in test_matrix, lcores that find nothing do what is usual.
+    The results do not change. Runs that depend on the clock, and test_matrix, keep the default.
     """
     given = set(arguments)
     replays = given & {'--pcap', '--synthetic'} and arguments[0].startswith('--')
@@ -301,7 +308,7 @@ def idle_of(arguments):
 
 
 class Test:
-    """The world of one test: its directory, its children, its patience."""
+    """Environment of one test: its directory, child processes and timeout."""
 
     def __init__(self, settings, directory, timeout):
         self.settings = settings
@@ -327,11 +334,11 @@ class Test:
         return few(self.settings, items)
 
     def start(self, *arguments, program=None, stdin=None, stdout=None, inside=None):
-        """Starts sketchtap, or another program, without waiting for it; inside a net.Namespace."""
+        """Starts sketchtap or another program and returns at once; `inside` is a net.Namespace."""
         home = self.path(f'run{len(self.processes)}')
         os.mkdir(home)
         environment = dict(os.environ)
-        environment['RUNTIME_DIRECTORY'] = home  # where EAL puts its files, instead of /var/run
+        environment['RUNTIME_DIRECTORY'] = home  # EAL's runtime directory, instead of /var/run
         if self.sanitized:
             environment['LSAN_OPTIONS'] = f'suppressions={LEAKS_OF_OTHERS}:print_suppressions=0'
         if program is None:
@@ -352,11 +359,11 @@ class Test:
         return result
 
     def run(self, *arguments, **options):
-        """Runs sketchtap to its end, whatever that is."""
+        """Runs sketchtap to its end; does not check the exit status."""
         return self.wait(self.start(*arguments, **options))
 
     def bench(self, *arguments, **options):
-        """The same of sketchtap-bench."""
+        """Runs sketchtap-bench to its end; does not check the exit status."""
         return self.run(*arguments, program=[self.bench_binary], **options)
 
     def measure(self, *arguments, status=0, stdin=None, inside=None):
@@ -380,7 +387,8 @@ class Test:
             time.sleep(0.02)
 
     def until_said(self, process, part):
-        """Until a run has said it on standard error; fails at once where the run ended without."""
+        """Waits until a run has printed this text on standard error; fails if the run ends
+        first."""
         def there():
             running = process.running()
             if part in process.stderr():
@@ -393,7 +401,8 @@ class Test:
         self.until(there, f'{part!r} is said')
 
     def describe_first(self):
-        """What became of the processes that were started first: a failure seen by another may be theirs."""
+        """Describes the processes that were started first: they may be the cause of another's
+        failure."""
         return ''.join(
             f'\n{"still running" if process.running() else f"ended with {process.result.status}"}: '
             f'{" ".join(process.arguments)}\n' + '\n'.join(process.stderr().splitlines()[-5:])
@@ -405,7 +414,8 @@ class Test:
 
 
 def skip_crash_of_memif(result):
-    """DPDK's net_memif unmaps its rings when the peer leaves, though a worker may be polling them."""
+    """DPDK's net_memif unmaps its rings when the peer leaves, although a worker may be polling
+    them."""
     server = any('net_memif' in word and 'role=server' in word for word in result.arguments)
     if server and (result.status == -signal.SIGSEGV or (
             'AddressSanitizer: SEGV' in result.stderr and 'librte_net_memif' in result.stderr)):
@@ -413,7 +423,7 @@ def skip_crash_of_memif(result):
 
 
 def expect_nothing_left(process):
-    """EAL's runtime directory is empty again after a run."""
+    """Checks that EAL's runtime directory is empty after a run."""
     left = [os.path.join(folder, name)
             for folder, _, names in os.walk(process.directory) for name in names
             if folder != process.directory]
@@ -424,12 +434,12 @@ def expect_nothing_left(process):
 
 
 def control_socket(directory, name):
-    """Where the run of that name (or number) listens; * makes a pattern of glob."""
+    """Returns the control socket of a run with this name (or number); * makes a glob pattern."""
     return os.path.join(directory, 'dpdk', f'sketchtap-{name}', 'dpdk_telemetry.v2')
 
 
 class ControlClient:
-    """Of a control socket, which waits half a minute for an answer."""
+    """A client of a control socket; waits up to 30 s for an answer."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -441,11 +451,11 @@ class ControlClient:
         while True:
             try:
                 return self.socket.connect(path)
-            except BlockingIOError:  # two others are already in its queue
+            except BlockingIOError:  # the accept queue is full
                 time.sleep(0.01)
 
     def ask(self, command):
-        """The answer to a command of ours."""
+        """Returns the answer to a command under /sketchtap/."""
         self.socket.send(f'/sketchtap/{command}'.encode())
         answer = json.loads(self.socket.recv(1 << 16))
         return answer[f'/sketchtap/{command.split(",")[0]}']
@@ -454,7 +464,7 @@ class ControlClient:
         self.socket.close()
 
 
-# ---- reading what came out
+# ---- reading output
 
 
 def read_text(path_or_text):
@@ -465,7 +475,8 @@ def read_text(path_or_text):
 
 
 def read_csv(path_or_text, columns):
-    """Every row as a dict. Fails on another header, a row of another width, or half a row."""
+    """Returns every row as a dict. Fails on another header, a row of another width, or half a
+    row."""
     text = read_text(path_or_text)
     assert text.endswith('\n'), f'half a row at the end: {text[-80:]!r}'
     assert '\r' not in text, 'carriage returns'
@@ -482,10 +493,10 @@ def read_csv(path_or_text, columns):
 
 @functools.lru_cache(maxsize=256)
 def asked_columns(columns):
-    """Those at the end, of what keys have beside those that every file has."""
+    """Trailing columns of key fields that are not in every file."""
     return [column for column in columns
             if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, *KEPT_UP_OUTPUT_COLUMNS,
-                              *DEEP_COLUMNS, 'ended')]  # the last: of --flows
+                              *DEEP_COLUMNS, 'ended')]  # 'ended' is in --flows
 
 
 def check_interval(row, low, value, high):
@@ -514,7 +525,7 @@ def read_output(path):
 
 def read_stats(path):
     text = read_text(path)
-    # Of runs of collect: records that told again what was counted.
+    # Runs of collect count duplicate records.
     collected = ['duplicate'] if text.split('\n')[0].endswith(',duplicate') else []
     kept_up = KEPT_UP_STATS_COLUMNS if ',skipped' in text.split('\n')[0] else []
     rows = read_csv(text, STATS_COLUMNS + collected + kept_up)
@@ -552,7 +563,7 @@ def check_ledger(row):
 
 
 def check_account(result, ledger):
-    """The last line of a run adds up its ledger, and names what is not 0."""
+    """Checks that the last line of a run is the sum of its ledger."""
     several = len({row['measurement'] for row in ledger}) > 1
     shared = len({(row['epoch'], row.get('skipped')) for row in ledger}) == len({row['epoch'] for row in ledger})
     ledger = [row for row in ledger if row['measurement'] == ledger[0]['measurement']]
@@ -561,14 +572,14 @@ def check_account(result, ledger):
         truth['duplicate'] = total(ledger, 'duplicate')
     if ledger and 'skipped' in ledger[0]:
         truth['skipped'] = total(ledger, 'skipped')
-    if several:  # what one of them shed the others measured
+    if several:  # packets that one measurement shed were measured by others
         truth['measured'] += truth['shed']
         truth['shed'] = 0
     truth['epochs'] = len(ledger)
     truth['lost'] = sum(truth[column] for column in LOSSES)
     account = result.account()
     del truth['received']
-    if not shared:  # what one of them skipped others looked at
+    if not shared:  # packets that one measurement skipped were processed by others
         assert truth.pop('measured') + truth.pop('skipped') == account['measured'] + account.get('skipped', 0)
     for name, value in truth.items():
         assert account.get(name, 0) == value, f'{name} is {value}\n{result.describe()}'
@@ -594,7 +605,7 @@ TIME = re.compile(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z')
 
 
 def timestamp(text):
-    """RFC 3339 in UTC to microseconds since 1970."""
+    """Converts RFC 3339 in UTC to microseconds since 1970."""
     match = TIME.fullmatch(text)
     assert match, f'not RFC 3339 in UTC with microseconds: {text!r}'
     return whole_second(match[1]) * 1000000 + int(match[2])
@@ -602,20 +613,21 @@ def timestamp(text):
 
 @functools.lru_cache(maxsize=256)
 def key_columns(rule):
-    """Columns of a --key, in the order in which it names them."""
+    """Returns the columns of a --key, in its order."""
     words = [word.split('/')[0] for word in rule.split(',')]
     return tuple(column for word in words for column in KEY_WORDS.get(word, (word,)))
 
 
 @functools.lru_cache(maxsize=256)
 def columns_of(header, rule):
-    """Columns of a --key; and which of those that keys have are filled, and which are empty."""
+    """Returns the columns of a --key, then all key columns of the header, split into filled and
+    empty ones."""
     columns, every = key_columns(rule), (*KEY_COLUMNS, *asked_columns(header))
     return columns, [column for column in every if column in columns], [column for column in every if column not in columns]
 
 
 def row_key(row, rule='5tuple'):
-    """The key of a heavy-hitter row; columns outside the rule must be empty."""
+    """Returns the key of a heavy-hitter row; columns outside the rule must be empty."""
     columns, filled, empty = columns_of(tuple(row), rule)
     value = row.__getitem__
     assert all(map(value, filled)) and not any(map(value, empty)), f'{rule}: {row}'
@@ -629,8 +641,8 @@ def in_epoch(rows, epoch, measurement='main'):
 # ---- truth
 
 
-# pcapng files of the index whose interfaces differ: (packets, flows). libpcap does not read them, and
-# an index that was made by it says `refused`.
+# pcapng files of the index with different interface types: (packets, flows). libpcap does not read
+# them, so that an index made with libpcap has `refused`.
 UNLIKE_INTERFACES = {
     'zoo/filefmt-ngBE__libtrace__complex.pcapng': (5, 3),
     'zoo/filefmt-ngMixed__gopacket__test202.pcapng': (8, 3),
@@ -641,49 +653,51 @@ UNLIKE_INTERFACES = {
 
 @functools.lru_cache(maxsize=None)
 def sketches(binary):
-    """Words of --sketch, from help."""
+    """Returns the words of --sketch, from the help."""
     text = subprocess.run([binary, '--help', 'all'], check=True, capture_output=True, text=True).stdout
     listed = re.search(r'--sketch SKETCH\s+Select the data structure that counts: (.*?)\. ', ' '.join(text.split()))[1]
     return tuple(re.findall(r'(\S+) \(', listed))
 
 
 def index(traces):
-    """Rows of the index of captures."""
+    """Returns the rows of the index of captures."""
     with open(os.path.join(traces, 'INDEX.csv'), encoding='utf-8') as stream:
         return list(csv.DictReader(stream))
 
 
-# What a test asks of a capture: the captures that have it, the best first, the project's own at last.
+# Captures by role, the preferred ones first; the project's own come last.
 ROLES = {
     'uplink': ('large/auckland2.pcap.xz', 'large/uplink.pcap.xz'),  # TCP, UDP, ICMP of IPv4, no tags, no fragments
-    'mix': ('large/mix.pcap.xz', 'large/crowd.pcap.xz'),  # of everything, with floods from second 20 to 40
+    # all traffic types, with floods from second 20 to 40
+    'mix': ('large/mix.pcap.xz', 'large/crowd.pcap.xz'),
     'mix-x4': ('large/mix-x4-snap64.pcap.xz', 'large/crowd.pcap.xz'),
     'flood6': ('attack/ipv6flood__suricata-verify__denial6-6.pcap', 'attack/flood6__own__made-up.pcap'),
     'reflection': ('attack/reflection__stopddos__amp.UDP.isakmp.pcap', 'attack/reflection__own__made-up.pcap'),
     'many flows': ('zoo/mix__ndpi__gnutella.pcap', 'zoo/names__own__recorded.pcap'),
     'ipv6': ('zoo/ipv6__pcapplusplus__tls2.pcap', 'zoo/web__own__recorded.pcap'),
-    'padded': ('zoo/link-sll__ndpi__rtsp.pcap', 'zoo/sll-names__own__recorded.pcap'),  # behind 16 bytes of a link
+    # after a link header of 16 bytes
+    'padded': ('zoo/link-sll__ndpi__rtsp.pcap', 'zoo/sll-names__own__recorded.pcap'),
 }
 
 
 def file_of(traces, name):
-    """An indexed capture's file, of its role or of itself."""
+    """Returns the file of an indexed capture, from its role or name."""
     return next(file for file in ROLES.get(name, (name,)) if os.path.exists(os.path.join(traces, file)))
 
 
 def entry_of(traces, name):
-    """A capture's row of the index."""
+    """Returns a capture's row of the index."""
     file = file_of(traces, name)
     return next(entry for entry in index(traces) if entry['file'] == file)
 
 
 @functools.lru_cache(maxsize=32)
 def load_truth(traces, file):
-    """{5-tuple of strings: (packets, bytes)} of an indexed capture."""
+    """Returns {5-tuple of strings: (packets, bytes)} of an indexed capture."""
     name = os.path.basename(file_of(traces, file)).removesuffix('.xz')
     path = os.path.join(traces, 'truth', name + '.csv.gz')
     truth = {}
-    if not os.path.exists(path):  # nothing in it has a key
+    if not os.path.exists(path):  # the capture has no packet with a key
         return truth
     with gzip.open(path, 'rt') as stream:
         reader = csv.reader(stream)
@@ -696,7 +710,7 @@ def load_truth(traces, file):
 
 
 def sum_by(truth, rule):
-    """The same packets under another key."""
+    """Sums the truth by another key."""
     places = [KEY_COLUMNS.index(column) for column in key_columns(rule)]
     summed = {}
     for key, (packets, size) in truth.items():
@@ -707,7 +721,8 @@ def sum_by(truth, rule):
 
 
 def check_bounds(rows, truth, rule='5tuple', metric='packets'):
-    """No key twice, none invented, every truth inside its interval; share is of the metric."""
+    """Checks that keys are unique and real, that every interval holds the truth, and that share is
+    of the metric."""
     keys = [row_key(row, rule) for row in rows]
     assert len(set(keys)) == len(keys), 'a key is reported twice'
     place = ('packets', 'bytes').index(metric)
@@ -725,7 +740,7 @@ def check_bounds(rows, truth, rule='5tuple', metric='packets'):
 
 
 def check_exact(rows, truth, rule='5tuple'):
-    """What is reported is the truth, and says so."""
+    """Checks that the rows are exact and marked as exact."""
     for row in rows:
         for figure, true in zip(('packets', 'bytes'), truth[row_key(row, rule)]):
             got = tuple(row[name] for name in (f'{figure}_low', figure, f'{figure}_high'))
@@ -733,7 +748,8 @@ def check_exact(rows, truth, rule='5tuple'):
 
 
 def check_top(rows, truth, top, rule='5tuple', metric='packets'):
-    """The rows are the true top, up to ties at its border, in falling order, numbered from 1."""
+    """Checks that the rows are the true top, except ties at its end, in descending order, numbered
+    from 1."""
     check_bounds(rows, truth, rule, metric)
     assert [int(row['rank']) for row in rows] == list(range(1, len(rows) + 1)), 'ranks'
     shown = [int(row[metric]) for row in rows]
@@ -760,25 +776,27 @@ def mean_relative_error(rows, truth, rule='5tuple', metric='packets'):
 
 
 class Oracle:
-    """Exact figures, from the records of a capture."""
+    """Exact figures from the records of a capture."""
 
     def records(self, path):
-        """[(link type, time in ns, captured bytes, wire length)]"""
+        """Returns [(link type, time in ns, captured bytes, wire length)]."""
         return oracle.Capture(path).records
 
     def layer3(self, record):
-        """(offset, EtherType) of what lies in the link's header and its VLAN tags; offset None: nothing."""
+        """Returns (offset, EtherType) of the payload after link header and VLAN tags. An offset of
+        None: no payload."""
         try:
             return oracle.layer3(record[0], record[2])
         except oracle.Malformed:
             return None, None
 
     def count(self, records):
-        """(ledger, {key: (packets, bytes)}) of a list of records."""
+        """Returns (ledger, {key: (packets, bytes)}) of a list of records."""
         return oracle.count(records)
 
     def epochs(self, path, interval):
-        """{epoch: records}; numbered from the first packet's, an old packet counts in the open."""
+        """Returns {interval: records}. The first packet is in interval 0; late packets count in the
+        open one."""
         split = {}
         first = opened = None
         for record in self.records(path):
@@ -789,11 +807,11 @@ class Oracle:
         return split
 
 
-# ---- captures of our own
+# ---- generated captures
 
 
 def udp_frame(flow=0, size=60):
-    """An Ethernet frame of IPv4 and UDP; the flow number is in addresses and ports."""
+    """Returns an Ethernet frame of IPv4 and UDP; the flow number is in the addresses and ports."""
     address = struct.pack('>I', 0x0a000000 + flow)
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, size - 14, 0, 0, 64, 17, 0, address,
                      b'\xc0\x00\x02\x01')
@@ -824,10 +842,8 @@ def write_pcap(path, packets, snaplen=262144, link=1):
 
 
 def write_pcapng(path, interfaces, packets, order='<'):
-    """
-    interfaces: (link type, snap length, nanoseconds per unit of its times), each described just before
-    its first packet; packets: (time in nanoseconds, number of the interface, captured bytes)
-    """
+    """interfaces: (link type, snap length, nanoseconds per unit of its times), each described just
+    before its first packet; packets: (time in nanoseconds, interface number, captured bytes)."""
     def block(number, body):
         length = struct.pack(order + 'I', 12 + len(body))
         return struct.pack(order + 'I', number) + length + body + length
@@ -849,7 +865,8 @@ def write_pcapng(path, interfaces, packets, order='<'):
 
 
 def unpack(test, file):
-    """Path of an indexed capture, decompressed once for all tests where it is packed."""
+    """Returns the path of an indexed capture; a compressed one is decompressed once for all
+    tests."""
     path = os.path.join(test.traces, file_of(test.traces, file))
     for suffix, opener in (('.xz', lzma.open), ('.gz', gzip.open)):
         if path.endswith(suffix):

@@ -73,8 +73,7 @@ class Namespace:
 
     def link(self, interface):
         """Returns the kernel's data of an interface: flags, mtu, operstate, promiscuity, stats64,
-        ...
-        """
+        ..."""
         return json.loads(self.ip('-json', '-details', '-statistics', 'link', 'show', interface))[0]
 
     def sent(self, interface):
@@ -86,8 +85,7 @@ class Namespace:
 
     def send(self, interface, capture, rate, repeat=1):
         """Starts a sender of a capture's frames, one by one, at `rate` packets per second; see
-        send.py.
-        """
+        send.py."""
         return self.test.start(interface, capture, rate, repeat, inside=self,
                                program=['python3', os.path.join(os.path.dirname(__file__), 'send.py')])
 
@@ -101,15 +99,13 @@ class Namespace:
 
 def af_packet(interface, queues=1, frames=16384):
     """The port over a kernel interface; its ring holds the packets that arrive while the machine is
-    busy.
-    """
+    busy."""
     return f'net_af_packet_{interface},iface={interface},qpairs={queues},framecnt={frames}'
 
 
 def is_cut_tag(frame):
     """Returns true for a truncated VLAN tag: the kernel drops such frames before tc, when it
-    removes tags.
-    """
+    removes tags."""
     return frame[12:14] in (b'\x81\x00', b'\x88\xa8') and len(frame) < 20
 
 

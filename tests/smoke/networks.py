@@ -390,8 +390,7 @@ class Exporter:
 
     def pooled(self):
         """Takes the samples in random order, each with the packets that its interface has passed by
-        then.
-        """
+        then."""
         samples, self.samples = self.samples, []
         self.rng.shuffle(samples)
         counts, seen = collections.Counter(sample[2] for sample in samples), collections.Counter()
@@ -427,8 +426,7 @@ class Exporter:
 
     def deliver(self, capture):
         """Sends an interval's datagrams. The last one is never lost: that gap would show in the
-        next interval.
-        """
+        next interval."""
         missed = []
         for number, (when, payload, entries) in enumerate(self.sent):
             is_lost = number < len(self.sent) - 1 and self.rng.random() < self.loss
@@ -600,8 +598,8 @@ class World:
         return self.ways[target]
 
     def paths(self, flow):
-        """Returns [(share, [(exporter, in, out, ttl)])] with the hops of live routers that export.
-        """
+        """Returns [(share, [(exporter, in, out, ttl)])] with the hops of live routers that
+        export."""
         if flow.number not in self.routes:
             (node, port), (target, _) = flow.source, flow.target
             found = []
@@ -719,8 +717,7 @@ def interval_of(world, row):
 
 def judge(world, truth, rows, rule):
     """Compares the rows of one measurement. Intervals without `confidence` are judged by their
-    bounds.
-    """
+    bounds."""
     verdict = Verdict()
     by_interval = collections.defaultdict(list)
     for row in rows:

@@ -11,7 +11,7 @@ SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
 
 
 class Switches:
-    """count bridges in a row; near and far are the interfaces of who sends and who receives."""
+    """A chain of `count` bridges. near: interface of the sender. far: interface of the receiver."""
 
     def __init__(self, test, count):
         peers.needs(test, 'ovsdb-tool', 'ovsdb-server', 'ovs-vswitchd', 'ovs-vsctl')
@@ -48,7 +48,7 @@ class Switches:
                                    '--timeout=20', *arguments)
 
     def add_bridge(self, number):
-        """What comes in goes out, without learning."""
+        """Adds a bridge that forwards its ingress port to its egress port, without learning."""
         name = f'br{number}'
         self.set('add-br', name, '--', 'set', 'bridge', name, 'datapath_type=netdev', 'fail_mode=secure')
         for place, end in enumerate(('in', 'out')):
@@ -58,7 +58,7 @@ class Switches:
                             'in_port=1,actions=output:2')
 
     def rules(self, number, rules):
-        """The OpenFlow rules of a bridge, in the place of those that it has."""
+        """Replaces the OpenFlow rules of a bridge."""
         path = f'{self.folder}/rules'
         with open(path, 'w', encoding='ascii') as file:
             file.write(''.join(rule + '\n' for rule in rules))
@@ -66,7 +66,7 @@ class Switches:
                             f'unix:{self.folder}/br{number}.mgmt', path)
 
     def table(self, number, table):
-        """Rules of a table, with what they counted."""
+        """Returns the rules of a table with their counters."""
         return self.namespace.call(*self.environment, 'ovs-ofctl', 'dump-flows', f'unix:{self.folder}/br{number}.mgmt',
                                    f'table={table}')
 
@@ -74,25 +74,25 @@ class Switches:
         return self.namespace.call(*self.environment, 'ovs-appctl', '-t', f'{self.folder}/ovs-vswitchd.ctl', *words)
 
     def mirror(self, number):
-        """Whatever comes into a bridge comes out of the interface `mirrored`, too."""
+        """Copies all ingress packets of a bridge also to the interface `mirrored`."""
         self.namespace.veth('copies', 'mirrored')
         self.set('add-port', f'br{number}', 'copies', '--', '--id=@in', 'get', 'port', f'{number}in', '--', '--id=@to', 'get',
                  'port', 'copies', '--', '--id=@it', 'create', 'mirror', 'name=it', 'select_src_port=@in', 'output_port=@to',
                  '--', 'set', 'bridge', f'br{number}', 'mirrors=@it')
 
     def export(self, table, column, *settings):
-        """Every bridge exports from now on; NUMBER is the bridge's."""
+        """Starts exporting on every bridge; NUMBER in a setting becomes the bridge number."""
         for number in range(self.count):
             own = (setting.replace('NUMBER', str(number)) for setting in settings)
             self.set('--', '--id=@x', 'create', table, *own, '--', 'set', 'bridge', f'br{number}', f'{column}=@x')
 
     def silence(self, column):
-        """No more exports; what is cached is sent."""
+        """Stops exports; cached flows are sent."""
         for number in range(self.count):
             self.set('clear', 'bridge', f'br{number}', column)
 
     def passed(self):
-        """Packets that came out at the far end, by the kernel's count."""
+        """Returns the packets that left at the far end, from the kernel's counter."""
         return self.namespace.received('far')
 
     def end(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exporters and collectors of others: their datagrams recorded, and what they make of packets."""
+"""Exporters and collectors of other projects: recorded datagrams, and what each counts of a
+capture."""
 
 import fcntl
 import json
@@ -23,7 +24,8 @@ EVERYTHING = (*collected.EVERYTHING, '--link-overhead', '0')
 
 
 def needs(test, *programs):
-    """Debian has some of them where only root's PATH looks, and Go's are where it installs them."""
+    """Skips the test unless the programs exist; returns the path of the first. Also searches the
+    folders of root's PATH on Debian and of Go."""
     paths = ':'.join((os.environ['PATH'], '/usr/sbin', '/sbin', os.path.expanduser('~/go/bin')))
     found = [shutil.which(program, path=paths) for program in programs]
     for program, path in zip(programs, found):
@@ -33,7 +35,7 @@ def needs(test, *programs):
 
 
 def cached(test, name, make):
-    """What make() returns, made once for all tests."""
+    """Returns the value of make(), computed once for all tests."""
     path = os.path.join(test.settings.cache, name)
     with open(path + '.lock', 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -46,13 +48,13 @@ def cached(test, name, make):
 
 
 def outside(name):
-    """A folder that stays when the tests are done, for what is fetched from a package registry."""
+    """A persistent folder for downloads from a package registry."""
     base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     return os.path.join(base, 'sketchtap-tests', name)
 
 
 def fetched(test, name, fetch):
-    """outside(name) with what fetch(folder) puts there, once; skips the test where there is nothing to be had."""
+    """Returns outside(name), filled once by fetch(folder); skips the test if the download fails."""
     folder = outside(name)
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with open(folder + '.lock', 'w', encoding='ascii') as lock:
@@ -67,7 +69,7 @@ def fetched(test, name, fetch):
 
 
 def call(*arguments, cwd=None):
-    """None, or the last line of what a program said that failed."""
+    """Runs a command; returns None, or the last output line if it failed."""
     result = subprocess.run(arguments, cwd=cwd, capture_output=True, text=True, check=False)
     return None if result.returncode == 0 else (result.stdout + result.stderr).strip().split('\n')[-1]
 
@@ -79,7 +81,7 @@ print(json.dumps([str(base.query(query, 'TabSeparated')) for query in json.load(
 
 
 def chdb(test):
-    """A Python that has today's ClickHouse as a library."""
+    """Returns a folder with a Python package of a current ClickHouse library."""
     def fetch(folder):
         os.makedirs(folder)
         return call(sys.executable, '-m', 'pip', 'install', '--quiet', '--target', folder, 'chdb==4.4.0')
@@ -87,7 +89,8 @@ def chdb(test):
 
 
 def ask_chdb(test, folder, begin, query):
-    """What it answers after the queries of `begin`, which are asked once."""
+    """Returns the lines of the query's answer. The queries of `begin` run once, before the first
+    query."""
     base, queries = test.path('chdb'), test.path('queries')
     with open(queries, 'w', encoding='utf-8') as stream:
         json.dump([query] if os.path.exists(base) else [*begin, query], stream)
@@ -98,7 +101,7 @@ def ask_chdb(test, folder, begin, query):
 
 
 class Recorder:
-    """A socket that an exporter of others sends to; what it holds is read when the exporter is done."""
+    """A socket for datagrams of other exporters; read after the exporter has ended."""
 
     def __init__(self, test, size=64 << 20):
         self.test = test
@@ -112,7 +115,7 @@ class Recorder:
         self.socket.setblocking(False)
 
     def datagrams(self):
-        """[(address of the sender, its port, payload)] that came so far."""
+        """Returns [(sender address, sender port, payload)] received so far."""
         found = []
         while True:
             try:
@@ -123,7 +126,7 @@ class Recorder:
 
 
 def frame(sender, port, to_port, data, to='127.0.0.1'):
-    """A datagram as an Ethernet frame to 02:02:02:02:02:02."""
+    """Returns a datagram as an Ethernet frame to 02:02:02:02:02:02."""
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, socket.inet_aton(sender),
                      socket.inet_aton(to))
     total = sum(struct.unpack('>10H', ip))
@@ -133,7 +136,7 @@ def frame(sender, port, to_port, data, to='127.0.0.1'):
 
 
 def write(path, form, datagrams):
-    """A capture of datagrams that came just now, a tenth of a millisecond between two."""
+    """Writes a capture of datagrams stamped with the current time, 0.1 ms apart."""
     start = int(time.time() * 1000000)
     return lib.write_pcap(path, [
         (start + number * 100, frame(sender, port, exports.PORTS[form], data))
@@ -141,7 +144,7 @@ def write(path, form, datagrams):
 
 
 def socket_row(port):
-    """(bytes that wait, datagrams dropped) of the UDP socket at a port, by the kernel."""
+    """Returns (waiting bytes, dropped datagrams) of the UDP socket at a port, from the kernel."""
     with open('/proc/net/udp', encoding='ascii') as sockets:
         for line in sockets:
             words = line.split()
@@ -161,7 +164,8 @@ def free_port():
 
 
 def nfcapd(test, form, path):
-    """What nfcapd or sfcapd counts in a capture's datagrams: flows, packets, bytes, errors, bad."""
+    """Returns the counts of nfcapd or sfcapd for a capture's datagrams: flows, packets, bytes,
+    errors, bad."""
     program = needs(test, 'sfcapd' if form == 'sflow' else 'nfcapd')
     port = free_port()
     process = test.start('-w', test.directory, '-b', '127.0.0.1', '-p', str(port), '-S', '0', '-B', '4000000',
@@ -177,14 +181,15 @@ def nfcapd(test, form, path):
 
 
 def goflow2(test, form, path):
-    """{key: [packets, bytes]} of the records that GoFlow2 writes of a capture's datagrams."""
+    """Returns {key: [packets, bytes]} of the records that GoFlow2 writes for a capture's
+    datagrams."""
     program, port, out = needs(test, 'goflow2'), free_port(), test.path('goflow2.json')
     protocols = {'TCP': '6', 'UDP': '17', 'ICMP': '1', 'IPv6-ICMP': '58'}
-    # Of two workers one may read data before the other has read their template.
+    # With two workers, one may read data before the other has read the template.
     scheme = 'sflow' if form == 'sflow' else 'netflow'
     process = test.start('-listen', f'{scheme}://127.0.0.1:{port}?workers=1', '-transport.file', out, '-addr', '127.0.0.1:0', program=[program])
     test.until(lambda: socket_row(port) is not None, 'goflow2 listens')
-    # Its buffer is a usual one: what it does not read in time would be lost.
+    # GoFlow2 has a default receive buffer: datagrams that it does not read in time would be lost.
     assert exports.send(path, port, lambda: until_read(test, port, 'goflow2')) > 10
     expected = sum('key' in record for _, record in exports.read(path, form))
 
@@ -207,14 +212,14 @@ def goflow2(test, form, path):
 
 
 def tshark(test, path, *arguments):
-    """Lines of its output; any protocol that it needs to be told of is."""
+    """Returns the output lines of tshark, which decodes UDP port 2055 as NetFlow."""
     return subprocess.run(
         [needs(test, 'tshark'), '-n', '-r', path, '-d', 'udp.port==2055,cflow', *arguments],
         capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def built(test, name, library):
-    """A program with a library, built of its source here."""
+    """Builds a program of this folder with a library."""
     compiler = needs(test, 'gcc', 'pkg-config')
     flags = subprocess.run(['pkg-config', '--cflags', '--libs', library], capture_output=True, text=True,
                            check=False)
@@ -237,7 +242,8 @@ def words(data, place):
 
 
 def layer3(data):
-    """(EtherType, place of IP, place from which bytes count): one VLAN tag, any MPLS labels, which count."""
+    """Returns (EtherType, offset of IP, offset from which bytes count). Skips one VLAN tag and any
+    MPLS labels; the labels count."""
     place = 16 if words(data, 12) == 0x8100 else 12
     kind, counted = words(data, place), place + 2
     place += 2
@@ -250,7 +256,8 @@ def layer3(data):
 
 
 def behind_ipv6(header):
-    """(protocol, what is behind); (0, b'') of a fragment but the first, whose header is not read."""
+    """Returns (protocol, payload); (0, b'') for later fragments, whose header softflowd does not
+    read."""
     proto, rest = header[6], header[40:]
     while proto in (0, 43, 44, 60):
         if proto == 44:
@@ -263,11 +270,9 @@ def behind_ipv6(header):
 
 
 def softflowd_flow(data, length):
-    """
-    (5-tuple, bytes) of a packet as softflowd counts it, None where it does not: bytes are those of the
-    frame behind Ethernet and a VLAN tag, padding and MPLS labels included; SCTP has no ports; one VLAN
-    tag is skipped, not two; of AH nothing is known.
-    """
+    """Returns (5-tuple, bytes) of a packet as softflowd counts it, or None if softflowd ignores it.
+    Bytes are those of the frame after Ethernet and a VLAN tag, including padding and MPLS labels.
+    SCTP has no ports. softflowd skips one VLAN tag, not two, and does not parse AH."""
     if len(data) < 14 or words(data, 12) == 0x8100 and len(data) < 18:
         return None
     kind, place, counted = layer3(data)
@@ -290,7 +295,8 @@ def softflowd_flow(data, length):
 
 
 def softflowd_truth(test, path, form, every=1):
-    """{5-tuple: (packets, bytes)} that softflowd makes of a capture, or of one packet of so many."""
+    """Returns {5-tuple: (packets, bytes)} that softflowd counts in a capture, or in every
+    `every`-th packet."""
     def make():
         sums, number = {}, 0
         for _, _, data, length in lib.Oracle().records(path):
@@ -305,8 +311,8 @@ def softflowd_truth(test, path, form, every=1):
 
 
 def softflowd(test, capture, form, port, *options):
-    """Runs it; returns how many datagrams it says to have sent. Its control socket takes a call at the end
-    of a capture that nobody makes: there is none."""
+    """Runs softflowd; returns the number of datagrams it reports as sent. It has no control socket:
+    with one, it would wait for a client at the end of a capture."""
     version = {'v5': '5', 'v9': '9', 'ipfix': '10'}[form]
     process = test.start('-d', '-r', capture, '-n', f'127.0.0.1:{port}', '-v', version, '-t', 'maxlife=1h', '-m',
                          '100000', '-c', 'none', '-p', test.path('softflowd.pid'), *options,
@@ -318,7 +324,8 @@ def softflowd(test, capture, form, port, *options):
 
 
 def recorded(test, name, form, run):
-    """A capture of what run(port) sends, made once for all tests; run() says how many it sent, or None."""
+    """A capture of the datagrams of run(port), made once for all tests. run() returns how many it
+    sent, or None."""
     path = os.path.join(test.settings.cache, f'{name}.pcap')
 
     def make():

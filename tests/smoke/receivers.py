@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-Who receives IPFIX, of others and our own: started on a free port of this host, and asked at the end for the records
-that it has. A record is (5-tuple of strings, packets, bytes of layer 3, first, last in ms, TCP flags).
-"""
+"""IPFIX receivers of other projects and our own. Each starts on a free port of this host and
+returns its records at the end. A record is (5-tuple of strings, packets, layer 3 bytes, first, last
+in ms, TCP flags)."""
 
 import csv
 import datetime
@@ -21,26 +20,26 @@ FLAGS = 'CEUAPRSF'
 
 
 def milliseconds(text):
-    """Of a time in UTC; what is less than that is cut."""
+    """Converts a time in UTC; truncates to milliseconds."""
     whole, _, part = text.rstrip('Z').replace('T', ' ').partition('.')
     since = datetime.datetime.strptime(whole, '%Y-%m-%d %H:%M:%S') - datetime.datetime(1970, 1, 1)
     return (since.days * 86400 + since.seconds) * 1000 + int(part.ljust(3, '0')[:3])
 
 
 def of_flows(row, octets=None):
-    """A row of --flows as a record."""
+    """Converts a row of --flows to a record."""
     return (lib.row_key(row), int(row['packets']), octets, milliseconds(row['first']), milliseconds(row['last']),
             int(row['tcp_flags'] or 0))
 
 
 class Receiver:
-    """Of UDP: what the kernel dropped before it, a busy machine did, and nobody can tell records from then on."""
+    """A UDP receiver. Skips the test if the kernel dropped datagrams: the machine was too busy."""
 
     scheme, name, each = 'ipfix', None, True
 
     @staticmethod
     def knows(record):
-        """What it can have of a record."""
+        """Returns the part of a record that this receiver can store."""
         return record
 
     def __init__(self, test):
@@ -79,7 +78,7 @@ class Nfcapd(Receiver):
         assert (errors, bad) == (0, 0), said[0]
         listed = subprocess.run(['nfdump', '-R', self.home('d'), '-o', 'json'], check=True, capture_output=True,
                                 text=True, env={**os.environ, 'TZ': 'UTC'}).stdout
-        # Of no records it makes no JSON.
+        # nfdump prints no JSON if there are no records.
         return [self.record(row) for row in json.loads(listed)] if '{' in listed else []
 
     @staticmethod
@@ -93,7 +92,7 @@ class Nfcapd(Receiver):
 
 
 class Nfacctd(Receiver):
-    """It adds up records whose fields are the same."""
+    """pmacct's collector, which adds up records with equal fields."""
 
     name, each = 'nfacctd', False
 
@@ -124,7 +123,7 @@ class Nfacctd(Receiver):
 
     @staticmethod
     def knows(record):
-        """In the place of a start within the first second of 1970 it has one of today."""
+        """Replaces a start time within the first second of 1970 by the current time."""
         key, packets, octets, first, last, flags = record
         return key, packets, octets, 0 if first < 1000 or first > last else first, last, flags
 
@@ -137,7 +136,7 @@ class Nfacctd(Receiver):
 
 
 class Goflow2(Receiver):
-    """`proto` is how it says protocols: none, as numbers; proto, by its names."""
+    """`proto`: how it prints protocols. none: as numbers. proto: by its names."""
 
     name = 'goflow2'
 
@@ -149,14 +148,14 @@ class Goflow2(Receiver):
         program = peers.needs(self.test, 'goflow2')
         with open(self.home('yaml'), 'w', encoding='ascii') as stream:
             stream.write(f'formatter:\n  render:\n    proto: {self.proto}\n')
-        # Of two workers one may read data before the other has read their template.
+        # With two workers, one may read data before the other has read the template.
         self.process = self.test.start(
             '-listen', f'netflow://127.0.0.1:{self.port}?workers=1', '-transport.file', self.home('json'), '-mapping',
             self.home('yaml'), '-addr', '127.0.0.1:0', program=[program])
         self.listens()
 
     def rows(self):
-        """Its objects."""
+        """Returns its JSON objects."""
         self.read_all()
         self.process.signal(signal.SIGTERM)
         self.test.wait(self.process)
@@ -170,7 +169,8 @@ class Goflow2(Receiver):
 
     @staticmethod
     def record(row):
-        # Akvorado, whose decoder it is, keeps no record without an interface or a rate.
+        # Akvorado, for which this decoder was written, drops records without an interface or a
+        # sampling rate.
         assert (row['sampling_rate'], row['in_if']) == (1, 1), row
         first, last = (row[f'time_flow_{end}_ns'] // 1000000 for end in ('start', 'end'))
         return ((row['src_addr'], row['dst_addr'], str(row['src_port']), str(row['dst_port']), str(row['proto'])),
@@ -178,7 +178,7 @@ class Goflow2(Receiver):
 
 
 class Libfixbuf(Receiver):
-    """By TCP, by a reader that is built for it."""
+    """Receives over TCP with a reader built for this test."""
 
     name, scheme = 'libfixbuf', 'ipfix+tcp'
 
@@ -188,13 +188,13 @@ class Libfixbuf(Receiver):
 
     def finish(self):
         result = self.test.wait(self.process).expect(0)
-        # It tells of gaps in the sequence, and of templates that it does not have.
+        # The reader reports gaps in the sequence and unknown templates.
         assert result.stderr.splitlines() == ['listens', 'End of file'], result.describe()
         return [(tuple(row[:5]), *map(int, row[5:])) for row in csv.reader(result.stdout.splitlines())]
 
 
 class Tshark(Receiver):
-    """Of datagrams that were recorded."""
+    """Decodes recorded datagrams."""
 
     name = 'tshark'
     FIELDS = ('srcaddr', 'srcaddrv6', 'dstaddr', 'dstaddrv6', 'srcport', 'dstport', 'protocol', 'packets', 'octets',
@@ -211,7 +211,7 @@ class Tshark(Receiver):
         found = []
         for line in peers.tshark(self.test, path, '-Y', 'cflow.packets', '-T', 'fields', '-E', 'aggregator=;',
                                  *(f'-ecflow.{field}' for field in self.FIELDS)):
-            # Of each message either addresses of IPv4 or of IPv6.
+            # Each message holds addresses of either IPv4 or IPv6.
             columns = [part.split(';') for part in line.split('\t') if part]
             found += [self.record(record) for record in zip(*columns, strict=True)]
         return found
@@ -234,14 +234,15 @@ OTHERS = (Nfcapd, Nfacctd, Goflow2, Libfixbuf, Tshark)
 
 
 class Collect(test_collect_live.Listening):
-    """Another sketchtap."""
+    """A second sketchtap."""
 
     def __init__(self, test):
         super().__init__(test, '--sketch', 'flow-table', '--top', '1M', '--link-overhead', '0')
         self.url = f'ipfix://127.0.0.1:{self.port}'
 
     def finish(self):
-        """{5-tuple: (packets, bytes of layer 3)}; nothing is missing in the sequence, and the rate is 1:1."""
+        """Returns {5-tuple: (packets, layer 3 bytes)}; checks that no sequence number is missing
+        and the rate is 1:1."""
         self.read_all()
         rows, _, exporters, _ = super().finish()
         assert {(row['lost_network'], row['lost_socket'], row['unusable']) for row in exporters} <= {('0', '0', '0')}
@@ -250,8 +251,8 @@ class Collect(test_collect_live.Listening):
 
 
 def octets_of(test, path):
-    """{5-tuple: (packets, bytes of layer 3)} of a capture: as IP headers say, at most what the frame has, and all of
-    that where they say 0."""
+    """Returns {5-tuple: (packets, layer 3 bytes)} of a capture. Lengths come from the IP headers,
+    limited to the frame; if a header has 0, the whole frame counts."""
     oracle = lib.Oracle()
     shorter = []
     for record in oracle.records(path):
@@ -272,7 +273,7 @@ def octets_of(test, path):
 
 
 def by_time(records):
-    """{all of a record but packets and octets: packets}"""
+    """Returns {record without packets and bytes: packets}."""
     sums = {}
     for key, packets, _, first, last, flags in records:
         sums[key, first, last, flags] = sums.get((key, first, last, flags), 0) + packets

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""record.py CAPTURE PORT...: writes the datagrams that come to these ports of 127.0.0.1 to a classic capture.
+"""record.py CAPTURE PORT...: writes datagrams received at these ports of 127.0.0.1 to a classic
+capture.
 
-Says how many there were when SIGTERM ends it; all that wait are read before.
+Prints their number when SIGTERM ends it, after it has read all that wait.
 """
 
 import select

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""send.py INTERFACE PCAP RATE REPEAT: sends the frames of a classic pcap file on a kernel interface.
+"""send.py INTERFACE PCAP RATE REPEAT: sends the frames of a classic pcap file on a kernel
+interface.
 
-Every frame is sent or the program fails; prints how many. At most RATE packets a second, in small
-bursts; what it missed while the machine was busy elsewhere is not made up for.
+Sends every frame or fails; prints their number. Sends at most RATE packets per second, in small
+bursts, and does not catch up after a pause.
 """
 
 import errno

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program on a pseudo-terminal of the test's own."""
+"""A program on a pseudo-terminal of the test."""
 
 import fcntl
 import os
@@ -10,7 +10,8 @@ import threading
 
 
 class Terminal:
-    """What the program writes goes to take(), in a thread of its own, until nobody has the terminal open."""
+    """Passes all output of the program to take(), in a separate thread, until the terminal
+    closes."""
 
     def __init__(self, test, rows, columns, *arguments, program, reads=False, inside=None):
         self.test = test
@@ -29,7 +30,7 @@ class Terminal:
         while True:
             try:
                 part = os.read(self.master, 65536)
-            except OSError:  # nobody has it open any more
+            except OSError:  # all processes have closed the terminal
                 part = b''
             if not part:
                 return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The default sketch against exact truth: top 100, bounds, error, and the same bytes every time."""
+"""The default sketch against exact truth: top 100, bounds, error, and identical bytes in every
+run."""
 
 import lib
 
@@ -35,7 +36,7 @@ def test_top_100_with_four_workers(test):
 
 
 def test_bounds_of_a_small_sketch(test):
-    """4 x 1024 counters are far too few for mix: wrong, but honest about it."""
+    """4 x 1024 counters are far too few for this traffic: wide errors, but correct bounds."""
     path, truth = lib.unpack(test, LARGE[1]), lib.load_truth(test.traces, LARGE[1])
     rows, _, _ = test.measure('--pcap', path, '--interval', '0', '--seed', '1', '--depth', '4',
                               '--width', '1024')
@@ -59,8 +60,8 @@ def test_same_seed_same_bytes(test):
 
 def test_another_seed_still_right(test):
     path, truth = lib.unpack(test, LARGE[0]), lib.load_truth(test.traces, LARGE[0])
-    rows, _, _ = test.measure('--pcap', path, '--interval', '0')  # a random one
-    # The keys, not the bounds: those may fail once in a thousand seeds.
+    rows, _, _ = test.measure('--pcap', path, '--interval', '0')  # random seed
+    # Checks keys, not bounds: bounds may fail once in a thousand seeds.
     place = {key: figures[0] for key, figures in truth.items()}
     border = sorted(place.values(), reverse=True)[99]
     wrong = [row for row in rows if place[lib.row_key(row)] < border * 0.99]

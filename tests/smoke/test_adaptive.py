@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a packet costs, part by part, and profiles. Times are not judged, but for what must add up."""
+"""Cost of a packet by stage, and profiles. Times are only checked for consistency."""
 
 import os
 import re
@@ -15,7 +15,7 @@ QUIET = ('--output', '/dev/null')
 
 
 def ask_costs(test, client, command='costs'):
-    """Of the last epoch, once one has a burst that was timed."""
+    """Returns the costs of the last interval, once one has a timed burst."""
     def there():
         answer.clear()
         answer.update(client.ask(command))
@@ -27,7 +27,7 @@ def ask_costs(test, client, command='costs'):
 
 
 def parts_of(answer):
-    """ns of every part."""
+    """Returns the ns of every part."""
     yield from (float(answer[f'{part}_ns']) for part in ('receive', 'filter', 'parse', 'rules', 'free'))
     yield from (float(key['ns']) for key in answer['keys'].values())
     for measurement in answer['measurements'].values():
@@ -35,10 +35,11 @@ def parts_of(answer):
 
 
 def test_parts_add_up(test):
-    """To their sum, which is a part of what all bursts took; a filter and rules are parts where there are some.
+    """Parts add up to their sum, which is below the cost of whole bursts. Filter and prefixes are
+    parts if configured.
 
-    Where other programs have the CPU for a while, a packet of an interval takes far longer than of the next: those
-    that were disturbed least are compared.
+    While other programs use the CPU, a packet takes far longer in one interval than in the next.
+    The least disturbed intervals are compared.
     """
     rules, stats = test.path('rules'), test.path('stats.csv')
     with open(rules, 'w', encoding='utf-8') as stream:
@@ -66,7 +67,7 @@ def test_parts_add_up(test):
 
 
 def test_parts_of_measurements(test):
-    """As many measurements as there may be, each with a key of its own, none of them the 5-tuple."""
+    """The maximum number of measurements, each with its own key, none of them the 5-tuple."""
     keys = ('src', 'dst', 'src-dst', 'src/24', 'dst/24', 'src/16', 'dst/16', 'src/8', 'dst/8', 'src_port',
             'dst_port', 'proto', 'src,proto', 'dst,proto', 'src/20', 'dst/20')
     config = test.path('many.conf')
@@ -89,7 +90,7 @@ def test_parts_of_measurements(test):
 
 
 def test_what_is_filtered_costs(test):
-    """A live port of which nothing is measured."""
+    """A live port on which the filter rejects everything."""
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--filter', 'udp',
                          '--interval', '50ms', *QUIET)
     client = connect(test, process)
@@ -99,7 +100,7 @@ def test_what_is_filtered_costs(test):
 
 
 def test_kept_up(test):
-    """A worker that may give something up times bursts of which it looks at everything."""
+    """With load shedding, a worker times bursts that it processes completely."""
     process = test.start(*PACED, '--keep-up', 'valve', '--interval', '100ms', *QUIET)
     client = connect(test, process)
     answer = ask_costs(test, client)
@@ -119,9 +120,10 @@ def write(test, name, text):
 
 
 def make_profile(test):
-    """Of two measurements, as fast as it goes: the configuration, the profile's path and text.
+    """Measures a profile of two measurements; returns the paths of the configuration and the
+    profile, and its text.
 
-    What its run would not look at does not matter.
+    The profile ignores options of the run that have no effect on it.
     """
     config = write(test, 'two.conf', TWO)
     result = test.bench('profile', '--config', config, '--no-huge', '--duration', '1ms', '--seed', '1',
@@ -130,13 +132,14 @@ def make_profile(test):
 
 
 def capacity_of(text):
-    """{state: ns and Mpps for each traffic}"""
+    """Returns {level: ns and Mpps for each traffic}."""
     return {name: [float(figure) for figure in figures.split()]
             for name, figures in re.findall(r'^(full|count only) +([0-9. ]+)$', text, re.M)}
 
 
 def test_profile(test):
-    """Made here it is taken here: by a plan, which says what the host keeps up with, and by a run."""
+    """A profile made here is accepted here: by plan, which prints the load the host can measure,
+    and by a run."""
     config, path, text = make_profile(test)
     lines = [line for line in text.splitlines() if not line.startswith('#')]
     assert lines[0] == 'sketchtap profile 1' and lines[-1] == f'rows: {len(lines) - 6}', text
@@ -164,7 +167,8 @@ def test_profile(test):
 
 
 def test_states_of_a_plan(test):
-    """With --keep-up all that may be given up has its row, in the order in which it is: each takes less."""
+    """With --overload, the plan has a row per shedding level in order; each is cheaper than the one
+    before."""
     config, path, _ = make_profile(test)
     with open(config, encoding='utf-8') as stream:
         first, second = re.findall(r'^\[measurement (\w+)\]', stream.read(), re.M)
@@ -181,7 +185,7 @@ def test_states_of_a_plan(test):
         ns = {name: float(figure) for name, figure in rows}
         for sequence in (names[:-6], levels):
             falling = [ns['full'], *(ns[name] for name in sequence), ns['count only']]
-            # A share of the keys may cost what it saves.
+            # Selecting a share of the keys may cost as much as it saves.
             assert all(a > b - 2.1 for a, b in zip(falling, falling[1:])), text
         assert abs(ns['wait'] - ns.get(f'{first} off', ns['wait'])) < 0.11, text
         count = ns['count only']
@@ -189,7 +193,7 @@ def test_states_of_a_plan(test):
 
 
 def test_profile_in_a_run(test):
-    """What is measured and what the profile has of it; what it lacks is measured at the start."""
+    """The run uses the profile for its measurements; missing parts are measured at the start."""
     config, path, _ = make_profile(test)
     with open(config, 'a', encoding='utf-8') as stream:
         stream.write('[measurement hosts]\nkey = dst\nsketch = simple-hash\nwidth = 1K\n')
@@ -201,7 +205,8 @@ def test_profile_in_a_run(test):
     stop(test, process, client)
     states = answer['profile'].values()
     assert [state['state'] for state in states] == ['full', 'count only'], answer
-    if '200 ms are too short' in process.stderr():  # by an emulated CPU: said, and nothing is made up instead
+    # an emulated CPU: reported, and no value is invented
+    if '200 ms do not suffice' in process.stderr():
         assert not any('cached_ns' in state for state in states if state['state'] == 'full'), answer
         test.skip('200 ms did not suffice to measure what the profile lacks')
     assert all(float(state[f'{traffic}_ns']) > 0 for state in states
@@ -209,7 +214,7 @@ def test_profile_in_a_run(test):
 
 
 def test_profile_without_a_part(test):
-    """What a run cannot measure by itself, and its profile lacks, is said at the start."""
+    """Parts that neither the profile has nor the run can measure are reported at the start."""
     config, path, text = make_profile(test)
     run = ('--synthetic', 'flows=10,packets=10', '--config', config, '--workers', '1', *QUIET, '--profile')
     for part in ('receive', 'parse', 'free'):
@@ -222,7 +227,8 @@ def test_profile_without_a_part(test):
 
 
 def test_refused_profiles(test):
-    """Of another CPU, build or DPDK, unless --foreign-profile says so; and what is damaged, with its line."""
+    """Profiles of another CPU, build or DPDK are refused unless --ignore-profile-mismatch is set;
+    damage is reported with its line."""
     config, path, text = make_profile(test)
     plan = ('plan', '--config', config, '--pcap', '/dev/null', '--profile')
     for fact in ('cpu', 'build', 'dpdk'):
@@ -249,7 +255,7 @@ def test_refused_profiles(test):
 
 
 def test_no_profile_into_a_full_disk(test):
-    """A profile that is not whole is no success."""
+    """An incomplete profile is an error."""
     with open('/dev/full', 'w', encoding='utf-8') as full:
         result = test.bench('profile', '--no-huge', '--duration', '1ms', '--width', '1K', stdout=full)
     assert result.status == 1, result.describe()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each mistake: one clear line, the right exit status, nothing written, nothing destroyed."""
+"""Each mistake gives one clear line and the right exit status; no file is written or destroyed."""
 
 import os
 import shutil
@@ -7,9 +7,9 @@ import shutil
 import lib
 
 SOURCE = ('--synthetic', 'flows=1K,packets=10K,seed=1')
-TEXT, MACHINE = 2, 1  # exit statuses: seen in the text alone; it took the machine to find out
+TEXT, MACHINE = 2, 1  # exit statuses: detected from the text; detected on the machine
 
-# name: (status, arguments, what the line must mention)
+# name: (status, arguments, text in the message)
 MISTAKES = {
     'unknown option': (TEXT, (*SOURCE, '--frobnicate'), '--frobnicate'),
     'unknown option with value': (TEXT, (*SOURCE, '--frobnicate=1'), '--frobnicate'),
@@ -91,7 +91,7 @@ MISTAKES = {
     'more lcores than there are': (MACHINE, (*SOURCE, '--lcores', '900-903'), '--lcores'),
 }
 
-# name: (text of the configuration, line of the mistake, what the message must mention)
+# name: (text of the configuration, line of the mistake, text in the message)
 CONFIGURATIONS = {
     'unknown name': ('top = 5\ncolour = red\n', 2, 'colour'),
     'bad value': ('top = 5\n\ninterval = 5parsecs\n', 3, '5parsecs'),
@@ -111,7 +111,7 @@ def case(status, arguments, mention):
         files = () if arguments[0] == 'generate' else tuple(
             word for option, path in (('--stats', stats), ('--output', output))
             if option not in arguments for word in (option, path))
-        # what is wrong comes last, so that a missing value is a missing value
+        # The mistake comes last, so that a missing value is really missing.
         command = (arguments[0], *files, *arguments[1:]) if arguments[0][0] != '-' else (
             *files, *arguments)
         result = test.run(*command).expect(status)
@@ -161,7 +161,8 @@ def test_output_is_the_capture(test):
 
 
 def test_no_memory_to_merge(test):
-    """Enough for the workers' sketches, not for the reporter's: a line, and no output touched."""
+    """Enough memory for the workers' sketches, not for the reporter's: one line, and outputs stay
+    untouched."""
     if test.sanitized:
         test.skip('a sanitizer takes more address space than the limit')
     output = test.path('output.csv')
@@ -192,7 +193,7 @@ def test_too_many_workers(test):
 
 
 def test_no_memory(test):
-    """An address space too small for the sketch."""
+    """An address space that is too small for the sketch."""
     if test.sanitized:
         test.skip('a sanitizer takes more address space than the limit')
     process = test.start(*SOURCE, '--memory', '4GB', program=[
@@ -201,7 +202,7 @@ def test_no_memory(test):
 
 
 def test_limits_of_the_process(test):
-    """Too few open files are raised where that is allowed, else said; so is too small a stack."""
+    """Limits that are too low are raised if permitted, else reported: open files and stack size."""
     if shutil.which('prlimit') is None:
         test.skip('prlimit is not installed')
     for limit, status, mentions in (('--nofile=6:6', MACHINE, ('ulimit -n',)),
@@ -216,7 +217,7 @@ def test_limits_of_the_process(test):
 
 
 def test_empty_runtime_directory(test):
-    """Is none: EAL would take it for the root of the file system."""
+    """An empty runtime directory is refused: EAL would use the root of the file system."""
     process = test.start(*SOURCE, '--output', '/dev/null',
                          program=['env', 'RUNTIME_DIRECTORY=', test.binary])
     path = f'/var/run/dpdk/sketchtap-{process.popen.pid}' if os.getuid() == 0 else None

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""transfer.py ADDRESS PORT BYTES [serve]: a TCP transfer both ways, one after the other.
+"""transfer.py ADDRESS PORT BYTES [serve]: a TCP transfer in both directions, one after the other.
 
-Each side sends BYTES of its own and prints the SHA-256 of what it sent and of what it got.
+Each side sends BYTES of its own, and prints the SHA-256 of the data it sent and received.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ def main():
             connection, _ = server.accept()
         got = receive(connection, count)
         sent = send(connection, count, 2)
-        connection.recv(1)  # until the other side has it all
+        connection.recv(1)  # until the other side has received everything
     else:
         connection = socket.create_connection((address, port), timeout=120)
         sent = send(connection, count, 1)
