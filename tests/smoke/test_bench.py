@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench: every row is printed, the CSV can be read, bad options are refused. No time is judged."""
+"""bench: every row is printed, the CSV is valid, bad options are refused. Times are not judged."""
 
 import csv
 import glob
@@ -17,7 +17,7 @@ SMALL = ('--packets', '8K', '--rounds', '2', '--flows', '1K', '--width', '4K', '
 
 
 def read_rows(text):
-    """Rows of a CSV with facts in each, strictly."""
+    """Reads the rows of a CSV with facts in each, strictly."""
     reader = csv.reader(io.StringIO(text, newline=''), strict=True)
     header = next(reader)
     assert header[-len(FACTS):] == list(FACTS), header
@@ -36,7 +36,8 @@ def skip_with_sanitizers(test):
 
 
 def check_times(row, floor):
-    """Figures are there. What reading keys costs is taken off: a busy machine can drown what is left of a round."""
+    """Checks that times are present. The cost of reading keys is subtracted, so that noise of a
+    busy machine may leave nothing."""
     assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
     assert float(row['bytes']) > 0, row
     for column in ('ns', 'ns_max', 'mpps', 'floor_ratio', 'member_ratio'):
@@ -48,7 +49,8 @@ PUBLISHED = ('octosketch', 'octosketch 63', 'elastic', 'cocosketch', 'space-savi
 
 
 def test_kernels_quick(test):
-    """Every sketch, sharing, atomic and number of threads for every traffic, floor and rivals too."""
+    """Every sketch, sharing, atomic and thread count for every traffic, including floor and
+    rivals."""
     skip_with_sanitizers(test)
     path = test.path('kernels.csv')
     result = test.bench('kernels', '--quick', '--no-huge', '--packets', '20K',
@@ -86,7 +88,8 @@ def test_kernels_quick(test):
             assert row['recall'] == '' and row['recall_1000'] == '', row
         elif row['name'] in PUBLISHED + ('rte_hash',):
             assert 0 <= float(row['recall_1000']) <= 1, row
-        # OctoSketch lists a key when a counter of it has reached the threshold: not in so few packets.
+        # OctoSketch lists a key when one of its counters reaches the threshold, which few packets
+        # do not reach.
         if row['name'] in PUBLISHED[2:] and row['traffic'] == 'zipf=1.05':
             assert float(row['recall']) > 0.9 and float(row['relative_error']) < 0.1, row
     lines = result.stdout.splitlines()
@@ -103,7 +106,7 @@ def test_kernels_quick(test):
 
 
 def test_kernels_subset(test):
-    """Options choose; CSV on standard output comes without the table."""
+    """Options select rows; CSV on standard output has no table."""
     result = test.bench('kernels', *SMALL, '--no-huge', '--sketch', 'cms', '--sharing', 'shared',
                       '--atomic', 'add', '--threads', '1,64', '--zipf', '1.3', '--output',
                       '-').expect(0)
@@ -118,7 +121,7 @@ def test_kernels_subset(test):
 
 
 def test_worker(test):
-    """A row for who receives and frees, and one for each sketch, sharing and atomic."""
+    """A row for receiving and freeing, and one for each sketch, sharing and atomic."""
     path = test.path('worker.csv')
     arguments = ('worker', '--no-huge', '--packets', '20K', '--rounds', '1', '--flows',
                  '1K', '--zipf', '1.05', '--width', '4K', '--output', path)
@@ -149,7 +152,7 @@ def targets_of(test, *benches):
 
 
 def judge(test, *arguments, benches=('parts',)):
-    """bench/targets: its CSV rows by target, and what it printed."""
+    """Runs bench/targets; returns its CSV rows by target, and its output."""
     path = test.path(f'targets{len(test.processes)}.csv')
     result = test.run('--output', path, *arguments, program=[script_of(test)]).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
@@ -162,7 +165,7 @@ def judge(test, *arguments, benches=('parts',)):
 
 
 def test_forward(test):
-    """The loop without us, and every way to measure beside it; what is counted is all that was forwarded."""
+    """Plain forwarding, and every way to measure it; all forwarded packets are counted."""
     path = test.path('forward.csv')
     if len(os.sched_getaffinity(0)) < 2:
         test.skip('needs two CPUs')
@@ -181,7 +184,8 @@ def test_forward(test):
 
 
 def test_targets(test):
-    """Every part has a row for each round; every target is judged by parts that are there, or says why it is not."""
+    """Every part has a row per round. Every target is judged from existing parts, or names the
+    reason why not."""
     skip_with_sanitizers(test)
     path = test.path('parts.csv')
     test.bench('parts', '--quick', '--rounds', '2', '--no-huge', '--output', path).expect(0)
@@ -201,7 +205,8 @@ def test_targets(test):
 
 
 def test_targets_of_figures(test):
-    """Medians, ratios within rounds, and what makes a target easier or harder, on figures made up."""
+    """Medians, ratios within rounds, and the effects that make a target easier or harder, on
+    invented figures."""
     parts, collect = ({target[column]: [('5', '1', '0.5')] * 3 for target in targets_of(test, bench)
                        for column in ('figure', 'of', 'beside') if target[column]} for bench in ('parts', 'collect'))
     parts.update({
@@ -284,7 +289,8 @@ def test_targets_of_figures(test):
 
 
 def test_collect(test):
-    """Each figure in every round, or why it is not there; the bench itself compares what it counted with the truth."""
+    """Every figure in every round, or a reason; the bench itself compares its counts with the
+    truth."""
     skip_with_sanitizers(test)
     path = test.path('collect.csv')
     test.bench('collect', '--quick', '--rounds', '1', '--no-huge', '--seed', '1', '--output', path).expect(0)
@@ -302,12 +308,12 @@ def test_collect(test):
         assert row['met'] in ('met', 'not met') or 'not measured' in row['note'], row
 
 
-# Of others, and of builds without Kafka or --metrics; a worker wants a CPU of its own.
+# Figures of other projects or optional builds (Kafka, --metrics); a worker needs its own CPU.
 MAY_BE_MISSING = ('encode: libfixbuf', 'encode: goflow2', 'kafka: ', 'a scrape', 'worker')
 
 
 def test_exports(test):
-    """Each figure, or why it is not there; the bench itself sees that all records were encoded."""
+    """Every figure, or a reason; the bench itself checks that all records were encoded."""
     skip_with_sanitizers(test)
     path = test.path('exports.csv')
     test.bench('exports', '--quick', '--rounds', '1', '--no-huge', '--seed', '1', '--output', path).expect(0)
@@ -323,7 +329,7 @@ def test_exports(test):
 
 
 def test_pipeline(test):
-    """The generator's ceiling, and a row for each setting; what is lost and what is measured add up."""
+    """The generator's maximum, and a row per setting; lost and measured packets add up."""
     path = test.path('pipeline.csv')
     test.bench('pipeline', '--quick', '--no-huge', '--experiment', 'width,mempool',
              '--output', path).expect(0)
@@ -344,7 +350,7 @@ def test_pipeline(test):
 
 
 def paper_figures(test):
-    """(design, sharing, sketch): {PDR: ..., PPT: ...} of bench/wu2016.csv."""
+    """Returns {(design, sharing, sketch): {PDR: ..., PPT: ...}} of bench/wu2016.csv."""
     figures = {}
     with open(os.path.join(os.path.dirname(script_of(test)), 'wu2016.csv'), newline='', encoding='utf-8') as file:
         for row in csv.DictReader(file):
@@ -353,7 +359,8 @@ def paper_figures(test):
 
 
 def test_all(test):
-    """A file for each, by a command that makes it again; what is there stays, and the rest is measured."""
+    """One file per bench, with the command that reproduces it. Existing files stay; missing ones
+    are measured."""
     directory = test.path('figures')
     arguments = ('all', directory, '--quick', '--no-huge', '--seed', '7', '--which', 'flow-chains,flow-sizes')
     with_one = test.bench(*arguments[:-1], 'flow-chains').expect(0)
@@ -380,7 +387,7 @@ def script_run(test, name, *arguments):
 
 
 def test_tables(test):
-    """A document's table is replaced by what a directory has figures of; the rest of it stays."""
+    """A document's tables are replaced by the figures of a directory; other text stays."""
     directory, document = test.path('figures'), test.path('document.md')
     test.bench('all', directory, '--quick', '--no-huge', '--seed', '7', '--which', 'flow-chains').expect(0)
     before = '# Head\n\n<!-- figures flow_sizes -->\nold\n<!-- end -->\n\n<!-- figures flow_chains -->\nold\n<!-- end -->\n\ntail\n'
@@ -400,7 +407,8 @@ def test_tables(test):
 
 
 def test_tables_of_quick_runs(test):
-    """Figures of a --quick run are printed only, those of one round need named documents; otherwise nothing changes."""
+    """Figures of a --quick run are only printed; those of one round need named documents. Nothing
+    else changes."""
     tree, figures = test.path('tree'), test.path('figures')
     root = os.path.dirname(os.path.dirname(script_of(test)))
     for name in 'bench', 'docs':
@@ -419,7 +427,7 @@ def test_tables_of_quick_runs(test):
     for text, documents, why in (
             (quick, (), '--quick'), (quick, (document,), '--quick'), (quick.replace('--quick', '--quick=yes'), (), '--quick'),
             (quick.replace('--quick --rounds 3', '--rounds 1'), (), '--rounds 1'),
-            # Only the last row.
+            # Only the last row is quick.
             (quick.replace('--quick ', '', quick.count('--quick') - 1), (), '--quick')):
         with open(os.path.join(figures, 'worker.csv'), 'w', encoding='utf-8') as file:
             file.write(text)
@@ -457,7 +465,8 @@ def measure_paper(test, *arguments):
 
 
 def test_paper(test):
-    """Every combination once, with what the paper says of it; beside another load, or place, it has said nothing."""
+    """Every combination once, with the paper's figures. Other loads and NUMA placements have
+    none."""
     printed = paper_figures(test)
     rows = measure_paper(test, '--experiment', 'combinations', '--zipf', 'random', '--workers', '6')
     found = {(row['design'], row['sharing'], row['sketch']): row for row in rows}
@@ -483,7 +492,8 @@ def test_paper(test):
 
 
 def test_pipeline_of_a_port(test):
-    """Packets that somebody else sends: received or lost; what he decides is not measured, and no node is made up."""
+    """Packets of an external sender: received or lost. Its parameters are not measured, and missing
+    NUMA nodes are not invented."""
     path = test.path('pipeline.csv')
     result = test.bench('pipeline', '--quick', '--no-huge', '--port', 'net_null0,size=64', '--duration', '20ms',
                       '--experiment', 'size,width,numa', '--output', path).expect(0)
@@ -505,7 +515,7 @@ def test_pipeline_of_a_port(test):
 
 
 def test_pipeline_of_a_mixed_port(test):
-    """Of 50 packets, sent over and over, 40 are IP: four fifths of what was offered is measured."""
+    """40 of 50 repeated packets are IP: four fifths of the offered packets are measured."""
     arp = bytes(12) + b'\x08\x06' + bytes(46)
     path = lib.write_pcap(test.path('mixed.pcap'), [
         (i, arp if i % 5 == 0 else lib.udp_frame(i)) for i in range(50)])
@@ -521,7 +531,7 @@ def test_pipeline_of_a_mixed_port(test):
 
 
 def test_pipeline_places(test):
-    """The worker beside its packets is measured, and across them only where there is another node."""
+    """The worker is measured on the node of its packets, and on another node if there is one."""
     path = test.path('pipeline.csv')
     test.bench('pipeline', '--quick', '--no-huge', '--experiment', 'numa', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
@@ -535,7 +545,7 @@ def test_pipeline_places(test):
 
 
 def test_pipeline_of_nobody(test):
-    """A port on which nobody sends ends it, with what to do."""
+    """A port without a sender ends the bench, with advice."""
     test.bench('pipeline', '--quick', '--no-huge', '--port', 'net_ring0', '--experiment',
              'width').expect(1).expect_one_line('no packet received', 'start the sender first')
 
@@ -551,7 +561,7 @@ TUNE = ('tune', '--no-huge', '--seed', '1', '--packets', '20K', '--rounds', '1',
 
 
 def test_tune(test):
-    """What is printed can be run as it is; the table says why it was chosen."""
+    """The printed configuration runs as it is; the table gives the reason for the choice."""
     path = test.path('tune.csv')
     result = test.run(*TUNE, '--synthetic', 'flows=1K', '--width', '1K,16K', '--workers', '1,16', '--memory', '16MB', '--error', '0.05', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
@@ -600,7 +610,7 @@ def test_tune(test):
 
 
 def test_tune_a_capture(test):
-    """A capture's own packets are counted, IPv6 too; one that has none is refused."""
+    """A capture's own packets are counted, including IPv6; a capture without any is refused."""
     capture = test.path('mixed.pcap')
     test.run('generate', '--synthetic', 'flows=50,ipv6=0.5,packets=2K', '--output', capture).expect(0)
     small = ('--design', 'rss', '--workers', '1', '--sharing', 'separate', '--width', '4K')
@@ -619,7 +629,7 @@ def test_tune_a_capture(test):
 
 
 def test_tune_finds_nothing(test):
-    """What misses the targets is not chosen: status 1, the table, and what would have been enough."""
+    """Nothing that misses the targets is chosen: status 1, the table, and sufficient settings."""
     small = ('--design', 'rss', '--workers', '1', '--sharing', 'separate', '--log-level', 'warning')
     for arguments, mentions in (
             (('--memory', '1MB'), ('--memory', 'smallest configuration takes')),
@@ -652,7 +662,7 @@ def test_mistakes(test):
 
 
 def test_bench_is_no_command(test):
-    """What scripts may still call says where it went."""
+    """The former command reports its new name."""
     test.run('bench', 'kernels', '--quick').expect(2).expect_one_line('sketchtap-bench kernels')
     test.run('bench', 'tune').expect(2).expect_one_line('sketchtap tune')
     test.run('bench').expect(2).expect_one_line('sketchtap-bench kernels|worker')

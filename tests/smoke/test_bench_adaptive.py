@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-sketchtap-bench adaptive: losses without adapting against integrals, those with it below them, the paper's figures beside
-them. No time is judged.
-"""
+"""sketchtap-bench adaptive: losses without adaptation match integrals, losses with it are lower,
+and the paper's figures are listed. Times are not judged."""
 
 import csv
 import math
@@ -16,11 +14,11 @@ LONG = ('host', 'plot', 'paper')
 BENCH = os.path.join(os.path.dirname(__file__), '..', '..', 'bench')
 WAYS = ('without', 'greedy', 'lsf', 'queries', 'best', 'best_valve')
 CONFIG = '[measurement flows]\nsketch = flow-table\nwidth = 4K\n[measurement senders]\nkey = src\nwidth = 1K\n'
-STEPS = 200000  # of an integral
+STEPS = 200000  # integration steps
 
 
 def lost_by_integral(rate, seconds, capacity, entries):
-    """Share that a queue loses which is emptied at `capacity`."""
+    """Returns the fraction lost by a queue that is emptied at `capacity`."""
     step, backlog, arrived, lost = seconds / STEPS, 0, 0, 0
     for i in range(STEPS):
         come = rate((i + 0.5) * step) * step
@@ -33,7 +31,8 @@ def lost_by_integral(rate, seconds, capacity, entries):
 
 
 def check_losses(rows, peak):
-    """The paper's ramp and sines reach 1 / 0.8 of what is kept up with; beside co-runners it is 0.6 of that."""
+    """The paper's ramp and sines reach 1 / 0.8 of the capacity; with co-runners the capacity is 0.6
+    of that."""
     sine = {name: (lambda t, period=period: peak / 2 * (1 + math.sin(2 * math.pi * t / period)))
             for name, period in (('250 ms', 0.25), ('100 ms', 0.1))}
     for row in rows:
@@ -47,7 +46,8 @@ def check_losses(rows, peak):
 
 
 def check_facts(rows):
-    """What the paper prints stands beside each figure that it prints, and beside no other."""
+    """Checks that each figure printed in the paper has the paper's value, and no other row has
+    one."""
     with open(os.path.join(BENCH, 'tangari2017.csv'), encoding='utf-8') as stream:
         facts = {(fact['figure'], fact['setting'], fact['quantity']): fact for fact in csv.DictReader(stream)}
     seen = set()
@@ -75,7 +75,7 @@ def test_paper(test):
 
 
 def test_host(test):
-    """By a profile of it; one of which a part is missing is refused."""
+    """Uses a profile of the host; a profile that lacks a part is refused."""
     config, path = test.path('two.conf'), test.path('host.profile')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write(CONFIG)
@@ -97,7 +97,7 @@ def test_host(test):
 
 
 def test_plot(test):
-    """A panel for each queue."""
+    """The chart has a panel per queue."""
     path, picture = test.path('figures.csv'), test.path('figures.svg')
     test.bench('adaptive', '--no-huge', '--quick', '--output', path).expect(0)
     done = subprocess.run([os.path.join(BENCH, 'plot'), path, picture], capture_output=True, text=True, check=False)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-sketchtap-bench flow-table: every combination has its row; chains add up, and are as long as crafted keys make
-them; what does not fit is said; what tune advises can be run. No time is judged.
-"""
+"""sketchtap-bench flow-table: a row per combination; chain lengths add up and match crafted keys;
+oversized tables are reported; the advice of tune runs. Times are not judged."""
 
 import math
 import os
@@ -17,12 +15,13 @@ HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hs
 STRUCTURES = ('list', 'tree', 'cuckoo')
 TRAFFICS = ('single', 'deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')
 CRAFTED = ('coralreef', 'jenkins', 'murmur3', 'crc32')
-CHAIN = 450  # of the 512 keys that are crafted for each hash, those that 8000 packets draw
+CHAIN = 450  # number of the 512 crafted keys per hash that occur in 8000 packets
 BENCH = ('flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
 
 
 def measure(test, *options, within=()):
-    """(rows of tables, rows of the fastest); within what limits the bench."""
+    """Returns (rows of tables, rows of the fastest). within: prefix command that limits the
+    bench."""
     result = test.run(*BENCH, *options, '--output', '-', program=[*within, test.bench_binary]).expect(0)
     rows = read_rows(result.stdout)
     return ([row for row in rows if row['bench'] == 'flow-table'],
@@ -30,7 +29,7 @@ def measure(test, *options, within=()):
 
 
 def check_chains(row):
-    """E[L] x buckets in use = keys, and the shares are shares."""
+    """Checks that E[L] x buckets in use = keys, and that shares are consistent."""
     used = float(row['occupancy']) * int(row['buckets'])
     assert abs(float(row['mean_length']) * used - int(row['distinct'])) <= (
         0.006 * used + 0.0006 * int(row['buckets']) * float(row['mean_length'])), row
@@ -39,7 +38,7 @@ def check_chains(row):
 
 
 def test_every_combination(test):
-    """Structures x hashes x sizes x traffics, once each; keys have room in as many buckets."""
+    """Structures x hashes x sizes x traffics, once each; every key fits in as many buckets."""
     sizes = ('4096', '5003')
     rows, fastest = measure(test, '--width', '4K', '--buckets', '5003', '--flows', '2K')
     kinds = {(row['traffic'], row['buckets'], row['collision'], row['hash']) for row in rows}
@@ -66,7 +65,7 @@ def test_every_combination(test):
 
 
 def test_lengths(test):
-    """All lengths of chains are as probable as their mean says, and chance makes those of a keyed hash."""
+    """Chain lengths follow the distribution of their mean; keyed hashes behave like chance."""
     result = test.bench(*BENCH, '--width', '4K', '--flows', '4K', '--packets', '64K', '--traffic', 'single,random',
                         '--collision', 'list', '--table-hash', 'aes', '--output', '-').expect(0)
     rows = read_rows(result.stdout)
@@ -83,7 +82,8 @@ def test_lengths(test):
 
 
 def test_ratios(test):
-    """Of the list, and of the power of two below; the paper's figure stands where size, hash and traffic are its own."""
+    """Ratios to the list and to the next lower power of two. The paper's figure appears only for
+    its own size, hash and traffic."""
     rows, _ = measure(test, '--width', '4K,8K', '--buckets', '4099,6000', '--flows', '500', '--traffic', 'single,zipf',
                       '--collision', 'list,tree', '--table-hash', 'coralreef,aes')
     ns = {tuple(row[name] for name in ('traffic', 'buckets', 'collision', 'hash')): float(row['ns']) for row in rows}
@@ -94,7 +94,8 @@ def test_ratios(test):
         if row['of_power']:
             assert abs(float(row['of_power']) - ns[key] / ns[(key[0], '4096', *key[2:])]) < 0.02, row
         assert row['paper_mpps'] == '', row
-    # Each of these tables is 10 GB, which the bench does not get: the paper's figure stands in the row all the same.
+    # Each of these tables needs 10 GB, which the limit denies. The row still has the paper's
+    # figure.
     rows, _ = measure(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list,tree',
                       '--table-hash', 'coralreef,aes', '--flows', '500', within=('prlimit', f'--as={4 << 30}'))
     assert len(rows) == 8 and all('no memory' in row['note'] for row in rows), rows
@@ -103,7 +104,7 @@ def test_ratios(test):
 
 
 def test_plot(test):
-    """A picture with a panel for each traffic and figure."""
+    """A chart with a panel for each traffic and figure."""
     path, picture = test.path('tables.csv'), test.path('tables.svg')
     test.bench(*BENCH, '--width', '1K,4K', '--flows', '500', '--traffic', 'zipf,netscan',
              '--table-hash', 'aes,crc32', '--output', path).expect(0)
@@ -118,19 +119,19 @@ def test_plot(test):
 
 
 def test_full(test):
-    """A table that has no room for half of the keys says which share of the packets it refused."""
+    """A table that holds half of the keys reports the share of refused packets."""
     rows, fastest = measure(test, '--width', '1K', '--flows', '4K', '--traffic', 'netscan',
                             '--table-hash', 'aes')
     assert [row['collision'] for row in rows] == list(STRUCTURES) and not fastest, rows
     for row in rows:
-        # Each of the 4000 keys has two packets; 1024 to 2048 of them have room.
+        # 4000 keys have two packets each; 1024 to 2048 of them fit.
         kept = 4000 * (1 - float(row['refused']))
         assert 1020 <= kept <= 2050, row
     assert abs(4000 * (1 - float(rows[2]['refused'])) - 2047) < 3, rows[2]
 
 
 def test_too_large(test):
-    """What the machine has no memory for is marked, and the rest goes on."""
+    """Tables that do not fit in memory are marked; the others are measured."""
     with open('/proc/meminfo', encoding='utf-8') as file:
         available = next(int(line.split()[1]) for line in file if line.startswith('MemAvailable'))
     if available > 50 << 20:
@@ -143,7 +144,7 @@ def test_too_large(test):
 
 
 def test_capture(test):
-    """Its own keys, in its own order, alone unless other traffic is asked for."""
+    """The capture's own keys in their order; other traffic only on request."""
     capture = test.path('some.pcap')
     test.run('generate', '--synthetic', 'flows=50,packets=2K,ipv6=0.5', '--output',
              capture).expect(0)
@@ -157,7 +158,7 @@ def test_capture(test):
 
 
 def test_hosts(test):
-    """FCAP and SMON, inline and behind a ring; both know every flow exactly."""
+    """FCAP and SMON, inline and after a ring; both count every flow exactly."""
     result = test.bench(*BENCH, '--hosts', '3,20', '--duration', '20ms', '--output', '-').expect(0)
     rows = read_rows(result.stdout)
     assert [(row['hosts'], row['structure'], row['design']) for row in rows] == [
@@ -174,7 +175,7 @@ def test_hosts(test):
 
 
 def test_tune(test):
-    """Sizes that have room for every key are tried; the file that comes out says which and runs."""
+    """tune tries sizes that hold every key; the resulting file names the best one and runs."""
     csv_path, conf = test.path('tune.csv'), test.path('tuned.conf')
     result = test.run(*TUNE, '--synthetic', 'flows=3K', '--sketch', 'ft', '--workers', '1',
                       '--design', 'rss', '--output', csv_path).expect(0)
@@ -196,7 +197,7 @@ def test_tune(test):
 
 
 def test_tune_finds_no_table(test):
-    """A table in which not all keys fit is not advised."""
+    """tune does not recommend a table that cannot hold all keys."""
     result = test.run(*TUNE, '--synthetic', 'flows=3K', '--sketch', 'ft', '--width', '128',
                       '--log-level', 'warning').expect(1).expect_one_line('room for all keys')
     assert 'has no room for every key' in result.stdout, result.describe()

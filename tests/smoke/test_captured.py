@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A port over a kernel interface measures what a capture of the interface shows, to the byte.
+"""A port over a kernel interface measures the same packets as a capture of the interface, to the
+byte.
 
-dumpcap captures the interface while a run measures it. Traffic goes through it under every setting that
-makes the kernel join, cut or tag frames: segmentation offloads, GRO, MTUs, BIG TCP, tags, fragments.
+dumpcap captures the interface during the run. Traffic passes it under every setting that makes the
+kernel join, segment or tag frames: segmentation offloads, GRO, MTUs, BIG TCP, tags, fragments.
 """
 
 import collections
@@ -21,7 +22,7 @@ NEAR6, FAR6 = 'fd00::1', 'fd00::2'
 TRANSFER = 1500000
 MARKER = '198.18.9.9'
 
-# Settings of ethtool -K on both ends, MTU, workers, design.
+# ethtool -K settings for both ends, MTU, workers, design.
 SETTINGS = (
     ('all offloads, 1 worker', '', 1500, 1, 'rss'),
     ('all offloads, 2 workers', '', 1500, 2, 'rss'),
@@ -66,7 +67,7 @@ while connection.recv(1 << 20):
 
 
 def frames_of(path):
-    """(length on the wire, bytes) of each frame of a capture, little-endian or big."""
+    """Returns (length on the wire, bytes) of each frame of a capture in either byte order."""
     with open(path, 'rb') as file:
         data = file.read()
     if len(data) < 24:
@@ -81,7 +82,7 @@ def frames_of(path):
 
 
 def source_of(frame):
-    """The source address of a frame; None: not IP."""
+    """Returns the source address of a frame, or None if it is not IP."""
     at, kind = 14, frame[12:14]
     while kind in (b'\x81\x00', b'\x88\xa8'):
         kind = frame[at + 2:at + 4]
@@ -105,13 +106,13 @@ def ipv4(source, size, number=0, fragment=0, proto=17):
 
 
 def odd_frames(mtu):
-    """Fragments of whole datagrams and of others, tags, what is not IP, all lengths."""
+    """Fragments of complete and incomplete datagrams, tags, non-IP frames, all lengths."""
     ethernet = bytes(12)
     frames = []
     for i in range(60):
-        for part in range(3):  # whole, in three
+        for part in range(3):  # complete, in three fragments
             frames.append(b'\x08\x00' + ipv4('198.18.1.1', 1000, i, (0x2000 if part < 2 else 0) | part * 125))
-        frames.append(b'\x08\x00' + ipv4('198.18.1.2', 800, i, 0x2000 | 100))  # never whole
+        frames.append(b'\x08\x00' + ipv4('198.18.1.2', 800, i, 0x2000 | 100))  # never complete
         frames.append(bytes.fromhex('81000005') + b'\x08\x00' + ipv4('198.18.1.3', 64 + i, i))
         frames.append(bytes.fromhex('88a80005') + bytes.fromhex('81000006') + b'\x08\x00' + ipv4('198.18.1.4', 64 + i, i))
         frames.append(bytes.fromhex('88b5') + bytes(46 + i))
@@ -120,7 +121,7 @@ def odd_frames(mtu):
 
 
 class Cable:
-    """Two namespaces, the interfaces tap0 and wire0 between them."""
+    """Two namespaces with the interfaces tap0 and wire0 between them."""
 
     def __init__(self, test, settings, mtu):
         self.test = test
@@ -146,7 +147,7 @@ class Cable:
                 space.ip('neigh', 'replace', peer, 'lladdr', mac, 'dev', name, 'nud', 'permanent')
 
     def transfer(self, address):
-        """The same bytes there and back, by TCP."""
+        """Sends the same bytes in both directions over TCP."""
         server = self.test.start(address, TRANSFER, program=['python3', '-c', SERVER], inside=self.near)
         said = os.path.join(server.directory, 'stdout')
         self.test.until(lambda: os.path.getsize(said) > 0 or not server.running(), 'a server')
@@ -160,13 +161,14 @@ class Cable:
 
 
 def compare(test, cable, workers, design, traffic):
-    """Runs both, makes the traffic, and compares frames, and packets and bytes of each source."""
+    """Runs both, generates the traffic, and compares frames, and packets and bytes of each
+    source."""
     output, stats, captured = test.path('output.csv'), test.path('stats.csv'), test.path('captured.pcap')
     run = test.start('--port', 'tap0', '--workers', workers, '--design', design, '--key', 'src', '--top', 100,
                      '--interval', '100ms', '--no-huge', '--output', output, '--stats', stats, inside=cable.near)
     net.wait_until_ready(test, run, stats)
     dumpcap = test.start('-i', 'tap0', '-P', '-q', '-B', '64', '-w', captured, program=['dumpcap'], inside=cable.near)
-    # The first of the markers that both see begins the comparison.
+    # The comparison begins at the first marker that both have received.
     begin = [0]
 
     def marked():
@@ -244,7 +246,7 @@ def big_cable(test):
 
 
 def test_big_tcp(test):
-    """Frames longer than an IP length can say: 0 in IPv4, a jumbogram or 0 in IPv6."""
+    """Frames longer than an IP length field can hold: 0 in IPv4, a jumbogram or 0 in IPv6."""
     cable = big_cable(test)
 
     def traffic():
@@ -257,7 +259,8 @@ def test_big_tcp(test):
 
 
 def test_big_tcp_by_a_program(test):
-    """--kernel counts the packets of it, which have no jumbo payload option on the wire."""
+    """--kernel counts the segments of such packets, which carry no jumbo payload option on the
+    wire."""
     test_kernel.needs_program(test)
     cable = big_cable(test)
     output, stats = test.path('output.csv'), test.path('stats.csv')
@@ -270,13 +273,13 @@ def test_big_tcp_by_a_program(test):
     run.signal(signal.SIGINT)
     test.wait(run).expect(0)
     rows = [row for row in lib.read_output(output) if row['src_ip'] == FAR6]
-    # Ethernet, IPv6, TCP with time stamps, and 8 bytes more of the first packet's options.
+    # Ethernet, IPv6, TCP with timestamps, and 8 more bytes of options in the first packet.
     expected = TRANSFER + lib.total(rows, 'packets') * (14 + 40 + 32) + 8
     assert lib.total(rows, 'bytes') == expected, (rows, expected)
 
 
 def switches(process):
-    """Voluntary context switches of all threads."""
+    """Returns the voluntary context switches of all threads."""
     total, folder = 0, f'/proc/{process.popen.pid}/task'
     for thread in os.listdir(folder):
         with open(f'{folder}/{thread}/status', encoding='ascii') as status:
@@ -300,6 +303,6 @@ def idle_case(*options):
         asleep, passed = switches(process) - before, time.monotonic() - began
         process.signal(signal.SIGINT)
         test.wait(process).expect(0)
-        # A thread that looks every 50 us sleeps up to 20000 times.
+        # A thread that polls every 50 us sleeps up to 20000 times per second.
         assert asleep <= 3000 * passed, f'{asleep} times asleep in {passed:.2f} s'
     return check

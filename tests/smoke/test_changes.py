@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-Measurements that change while packets flow: every epoch is that of a run with what was asked for, up to the epoch
-that the answer names that of the old question, from then on that of the new one, byte for byte.
-"""
+"""Measurements that change while packets flow. Up to the interval that the reply names, every
+interval equals that of a run with the old measurements; from then on, that of a run with the new
+ones, byte for byte."""
 
 import collections
 import contextlib
@@ -27,10 +26,11 @@ LONG = ('ctl_does_not_wait_for_ever', 'a_configuration_that_is_no_file_any_more'
 START = 1700000000 * 1000000  # us
 EPOCH = 100000  # us
 FLOWS = 600
-FAST = 600  # epochs that are fed as fast as they are read
+FAST = 600  # epochs that are fed without pauses
 CHANGES, CHANGES_SLOW, CHANGES_FULL = 120, 30, 1000
 TIMES = {'rx_ns', 'ppt_ns', 'free_ns', 'delay_ns'}
-# What is measured, in words of a section; every sketch, other keys, widths and numbers of measurements.
+# Sets of measurements, in the words of a section: every sketch, other keys, widths and numbers of
+# measurements.
 SETS = (
     {'main': 'key=src-dst sketch=count-min width=4096 top=20'},
     {'main': 'key=5tuple sketch=flow-table width=1024 top=30'},
@@ -51,10 +51,8 @@ def write_config(path, measurements, head=''):
 
 
 class Feed:
-    """
-    Writes a capture into a pipe, until it is told that it is enough, and into a file: an epoch in pause seconds,
-    the first ones as fast as they are read.
-    """
+    """Writes a capture into a pipe until stopped, and also into a file. One epoch per `pause`
+    seconds, except the first `fast` epochs."""
 
     def __init__(self, path, seed, fast=FAST, pause=0.02):
         self.path, self.fast, self.pause = path, fast, pause
@@ -62,7 +60,7 @@ class Feed:
         self.random = random.Random(seed)
         self.frames = [lib.udp_frame(flow) for flow in range(FLOWS)]
         self.enough = threading.Event()
-        # Where the run does not read any more it waits until that is killed.
+        # A daemon: after the run has stopped reading, the thread blocks until the run is killed.
         self.thread = threading.Thread(target=self.feed, daemon=True)
 
     def epoch(self, number):
@@ -77,17 +75,17 @@ class Feed:
         with open(self.path, 'wb') as file, open(self.write_end, 'wb', buffering=0) as pipe:
             data = lib.PCAP_HEADER
             while not self.enough.is_set() or number % 8 != 0:
-                if number >= self.fast:  # on a machine that is busy elsewhere it would never end
+                if number >= self.fast:  # without a pause it might never end on a busy machine
                     time.sleep(self.pause)
                 data += self.epoch(number)
                 number += 1
                 file.write(data)
-                while data:  # a pipe may take a part of what it is given
+                while data:  # a pipe may accept only a part
                     data = data[pipe.write(data):]
 
     @contextlib.contextmanager
     def into(self, test, *arguments):
-        """A run that reads the pipe and answers; its input ends with the block."""
+        """Starts a run that reads the pipe and replies; its input ends with the block."""
         with open(self.read_end, 'rb') as stdin:
             process = test.start('--pcap', '-', *arguments, stdin=stdin)
         self.thread.start()
@@ -98,7 +96,7 @@ class Feed:
 
 
 def ask(test, process, *words):
-    """Whatever becomes of it."""
+    """Runs ctl; does not check the exit status."""
     return test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
 
 
@@ -115,7 +113,7 @@ def wait_for_socket(test, process):
 
 
 def answered_epoch(result):
-    """The epoch that an answer names; None: nothing was changed."""
+    """Returns the epoch that a reply names, or None if nothing changed."""
     answer = json.loads(result.stdout)
     inner = next(iter(answer.values()))
     assert 'epoch' in inner or inner in ({}, {'outputs': inner.get('outputs')}), answer
@@ -123,7 +121,7 @@ def answered_epoch(result):
 
 
 def stats_rows(path):
-    """By epoch: the rows, without what they cost."""
+    """Returns the rows by epoch, without cost columns."""
     epochs = {}
     for row in lib.read_stats(path):
         epochs.setdefault(int(row['epoch']), []).append(
@@ -140,7 +138,7 @@ def json_rows(path):
 
 
 def measure_all(test, capture, measurements, arguments, name):
-    """A run with the same question from its start to its end."""
+    """Runs the same measurements from start to end."""
     stats, out = test.path(f'{name}-stats.csv'), test.path(f'{name}-out.json')
     config = write_config(test.path(f'{name}.conf'), measurements)
     test.run('--config', config, '--pcap', capture, '--stats', stats, '--output', f'json:{out}', *arguments).expect(0)
@@ -148,7 +146,7 @@ def measure_all(test, capture, measurements, arguments, name):
 
 
 def expect_exact(test, capture, found, held, arguments):
-    """held: (epoch, measurements) in their order. Returns how many different ones were compared."""
+    """held: (epoch, measurements) in order. Returns the number of different ones compared."""
     truth = {}
     for epoch in sorted(found[0]):
         measurements = [what for since, what in held if since <= epoch][-1]
@@ -165,14 +163,14 @@ def expect_exact(test, capture, found, held, arguments):
 
 
 def change_by(test, process, config, before, after, how, head=''):
-    """Asks for another set. Returns the epoch that the answer names."""
+    """Changes the set of measurements. Returns the epoch that the reply names."""
     write_config(config, after, head)
     if how == 'reload':
         return answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
     epoch = None
     for name in [name for name in after if before.get(name) != after[name]]:
         verb = 'change' if name in before else 'add'
-        # What was said before and is not said any more is taken back.
+        # Settings that are no longer wanted are reset.
         taken = [word.split('=')[0] for word in before.get(name, '').split()]
         said = [word.split('=')[0] for word in after[name].split()]
         words = after[name].split() + [f'{word}=' for word in taken if word not in said]
@@ -215,7 +213,7 @@ def stop(test, process, number=signal.SIGTERM):
 
 
 def listed(test, process):
-    """What is measured: {name: row}."""
+    """Returns the active measurements: {name: row}."""
     answer = json.loads(ctl(test, process, '--format', 'json', 'plan').stdout)
     rows = answer['/sketchtap/plan']['measurements'].values()
     text = ctl(test, process, 'measure', 'list').stdout
@@ -224,7 +222,8 @@ def listed(test, process):
 
 
 def test_by_words(test):
-    """ctl measure does what the file would; --flows has records of the tables that each epoch had."""
+    """ctl measure has the effect of a changed file; --flows has records of the tables that each
+    epoch had."""
     arguments = ('--workers', '1', '--interval', '100ms', '--seed', '1')
     sets = ({'a': 'key=src sketch=flow-table width=2048'}, {'a': 'key=dst_port sketch=flow-table width=4096'},
             {'a': 'key=dst_port sketch=flow-table width=4096', 'b': 'key=src/28 sketch=flow-table top=7 width=2048'},
@@ -237,7 +236,7 @@ def test_by_words(test):
         held = [(0, sets[0])]
         for measurements in sets[1:]:
             held.append((change_by(test, process, config, held[-1][1], measurements, 'words'), measurements))
-        # What is in no file goes with the next reload, which finds what the file says.
+        # Measurements that are not in the file end with the next reload.
         write_config(config, sets[0])
         held.append((answered_epoch(ctl(test, process, '--format', 'json', 'reload')), sets[0]))
     test.wait(process).expect(0)
@@ -253,7 +252,7 @@ def test_by_words(test):
 
 
 def settled_resident(process, before):
-    """Resident bytes, as soon as the set before, some 20 MB, is freed; what they are where that takes long."""
+    """Returns resident bytes once the previous set, some 20 MB, is freed, or after two seconds."""
     for _ in range(40):
         resident = lib.resident(process.popen.pid)
         if not before or resident < min(before) + (4 << 20):
@@ -264,12 +263,13 @@ def settled_resident(process, before):
 
 @lib.alone
 def test_many_changes(test):
-    """Again and again under load: accounts balance, no epoch is missing, and memory does not grow."""
+    """Repeated changes under load: ledgers balance, no epoch is missing, and memory does not
+    grow."""
     wanted = CHANGES_FULL if test.settings.full else CHANGES_SLOW if test.slow else CHANGES
     config, stats = test.path('run.conf'), test.path('stats.csv')
     write_config(config, SETS[0])
-    # Lcores that never rest can keep a kernel's workers away for as long as the run takes, and with them whoever
-    # renames a file: so it is fed at a pace.
+    # Polling lcores can starve kernel workers during the whole run, and so block a rename of a
+    # file. Feed at a limited rate instead.
     feed = Feed(os.devnull, 7, fast=0, pause=0.001)
     last, resident = 0, []
     with feed.into(test, '--config', config, '--interval', '100ms', '--workers', '1', '--stats', stats,
@@ -282,7 +282,7 @@ def test_many_changes(test):
             if number % len(SETS) == 0 and number >= wanted // 4 and not test.slow:
                 resident.append(settled_resident(process, resident))
     test.wait(process).expect(0)
-    # The heap takes a while to settle. Sanitizers keep for a while what was freed, and tell of leaks themselves.
+    # The heap takes a while to settle. Sanitizers delay frees, and report leaks themselves.
     assert test.slow or (
         len(resident) >= 10 and min(resident[-5:]) < min(resident[:5]) + (4 << 20)), resident
     epochs = stats_rows(stats)
@@ -349,7 +349,8 @@ def test_what_is_refused_changes_nothing(test):
 
 
 def test_a_configuration_that_is_no_file_any_more(test):
-    """What was read from a pipe, or became one, cannot be read again: nothing changes, and the run ends as it should."""
+    """A configuration read from a pipe, or replaced by one, cannot be read again: nothing changes,
+    and the run ends normally."""
     fifo, config = test.path('fifo'), write_config(test.path('run.conf'), {'a': 'key=src', 'b': 'key=dst'})
     os.mkfifo(fifo)
     copy = test.start('-c', f'cat {config} >{fifo}', program=['sh'])
@@ -370,7 +371,8 @@ def test_a_configuration_that_is_no_file_any_more(test):
 
 
 def test_changes_while_nobody_reads(test):
-    """The rows of a replay wait in a pipe: who asks is answered, and what was asked for comes when somebody reads."""
+    """The rows of a replay wait in a full pipe. Clients still get replies, and changes take effect
+    when the pipe is read."""
     reading, writing = os.pipe()
     process = test.start('--synthetic', 'packets=100G,flows=1K,rate=1Mpps', '--interval', '10ms', '--workers', '1',
                          '--output', '-', stdout=writing)
@@ -398,7 +400,7 @@ def test_changes_while_nobody_reads(test):
 
 
 def test_many_names_that_shed(test):
-    """The last line has sixteen by name, and the rest together."""
+    """The last line has sixteen measurements by name, and the sum of the others."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(500)])
     stats = test.path('stats.csv')
     process = test.start('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci', '--workers', '1',
@@ -420,7 +422,8 @@ def test_many_names_that_shed(test):
 
 
 def test_changes_on_a_port(test):
-    """SIGHUP, too; in a file with all columns rows that lack some leave them empty."""
+    """Changes by SIGHUP as well. In a file with all columns, rows without some of them leave those
+    empty."""
     config = write_config(test.path('run.conf'), {'a': 'key=src,vlan', 'b': 'sketch=flow-table'})
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
     out = test.path('out.csv')
@@ -446,7 +449,8 @@ def test_changes_on_a_port(test):
 
 
 def test_json_goes_on(test):
-    """Rows of JSON have the columns of their own measurements, and --append goes on behind any."""
+    """Rows of JSON have the columns of their own measurements, and --append continues after any of
+    them."""
     out = test.path('out.json')
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
     arguments = ('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci', '--workers', '1',
@@ -462,14 +466,14 @@ def test_json_goes_on(test):
         assert all(('vlan' in row) == ('first' in row) == (number >= epoch) for row in rows), (number, epoch)
     whole = lib.read_text(out)
     os.rename(out, out + '.1')
-    with open(out, 'w', encoding='utf-8') as stream:  # as a rotated file begins
+    with open(out, 'w', encoding='utf-8') as stream:  # like the beginning of a rotated file
         stream.write(''.join(line + '\n' for line in whole.splitlines() if '"vlan"' in line))
     test.run(*arguments, '--append', '--duration', '200ms').expect(0)
     assert '"vlan"' not in lib.read_text(out).splitlines()[-1]
 
 
 def test_epoch_that_is_far(test):
-    """The answer does not wait for it; with one epoch alone there is none."""
+    """The reply does not wait for a distant interval. With --interval 0 there is no later one."""
     process = test.start(*LIVE[:-1], '1h', '--output', '/dev/null')
     test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024')
@@ -491,13 +495,13 @@ def test_epoch_that_is_far(test):
 
 
 def test_since_when(test):
-    """Each measurement is listed with the epoch that the answer named; what a change leaves as it is keeps its own."""
+    """Each measurement is listed with the epoch of its change; unchanged ones keep theirs."""
     stats = test.path('stats.csv')
     process = start_live(test, '--output', '/dev/null', '--stats', stats)
     assert listed(test, process)['main']['from_epoch'] == 0
 
     def change(*words):
-        """The epoch that the answer names; where that still waits, the one that all have then."""
+        """Returns the epoch of the reply; if it is not known yet, waits for the listed one."""
         answer, = json.loads(ctl(test, process, '--format', 'json', *words).stdout).values()
         if 'epoch' not in answer:
             test.until(lambda: all('from_epoch' in row for row in listed(test, process).values()), 'the change holds')
@@ -513,11 +517,11 @@ def test_since_when(test):
         else:
             held[words[1]] = epoch
         assert {name: row.get('from_epoch') for name, row in listed(test, process).items()} == held, words
-    # A reload takes back what was said: one measurement, as at the start.
+    # A reload reverts changes by ctl: one measurement, as at the start.
     epoch = change('reload')
     assert {name: row.get('from_epoch') for name, row in listed(test, process).items()} == {'main': epoch}
     stop(test, process)
-    # --append goes on numbering, and what is measured at the start holds from the first number on.
+    # --append continues the numbering, and the first measurements start with the first new number.
     process = start_live(test, '--output', '/dev/null', '--stats', stats, '--append')
     first = listed(test, process)['main']['from_epoch']
     stop(test, process)
@@ -527,7 +531,7 @@ def test_since_when(test):
 
 
 def test_who_may(test):
-    """The socket is its owner's; --control read lets nobody change anything by it."""
+    """Only the owner may use the socket; --control read rejects all changes."""
     process = start_live(test, '--output', '/dev/null', '--control', 'read', '--name', 'reader')
     status = os.stat(process.control_socket('reader'))
     assert stat.S_IMODE(status.st_mode) == 0o600 and status.st_uid == os.geteuid(), oct(status.st_mode)
@@ -539,12 +543,13 @@ def test_who_may(test):
 
 
 def test_too_many_ask(test):
-    """DPDK's telemetry serves ten, and hangs up on the next, who is told so."""
+    """DPDK's telemetry serves ten clients and disconnects the next; ctl reports the reason."""
     process = start_live(test, '--output', '/dev/null')
     clients = []
 
     def fill():
-        with contextlib.suppress(json.JSONDecodeError):  # who left before still has a place
+        # a closed connection may still occupy a slot
+        with contextlib.suppress(json.JSONDecodeError):
             clients.append(lib.ControlClient(process.control_socket()))
         return len(clients) == 10
 
@@ -558,7 +563,7 @@ def test_too_many_ask(test):
 
 
 def test_which_one(test):
-    """The only one need not be named; of several they are listed."""
+    """A single run needs no --name; if there are several, they are listed."""
     home = test.path('shared')
     os.mkdir(home)
     program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
@@ -572,7 +577,8 @@ def test_which_one(test):
     test.run('ctl', '--name=three', 'stats', program=program).expect(1)
     stop(test, runs[0])
     assert 'offered' in test.run('ctl', 'stats', program=program).expect(0).stdout
-    # A generator has such a socket too, and is no run; a pattern is no name; who is stopped is not waited for.
+    # A generator has such a socket but is not a run. A pattern is not a name. ctl does not wait for
+    # a stopped run.
     sender = test.start('generate', '--synthetic', 'packets=1G', '--port', 'net_null0', '--name', 'sender',
                         '--eal', '--no-pci', '--no-huge', program=program)
     test.until(lambda: os.path.exists(lib.control_socket(home, 'sender')), 'the generator runs')
@@ -582,7 +588,7 @@ def test_which_one(test):
     test.run('ctl', '--name', 't*', 'measure', 'list', program=program).expect(2).expect_one_line('t*')
     runs[1].signal(signal.SIGSTOP)
     stopped = [test.run('ctl', 'stats', program=program).expect(1)]
-    # Nor where so many wait already that no other can: they stay in its queue after they left.
+    # It also does not wait if the accept queue is full. Closed connections stay in the queue.
     with contextlib.suppress(BlockingIOError):
         while True:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as waiting:
@@ -598,7 +604,7 @@ def test_which_one(test):
 
 
 def test_a_command_that_is_cut(test):
-    """The library reads 1023 characters of it, and what it says then may be something else."""
+    """The library reads only 1023 characters, and the truncated command may mean something else."""
     process = start_live(test, '--output', '/dev/null')
     before = listed(test, process)
     with contextlib.closing(lib.ControlClient(process.control_socket())) as client:
@@ -611,7 +617,8 @@ def test_a_command_that_is_cut(test):
 
 
 def test_routers_of_a_collector(test):
-    """Who does not follow where flows go from its start on cannot say it later, and refuses to."""
+    """A collector that does not track routers from its start cannot report them later, and refuses
+    such keys."""
     def start(config):
         process = test.start('collect', '--listen', f'127.0.0.1:{free_port()}', '--config', config, '--interval', '50ms',
                              '--output', f'json:{test.path("rows")}', '--force')
@@ -632,13 +639,13 @@ def test_routers_of_a_collector(test):
     stop(test, process)
 
 
-STORM_ROUNDS = 8  # of each program that asks
+STORM_ROUNDS = 8  # per client program
 GARBAGE = ('', '[', '[measurement main]\nkey = nonsense\n', '[measurement main]\nkey', '\x01\x02\x03\n',
            '[measurement main]\nwidth = 0\n', 'interval = 7s\n')
 
 
 def ask_in_a_storm(test, process, lines, statuses):
-    """Every command returns, done or refused; one that does not ends the test."""
+    """Every command returns, done or refused; a command that hangs ends the test."""
     environment = dict(os.environ, RUNTIME_DIRECTORY=process.directory)
     for _ in range(STORM_ROUNDS):
         for words in lines:
@@ -648,10 +655,8 @@ def ask_in_a_storm(test, process, lines, statuses):
 
 
 def test_storm_of_requests(test):
-    """
-    SIGHUP, ctl and a file of garbage, all at once: every request is answered, no packet is lost, and what is
-    measured is what the last change says.
-    """
+    """SIGHUP, ctl and a garbage file at once: every request gets a reply, no packet is lost, and
+    the last change is in effect."""
     over = threading.Event()
 
     def every(pause, action):
@@ -708,7 +713,7 @@ def test_storm_of_requests(test):
 
 
 def serve_no_answer(path, over):
-    """A run that is stopped after it took the question."""
+    """A run that is stopped after it has read the request."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
     listener.listen()
@@ -738,7 +743,7 @@ def test_ctl_does_not_wait_for_ever(test):
 
 
 def test_commands_are_one_table(test):
-    """What the socket offers is what ctl takes, and what its help says."""
+    """The socket, ctl and its help have the same commands."""
     process = start_live(test, '--output', '/dev/null')
     with contextlib.closing(lib.ControlClient(process.control_socket())) as client:
         client.socket.send(b'/')
@@ -748,7 +753,7 @@ def test_commands_are_one_table(test):
     assert {line.split()[0] for line in help_lines if re.match(r'  \w.* {2,}\w', line)} == offered, help_lines
     refused = ctl(test, process, 'none', status=2)
     assert set(re.search('allowed: ([^;]*);', refused.stderr)[1].split(', ')) == offered, refused.describe()
-    # Those have to be told what, or a run that may give something up.
+    # These need arguments, or a run with load shedding.
     for name in offered - {'measure', 'states', 'within'}:
         test.until(lambda: ask(test, process, name).status == 0, name)
     stop(test, process)

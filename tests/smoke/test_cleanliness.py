@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""After a run nothing is left: no file of EAL's, no hugepage, no process. Several run at once."""
+"""A run leaves nothing behind: no EAL file, no hugepage, no process. Several run at once."""
 
 import glob
 import os
@@ -11,7 +11,7 @@ SOURCE = ('--synthetic', 'flows=1K,packets=100K,seed=1')
 
 
 def state():
-    """Files under EAL's usual directories, and hugepages in use."""
+    """Returns the files in EAL's usual directories, and the hugepages in use."""
     folders = ['/var/run/dpdk', '/tmp/dpdk']
     if os.environ.get('XDG_RUNTIME_DIR'):
         folders.append(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'dpdk'))
@@ -32,7 +32,7 @@ def state():
 
 
 def without_strangers(found, process):
-    """Leaves out the directories of other runs of sketchtap, which may come and go meanwhile."""
+    """Removes the directories of other runs of sketchtap, which may come and go during the test."""
     files, pages, mounts = found
     own = str(process.popen.pid)
     return {path for path in files
@@ -65,7 +65,7 @@ def in_session(pid, process):
 
 @lib.alone
 def test_several_at_once(test):
-    """Each run has a file prefix of its own."""
+    """Each run has its own file prefix."""
     processes = [test.start(*SOURCE, '--seed', '1') for _ in range(4)]
     results = [test.wait(process).expect(0) for process in processes]
     assert len({result.stdout for result in results}) == 1, 'the same run, different rows'

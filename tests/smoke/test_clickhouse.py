@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to a real ClickHouse, into the tables of config/clickhouse: what it adds up is what files have."""
+"""Rows sent to a real ClickHouse, into the tables of config/clickhouse: its sums equal those of
+files."""
 
 import calendar
 import collections
@@ -63,7 +64,7 @@ class Server:
 
 
 def statements(test, *names):
-    """Those of files of config/clickhouse."""
+    """Returns the statements of files of config/clickhouse."""
     lines = []
     for name in names:
         text = lib.read_text(os.path.join(test.settings.root, 'config', 'clickhouse', f'{name}.sql'))
@@ -72,14 +73,14 @@ def statements(test, *names):
 
 
 def rows_of(path, *columns):
-    """How many rows a file has, and the sums of its columns."""
+    """Returns the number of rows of a file, and the sums of its columns."""
     with open(path, encoding='utf-8') as stream:
         rows = list(csv.DictReader(stream))
     return [len(rows), *(sum(int(row[column]) for row in rows) for column in columns)]
 
 
 def test_tables(test):
-    """Three kinds of rows, sent twice: counts, sums, and the views; only with --full."""
+    """Three kinds of rows, sent twice: counts, sums and views; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     server = Server(test)
@@ -96,7 +97,8 @@ def test_tables(test):
     for table, path, columns in (('heavy_hitters', hitters, ('packets', 'bytes', 'packets_high', 'rank')),
                                  ('flows', flows, ('packets', 'bytes', 'tcp_flags')),
                                  ('ledger', stats, ('offered', 'measured', 'bytes', 'distinct_keys'))):
-        server.ask(f'INSERT INTO {table} SELECT * FROM {table} WHERE epoch < 2')  # as if it was sent again
+        # simulates a repeated insert
+        server.ask(f'INSERT INTO {table} SELECT * FROM {table} WHERE epoch < 2')
         sums = ', '.join(f'sum({column})' for column in columns)
         told = [int(part) for part in server.ask(f'SELECT count(), {sums} FROM {table} FINAL')[0].split('\t')]
         assert told == rows_of(path, *columns), (table, told)
@@ -110,7 +112,8 @@ def test_tables(test):
 
 
 class Table(http.server.ThreadingHTTPServer):
-    """A server with one table: it lists the columns, and refuses rows with another one as ClickHouse does."""
+    """A server with one table. It lists the columns, and like ClickHouse refuses rows with an
+    unknown one."""
 
     def __init__(self, columns):
         table, self.rows = self, []
@@ -151,14 +154,14 @@ class Table(http.server.ThreadingHTTPServer):
 
 
 def columns_of(test, table):
-    """Those that config/clickhouse/tables.sql has."""
+    """Returns the columns of a table in config/clickhouse/tables.sql."""
     create = next(part for part in statements(test, 'tables') if f'EXISTS {table}\n' in part)
     return re.findall(r'^    (\w+) ', create, re.MULTILINE)
 
 
 def test_lacking_columns(test):
-    """A table without a column of the rows ends the run before anything is written, with what adds it. No column of
-    other keys, of records or of JSON is missing in the tables that come with the program."""
+    """A missing column in the table ends the run before anything is written, with the statement
+    that adds it. The tables of the project have all columns of other keys, records and JSON."""
     columns, stats = columns_of(test, 'heavy_hitters'), test.path('stats.csv')
     table = Table([name for name in columns if name not in ('vlan', 'pps')])
     url = f'clickhouse://127.0.0.1:{table.server_port}/heavy_hitters'
@@ -180,7 +183,7 @@ def test_lacking_columns(test):
 
 
 def test_lacking_columns_of_a_server(test):
-    """ClickHouse accepts the statement that a run shows; only with --full."""
+    """ClickHouse accepts the statement that a run prints; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     server, create = Server(test), statements(test, 'tables')[0]
@@ -196,7 +199,7 @@ def test_lacking_columns_of_a_server(test):
 
 
 def test_no_table(test):
-    """What the server refuses is named by its words, and the run goes on; only with --full."""
+    """The server's own error message is logged, and the run continues; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     server, stats = Server(test), test.path('stats.csv')
@@ -208,7 +211,7 @@ def test_no_table(test):
 
 
 def test_a_table_that_comes_later(test):
-    """With a spool rows wait until there is one, over the end of the run; only with --full."""
+    """With a spool, rows wait for the table even after the run has ended; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     server, config, hitters = Server(test), test.path('later.conf'), test.path('hitters.csv')
@@ -230,7 +233,7 @@ def test_a_table_that_comes_later(test):
 
 
 def certify(test):
-    """An authority of our own, and a certificate of 127.0.0.1 that it signed."""
+    """Creates a certificate authority, and a certificate of 127.0.0.1 that it signed."""
     peers.needs(test, 'openssl')
     new = ('req', '-newkey', 'rsa:2048', '-nodes', '-batch')
     with open(test.path('names'), 'w', encoding='ascii') as stream:
@@ -244,10 +247,10 @@ def certify(test):
 
 
 def test_certificates(test):
-    """By TLS, with a certificate that the system's authorities vouch for, and with others; only with --full."""
+    """TLS with a certificate that the system trusts, and with others; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
-    bundle = '/etc/ssl/certs/ca-certificates.crt'  # where Debian's libcurl looks
+    bundle = '/etc/ssl/certs/ca-certificates.crt'  # CA bundle of Debian's libcurl
     if os.geteuid() != 0 or not os.path.exists(bundle):
         test.skip('only root puts an authority in the place of the system\'s')
     certify(test)
@@ -273,13 +276,13 @@ def test_certificates(test):
 INTERVAL = 5 * 10**9
 KEY = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
 FIGURES = ('packets', 'bytes')
-# Three hosts see one, two and three sixths of the packets, each in its way.
+# Three hosts receive one, two and three sixths of the packets, each with another configuration.
 BOXES = (('--sketch', 'count-min', '--width', '64'),
          ('--sketch', 'simple-hash', '--width', '1024'), ('--sketch', 'count-min', '--count', 'bytes'))
 
 
 def part_capture(test, path):
-    """A file for each of the hosts."""
+    """Writes a capture for each host."""
     with open(path, 'rb') as stream:
         data = stream.read()
     order = {b'\xd4\xc3\xb2\xa1': '<', b'\xa1\xb2\xc3\xd4': '>'}[data[:4]]
@@ -295,7 +298,7 @@ def part_capture(test, path):
 
 
 def run_boxes(test, captures, url):
-    """Each on a host of its own name. Returns the rows of both kinds, as text."""
+    """Runs each on a host with its own name. Returns the rows of both kinds as text."""
     arrived = ['', '']
     states = write_states(test, [(0, 0, '1/2'), (0, 5000, 'full'), (0, 7000, '1/4')])
     for box, (capture, options) in enumerate(zip(captures, BOXES)):
@@ -315,7 +318,7 @@ def run_boxes(test, captures, url):
 
 
 def truth_by_time(test, path):
-    """{(start, key): (packets, bytes)} of the whole, by interval and by minute."""
+    """Returns {(start, key): (packets, bytes)} of the whole capture, by interval and by minute."""
     oracle = lib.Oracle()
     epochs = oracle.epochs(path, INTERVAL)
     first = oracle.records(path)[0][1] // INTERVAL
@@ -331,7 +334,8 @@ def truth_by_time(test, path):
 
 
 def check_network(rows, truth, time, unlisted):
-    """rows of a view, unlisted: {start: what no other key exceeds}. No truth is outside, no heavy key is missing."""
+    """rows: of a view. unlisted: {start: upper bound of other keys}. Bounds hold the truth, and no
+    heavy key is missing."""
     seen = {}
     for row in rows:
         start = calendar.timegm(datetime.strptime(row[time], '%Y-%m-%d %H:%M:%S').timetuple())
@@ -347,7 +351,7 @@ def check_network(rows, truth, time, unlisted):
 
 
 def check_views(ask, intervals, minutes):
-    """ask: takes a query, returns the lines of its answer."""
+    """ask: takes a query, returns the lines of its result."""
     for view, time, begin, truth in (('network_heavy_hitters', 'start', 'start', intervals),
                                      ('network_heavy_hitters_minute', 'minute', 'toStartOfMinute(start)', minutes)):
         unlisted = {int(start): (int(packets), int(size)) for start, packets, size in (
@@ -368,7 +372,8 @@ def check_views(ask, intervals, minutes):
 
 
 def test_many_hosts(test):
-    """Views over three hosts that see parts of a capture hold the truth of the whole; only with --full."""
+    """Views over three hosts with parts of a capture hold the truth of the whole; only with
+    --full."""
     if not test.settings.full:
         test.skip('only with --full')
     if os.geteuid() != 0:
@@ -385,7 +390,7 @@ def test_many_hosts(test):
     python = peers.chdb(test)
     kept = 'INSERT INTO {} SETTINGS date_time_input_format=\'best_effort\', input_format_skip_unknown_fields=0 ' \
         'FORMAT JSONEachRow\n{}'
-    # It has no table that reads Kafka: rows come by its views all the same.
+    # This ClickHouse has no Kafka engine; the views fill the tables without it.
     topics = [re.sub(r'ENGINE = Kafka\s.*', 'ENGINE = Null', statement, flags=re.DOTALL)
               for statement in statements(test, 'kafka')]
     begin = [*statements(test, 'tables', 'network'), *topics,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect: what routers tell of traffic is the traffic, each packet once.
+"""sketchtap collect reports the traffic behind the records of routers, each packet once.
 
-`generate --as` writes what routers export about a SPEC; the same SPEC measured as packets is the truth.
+`generate --export-format` writes the exports of routers for a SPEC. The same SPEC measured as
+packets is the truth.
 """
 
 import collections
@@ -27,7 +28,7 @@ def whole(protocol, routers, path, workers):
 
 
 def sampled(protocol, path, sampling):
-    """Each flow's interval holds the truth, and the account is of estimates."""
+    """Each flow's interval holds the truth, and the ledger has estimates."""
     def check(test):
         exports = generate(test, 'exports.pcap', '--as', protocol, '--routers', '5', '--path', path,
                            '--sampling', sampling)
@@ -38,7 +39,7 @@ def sampled(protocol, path, sampling):
         for row in rows:
             for figure, true in zip(('packets', 'bytes'), truth[lib.row_key(row)]):
                 assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
-        # Five standard errors, were each packet seen by one observer alone.
+        # Five standard errors, if a single observer sees each packet.
         off = lib.total(ledger, 'measured') - packets
         assert abs(off) <= 5 * (packets * (int(sampling) - 1)) ** 0.5, (off, packets)
         assert {row['sampling'] for row in exporters} == {sampling}, exporters
@@ -48,7 +49,7 @@ def sampled(protocol, path, sampling):
 
 
 def end_routers(path):
-    """Ingress and egress in keys are those of the ways that --paths tells."""
+    """Ingress and egress in keys match the paths of --paths."""
     def check(test):
         exports = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '5', '--path', path)
         names = {f'192.0.2.{n}': f'r{n}' for n in range(1, 6)}
@@ -64,7 +65,7 @@ def end_routers(path):
             matrix[way_of[key]] += packets
             by_port[(*way_of[key], key[3])] += packets
         assert len(matrix) == (20 if path == '3' else 5), matrix
-        # What enters at a router comes from networks that are behind no other.
+        # Each source network enters at a single router.
         behind = {}
         for key, (ingress, _) in way_of.items():
             assert behind.setdefault(key[0].rpartition('.')[0], ingress) == ingress, key
@@ -79,7 +80,7 @@ def end_routers(path):
 
 
 def slots_change_hands(workers):
-    """More exporters than --exporters-max, in turn: what became of all records is in some row."""
+    """More exporters than --max-exporters, in turn: some row counts every record."""
     def check(test):
         exports = generate(test, 'exports.pcap', '--as', 'v9', '--routers', '6', '--path', '2', '--sampling', '3')
         _, _, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--exporters-max', '2',
@@ -91,7 +92,7 @@ def slots_change_hands(workers):
 
 
 def many_exporters(test):
-    """There are templates' bytes for as many exporters as may be asked for."""
+    """Template memory suffices for the maximum of --max-exporters."""
     exports = generate(test, 'exports.pcap', '--as', 'v9', '--routers', '1', '--path', '1')
     _, _, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--exporters-max', '65000')
     assert len(exporters) == 1, exporters
@@ -101,7 +102,7 @@ EXPRESSIONS = ('tcp port 443', 'udp or ip6', 'net 198.18.0.0/16 and not port 53'
 
 
 def filtered(protocol, workers):
-    """A filter leaves out the records of the packets that it leaves out of the traffic."""
+    """A filter drops the records of exactly the packets that it drops in the traffic."""
     def check(test):
         spec = TRAFFIC if protocol == 'v5' else TRAFFIC + ',ipv6=0.4'
         exports = generate(test, 'exports.pcap', '--as', protocol, '--routers', '4', '--path', '2', spec=spec)
@@ -122,7 +123,7 @@ def filtered(protocol, workers):
 
 
 def filtered_samples(test):
-    """Bounds of the records that match hold the truth, and no other record is in --links."""
+    """Bounds of matching records hold the truth, and --links has no other record."""
     exports = generate(test, 'exports.pcap', '--as', 'sflow', '--routers', '3', '--path', '1', '--sampling', '10')
     links = test.path('links.csv')
     rows, ledger, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--filter', 'udp', '--links', links)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect against senders that want to harm it. docs/SECURITY.md names these tests."""
+"""sketchtap collect against malicious senders. docs/SECURITY.md names these tests."""
 
 import os
 import random
@@ -16,7 +16,7 @@ case, each, cases = CASES.case, CASES.each, CASES.some
 
 @each('forged senders that send good datagrams, of each', 1, 3, 6)
 def forged_senders(test, datagrams):
-    """Exporters that proved themselves and are silent lose neither their place nor their templates."""
+    """Proven exporters that are silent keep their slot and their templates."""
     world = World(test, seconds=60, epochs=True, steady=False)
     good = [Router(protocol, f'192.0.2.{100 + i}', i) for i, protocol in enumerate(PROTOCOLS)]
     for i, router in enumerate(good):
@@ -40,7 +40,8 @@ def forged_senders(test, datagrams):
 
 @case('records that name no interface')
 def no_interface(test):
-    """--links has what they count in a row without an interface, and no interface that is not in a record."""
+    """--links counts records without an interface in a row of their own, and invents no
+    interface."""
     world = World(test, steady=False)
     routers = [Router(protocol, f'192.0.2.{i + 1}') for i, protocol in enumerate(PROTOCOLS)]
     for i, router in enumerate(routers):
@@ -63,7 +64,8 @@ def no_interface(test):
 
 @each('a public address without --exporter', '192.0.2.9', '10.0.0.9', '')
 def open_address(test, address):
-    """collect and the doctor warn of it. For all addresses, the host's own decide."""
+    """collect and the doctor warn about it. If it listens on all addresses, those of the host
+    decide."""
     there = net.Namespace(test)
     there.set('lo', 'up')
     limits = ((), True), (('--exporter', '0.0.0.0/0'), True), (('--exporter', '127.0.0.0/8'), False)
@@ -86,7 +88,8 @@ WIDE = [(SRC, 4), (DST, 4), (PROTO, 1), (PACKETS, 8), (BYTES, 8)]
 
 @each('absurd counts of one exporter', 'v9', 'ipfix')
 def absurd_counts(test, protocol):
-    """They take its share of the sums, and no record of another exporter; what counts stays in its bounds."""
+    """Absurd counts exhaust only their exporter's share of the sums. Other exporters lose no
+    record, and bounds hold."""
     world = World(test, seconds=3, epochs=True, steady=False)
     good, bad = Router('v5', '192.0.2.1'), Router(protocol, '192.0.2.66')
     sets, make = SETS[protocol], getattr(bad, protocol)
@@ -94,7 +97,7 @@ def absurd_counts(test, protocol):
     for epoch in range(3):
         for part in range(30):
             when = epoch + 0.001 + part / 1000
-            # Records of a few impossible counts, many as large as can be, and ever smaller ones.
+            # Records with a few impossible counts, many maximum counts, and decreasing ones.
             counts = [2**63, 2**64 - 1, *[2**52 - 20 - 2**part] * 150, *[2**i for i in range(51, 5, -1)]]
             flows = [Flow(9999, 1, more={BYTES: count}) for count in counts]
             world.capture.add(when, bad.address, make(when, sets.template(fields=WIDE), sets.data(flows, fields=WIDE),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect: a record counts in the epoch in which it came; outputs as of every other source."""
+"""sketchtap collect: a record counts in the interval of its arrival; outputs work as for other
+sources."""
 
 import glob
 import json
@@ -26,7 +27,8 @@ def sums_of(rows):
 
 
 def test_a_record_counts_when_it_came(test):
-    """By each method, epoch by epoch; what comes after an epoch's end is not counted again."""
+    """Checked for each method and interval; records that arrive after an interval's end are not
+    counted again."""
     path = exported(test)
     begin = next(exports.datagrams(path))[0] // SECOND
     for method in ('best', 'exporter', 'none'):
@@ -53,7 +55,7 @@ def test_a_record_counts_when_it_came(test):
 
 
 def test_times_of_exporters_move_no_epoch(test):
-    """Clocks that are years off, by whatever the datagrams say."""
+    """Clocks that are years off in any field of the datagrams."""
     path = exported(test)
     wrong = exports.write(test.path('wrong.pcap'), [
         (when, router, port, data[:8] + (int.from_bytes(data[8:12], 'big') + 40 * 365 * 86400).to_bytes(4, 'big') +
@@ -111,7 +113,7 @@ def test_append_force_and_refusal(test):
 
 
 def test_rotation(test):
-    """All files of --exporters together say what one file would."""
+    """All rotated files of --exporters together equal an unrotated one."""
     path, whole, parts = exported(test), test.path('whole.csv'), test.path('parts.csv')
     common = ('collect', '--pcap', path, '--interval', '1s', '--output', '/dev/null')
     test.run(*common, '--exporters', whole).expect(0)
@@ -122,7 +124,7 @@ def test_rotation(test):
 
 
 def test_limits_of_a_capture(test):
-    """--packets are datagrams, --duration is the capture's time."""
+    """--packets counts datagrams; --duration is in capture time."""
     path = exported(test)
     datagrams = list(exports.datagrams(path))
     for count in (1, 57):
@@ -135,7 +137,8 @@ def test_limits_of_a_capture(test):
 
 
 def test_configuration(test):
-    """Options of collect from a file: as from the command line; a mistake has its line."""
+    """Options of collect in a file have the same effect as on the command line; a mistake is
+    reported with its line."""
     path, config = exported(test), test.path('collect.conf')
     options = {'dedup': 'exporter', 'export-timeout': '7500ms', 'observed-flows': '16K', 'link-overhead': '18',
                'exporters-max': '100', 'interval': '0', 'sketch': 'flow-table', 'top': '1M', 'memory': '4MB',
@@ -155,7 +158,7 @@ def test_configuration(test):
 
 
 def test_kill_and_append(test):
-    """What is on disk after kill -9 is whole epochs; --append goes on behind them."""
+    """kill -9 leaves whole intervals on disk; --append continues after them."""
     path, output, stats = exported(test), test.path('output.csv'), test.path('stats.csv')
     common = ('collect', '--pcap', path, *ALL, '--interval', '1s', '--output', output, '--stats', stats, '--append')
     for lines in (3, 6, 9):
@@ -177,7 +180,7 @@ def test_kill_and_append(test):
     ledger, rows = lib.read_stats(stats), lib.read_output(output)
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == sorted(set(numbers)), numbers
-    if 'unfinished last epoch' not in result.stderr:  # of which not all files had their rows
+    if 'unfinished last epoch' not in result.stderr:  # some files lacked rows of the last interval
         last = [row for row in rows if int(row['epoch']) > before]
         assert sums_of(last) == truth_of(test, SPEC)
     assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger if int(row['measured'])}
