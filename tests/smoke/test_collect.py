@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect reports the traffic behind the records of routers, each packet once.
+"""sketchtap collect measures the traffic in the records of routers, each packet once.
 
 `generate --export-format` writes the exports of routers for a SPEC. The same SPEC measured as
 packets is the truth.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fault matrix of sketchtap collect: each trap and each fault by name, with the counter that moves.
+"""The fault matrix of sketchtap collect: each pitfall and fault by name, with the counter that it
+increments.
 
-Beside each faulty exporter a steady one sends in the same capture: all its records must count.
+In each capture, a steady exporter sends next to the faulty one: all its records must count.
 """
 
 import csv
@@ -27,12 +28,12 @@ NAMES = {'v5': 'netflow5', 'v9': 'netflow9', 'ipfix': 'ipfix', 'sflow': 'sflow'}
 FAULTY = '192.0.2.1'
 STEADY = '192.0.2.200'
 STEADY_FLOWS = 60000
-COUNTS = EXPORTER_COLUMNS[7:8] + EXPORTER_COLUMNS[9:24]  # but for bytes
-# Where one of them is not 0, there may be packets of which nothing is known.
+COUNTS = EXPORTER_COLUMNS[7:8] + EXPORTER_COLUMNS[9:24]  # without byte columns
+# If one of them is not 0, packets of unknown keys may be missing.
 UNKNOWN = ('waiting', 'unknown_template', 'unusable', 'malformed', 'shed', 'lost_network', 'lost_socket')
 OTHERS = ('others', '', '')
-SENDERS = 64  # rows of senders whose datagrams cannot be read, in an epoch
-# Three flow tables of 1 M flows are not needed.
+SENDERS = 64  # rows per epoch for senders of unreadable datagrams
+# Small tables: three flow tables of 1 M flows are not needed.
 SMALL = ('--sketch', 'flow-table', '--memory', '8MB', '--top', '1M', '--observed-flows', '64K')
 
 CASES = lib.Cases()
@@ -44,7 +45,7 @@ def row_of(router):
 
 
 class World:
-    """A capture, and what must come of it: whoever adds a datagram says what it moves."""
+    """A capture and its expected counts: each added datagram states the columns that it changes."""
 
     def __init__(self, test, seconds=10, epochs=False, steady=True):
         self.test = test
@@ -52,9 +53,9 @@ class World:
         self.capture = Capture()
         self.expected = {}  # {(epoch, row): {column: count}}
         self.flows = {}     # {(epoch, key): packets}
-        self.estimated = False  # bounds of what is sampled are not the figures
-        self.unknown = set()  # epochs without bounds, beside those of UNKNOWN
-        self.harmless = False  # what is unusable hides no packets
+        self.estimated = False  # true: bounds of sampled records are not compared
+        self.unknown = set()  # epochs without bounds, in addition to those with UNKNOWN counts
+        self.harmless = False  # true: unusable records hide no packets
         self.templates = {}
         self.sampling = {}
         self.names = {}
@@ -77,7 +78,7 @@ class World:
         self.flows[place] = self.flows.get(place, 0) + packets
 
     def note(self, when, row, flows=(), unusable=0, duplicate=0, **columns):
-        """flows: of records that count; duplicate: records beside them."""
+        """flows: those whose records count. duplicate: number of records in addition to these."""
         for flow in flows:
             self.counts(when, flow, flow.packets)
         self.expect(row, self.epoch(when), records=len(flows) + unusable + duplicate, counted=len(flows),
@@ -88,13 +89,14 @@ class World:
         self.note(when, row or row_of(router), flows, datagrams=1, **columns)
 
     def stray(self, when, src, payload, row=None, **columns):
-        """A datagram without a readable header: in its sender's row if it is malformed, else in others."""
+        """A datagram without a readable header. It counts in its sender's row if it is malformed,
+        else in others."""
         self.capture.add(when, src, payload)
         own = (src, '', '') if columns.get('malformed') else OTHERS
         self.note(when, row or own, datagrams=1, **columns)
 
     def run(self, *options, said=(), everything=True):
-        """said: what each line on standard error has a part of."""
+        """said: a part of each expected line on standard error."""
         path = self.capture.write(self.test.path(f'capture{len(self.test.processes)}.pcap'))
         table = SMALL if everything else ()
         rows, ledger, exporters, result = collect(
@@ -108,7 +110,8 @@ class World:
         return rows, ledger, exporters, result
 
     def check_reasons(self, result):
-        """Each count of --exporters has a reason, and no exporter has one twice."""
+        """Checks that each count of --exporters has a reason, and that no exporter reports one
+        twice."""
         found = reasons(result)
         named = [(exporter, what) for exporter, what, _ in found if exporter]
         assert len(set(named)) == len(named), f'named twice: {named}'
@@ -160,13 +163,13 @@ class World:
 REASON = re.compile(r'sketchtap: (?:warning: )?(?:exporter (?P<exporter>\S+): |other exporters: )?(?P<what>[^()]*.*) '
                     r'\((?P<count>\d+) (?P<unit>datagram|data set|record|sample|segment|packet)s?'
                     r'(?:, first from \S+)?\); ')
-# The column of --exporters that counts a kind; of records it counts more than these.
+# The column of --exporters for each kind of reason.
 KINDS = (('malformed', r'malformed|NetFlow v|sFlow version|IPFIX over|.* of the capture|fragments are missing'),
          ('refused', 'refused'), ('shed', 'ignored: more exporters'), ('waiting', 'data without a template'))
 
 
 def reasons(result):
-    """[(exporter or None, what, count)] of the lines that give a reason."""
+    """Returns [(exporter or None, what, count)] of the lines that give a reason."""
     found = (REASON.match(line) for line in result.said())
     return [(match['exporter'], match['what'], int(match['count'])) for match in found if match]
 
@@ -181,7 +184,7 @@ def check_said(result, parts):
     assert not left, f'not said: {left}\n{result.describe()}'
 
 
-# ---- what is no datagram of a protocol
+# ---- payloads that are not datagrams of a protocol
 
 
 @case('unknown versions, and nothing at all')
@@ -196,7 +199,7 @@ def unknown_versions(test):
         world.stray(1 + i / 10, f'203.0.113.{i}', payload, malformed=1)
     for i, payload in enumerate(none):
         world.stray(2 + i / 10, f'203.0.113.{100 + i}', payload)
-    # From an exporter it is a damaged datagram.
+    # The same payload from a known exporter is a malformed datagram.
     world.stray(2, STEADY, none[0], malformed=1)
     _, _, _, result = world.run()
     got = {exporter: what for exporter, what, _ in reasons(result)}
@@ -210,7 +213,8 @@ def unknown_versions(test):
 def beside_exports(test):
     world = World(test)
     question = bytes.fromhex('01000001000000000000') + b'\7example\3com\0\0\1\0\1'
-    for i, number in enumerate((0, 1, 2, 5, 7, 8, 9, 10, 0x1234)):  # which versions of exports are, too
+    # some of them equal versions of exports
+    for i, number in enumerate((0, 1, 2, 5, 7, 8, 9, 10, 0x1234)):
         world.capture.add_frame(1 + i / 10, frame(f'203.0.113.{i}', struct.pack('>H', number) + question, port=53))
     others = [
         bytes.fromhex('302902010104067075626c6963a01c020404030201020100020100300e300c06082b060102010101000500'),  # SNMP
@@ -238,7 +242,7 @@ def beside_exports(test):
 
 @each('IPFIX in a capture over', 'TCP', 'SCTP')
 def streams(test, transport):
-    """It is not read: each segment is counted, with its reason, and the bounds are open."""
+    """Streams are not read: each segment is counted with its reason, and bounds are open."""
     world = World(test)
     message = Router('ipfix', FAULTY).ipfix(1, IPFIX.template(), IPFIX.data([Flow(1, 2)]), count=1)
     for i in range(3):
@@ -249,7 +253,7 @@ def streams(test, transport):
                 '>BBHIHHI', 0, 3, 16 + len(message), i, 0, i, 0) + message
         world.capture.add_frame(1 + i, ipv4(FAULTY, body, proto={'TCP': 6, 'SCTP': 132}[transport]))
         world.note(1 + i, (FAULTY, '', ''), datagrams=1, malformed=1)
-    # Without data, and between others.
+    # Segments without data, and one between others.
     world.capture.add_frame(5, ipv4(FAULTY, struct.pack('>HHIIBBHHH', 50000, 4739, 9, 1, 0x50, 0x10, 512, 0, 0),
                                     proto=6))
     world.capture.add_frame(6, ipv4(FAULTY, struct.pack('>HHIIBBHHH', 50000, 80, 9, 1, 0x50, 0x18, 512, 0, 0) +
@@ -259,7 +263,7 @@ def streams(test, transport):
 
 @each('zeros behind the records', *PROTOCOLS)
 def trailing_zeros(test, protocol):
-    """They are padding, and no damage; anything else is."""
+    """Zeros are padding, not damage; anything else is malformed."""
     world = World(test)
     for i, (zeros, damage) in enumerate(((1, b''), (8, b''), (48, b''), (100, b''), (8, b'\1'))):
         router, flows = Router(protocol, f'192.0.2.{i + 1}'), [Flow(10 * i + 1), Flow(10 * i + 2)]
@@ -269,14 +273,14 @@ def trailing_zeros(test, protocol):
 
 
 def summed(packet):
-    """The IPv4 packet with the checksum of its header."""
+    """Returns the IPv4 packet with its header checksum."""
     total = sum(struct.unpack('>10H', packet[:10] + bytes(2) + packet[12:20]))
     total = (total & 0xffff) + (total >> 16)
     return packet[:10] + struct.pack('>H', ~total & 0xffff) + packet[12:]
 
 
 def sections_of(flow):
-    """{element: section of a packet of the flow}; of 313 the payload is in 314."""
+    """Returns {element: section of a packet of the flow}; the payload of 313 is in 314."""
     data = tcp_frame(flow)
     packet, label = summed(data[14:]), struct.pack('>I', 16 << 12 | 1 << 8 | 64)
     return {104: data, 313: packet, 314: packet[20:], 315: data, 316: label + packet, 317: packet}
@@ -284,7 +288,7 @@ def sections_of(flow):
 
 @case('packets in records')
 def packets_in_records(test):
-    """Each record is one packet of its section; with a known interval its figures are exact."""
+    """Each record is one packet with its section. With a known interval the figures are exact."""
     world = World(test)
     fields = {element: [(302, 8), (element, VARIABLE)] for element in (313, 315, 316, 317)}
     fields[312] = [(312, 2), (315, 64)]
@@ -342,7 +346,7 @@ def packets_not_read(test):
 
 @case('header protocols of sFlow')
 def header_protocols(test):
-    """Those that the parser reads count; each other one is named, once for each exporter."""
+    """Protocols that the parser reads count; each other one is reported once per exporter."""
     world = World(test)
     router = Router('sflow', FAULTY)
     flow = Flow(1)
@@ -363,7 +367,7 @@ def header_protocols(test):
 
 @case('sample formats of sFlow')
 def sample_formats(test):
-    """Each one that is not read is named once for each exporter; those of the standard may hide packets."""
+    """Each unknown format is reported once per exporter; standard ones may hide packets."""
     world = World(test)
     for i in range(2):
         router, flow = Router('sflow', f'192.0.2.{i + 1}'), Flow(10 * i + 1)
@@ -378,7 +382,7 @@ def sample_formats(test):
 
 
 def whole_message(protocol, router, flows):
-    """(payload, where its records end)"""
+    """Returns (payload, end offsets of its records)."""
     payload = router.message(1, flows, protocol in SETS)
     if protocol == 'sflow':
         size = (len(payload) - 28) // len(flows)
@@ -391,14 +395,14 @@ def whole_message(protocol, router, flows):
 def cut(test, protocol):
     world = World(test)
     flows = [Flow(i + 1, 1 if protocol == 'sflow' else i + 1) for i in range(3)]
-    # The length of an IPFIX message is in its header: of one that is cut nothing is believed.
+    # The length of an IPFIX message is in its header: nothing of a truncated message is used.
     header = {'v5': 24, 'v9': 20, 'ipfix': 1 << 16, 'sflow': 28}[protocol]
     senders = 0
     for length in range(len(whole_message(protocol, Router(protocol, FAULTY), flows)[0]) + 1):
         router = Router(protocol, f'10.99.{length >> 8}.{length & 255}')
         payload, ends = whole_message(protocol, router, flows)
         when = 1 + length / 1000
-        if length < (4 if protocol == 'sflow' else 2):  # without a version it is no export
+        if length < (4 if protocol == 'sflow' else 2):  # without a version it is not an export
             world.stray(when, router.address, payload[:length])
         elif length < min(header, len(payload)):
             senders += 1
@@ -440,7 +444,7 @@ def small_counts(test):
     router = Router('sflow', '192.0.2.2')
     samples = [router.sample(flow) for flow in flows]
     world.add(router, 2, router.sflow(2, samples, count=1), [Flow(1)], malformed=1)
-    # What stands behind an IPFIX message is none of it.
+    # Bytes after an IPFIX message are not part of it.
     router = Router('ipfix', '192.0.2.3')
     payload = router.ipfix(3, IPFIX.template(), IPFIX.data(flows), count=2)
     world.add(router, 3, payload + b'what is this', flows)
@@ -498,7 +502,7 @@ def reserved_sets(test):
 
 @case('padding of sets and messages, also such that looks like a set')
 def padding(test):
-    """After the last record of a set it is of zeros; what is not may be a record that was cut."""
+    """Padding after the last record of a set is zero; other bytes may be a truncated record."""
     world = World(test)
     flows = [Flow(1, 2), Flow(2, 3)]
     template_like = V9.template(256, KEY)[:24]
@@ -518,7 +522,7 @@ def padding(test):
 
 @each('a template longer than the datagram', 3, 65535)
 def long_template(test, count):
-    """Its data waits for one that is whole."""
+    """Its data waits for a complete template."""
     world = World(test)
     flows = [Flow(1, 2), Flow(2, 3)]
     for i, protocol in enumerate(SETS):
@@ -558,7 +562,8 @@ def many_empty_fields(test, protocol):
 
 @each('a template without fields', *SETS)
 def no_fields(test, protocol):
-    """In IPFIX it withdraws one; v9 knows no such thing, but what it was before is gone."""
+    """In IPFIX this withdraws the template. It is malformed in v9, but the old template is also
+    removed."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make, flow = getattr(router, protocol), Flow(1, 2)
@@ -571,13 +576,13 @@ def no_fields(test, protocol):
 
 @each('a template that is redefined', *SETS)
 def redefined(test, protocol):
-    """In mid-stream, and between two sets of one datagram."""
+    """Between datagrams, and between two sets of one datagram."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
     other = [(BYTES, 4), *reversed(KEY), (FLAGS, 1), (PACKETS, 2)]
     flows = [Flow(i, i) for i in range(1, 9)]
-    options = sets.ipfix  # templates are no data records
+    options = sets.ipfix  # IPFIX does not count templates as data records
 
     def send(when, count, *body, counted):
         world.add(router, when, make(when, *body, count=count), counted)
@@ -595,7 +600,8 @@ def redefined(test, protocol):
 
 @each('a flood of templates', *SETS)
 def template_flood(test, protocol):
-    """A domain has its share of memory, and some on loan; what it sends beyond costs itself."""
+    """A domain has a share of memory and may borrow some more. Excess templates affect only their
+    sender."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
@@ -610,7 +616,7 @@ def template_flood(test, protocol):
     found, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
     check_said(result, ['template memory is full'])
     kept, = (int(row['templates']) for row in exporters if row['exporter'] == FAULTY)
-    # Each takes its 60 000 bytes at least, of 4 MB at most; each that is not kept is malformed.
+    # Each template takes at least 60 000 bytes of at most 4 MB; one that is not kept is malformed.
     assert 5 <= kept <= (4 << 20) // 60000, exporters
     world.expect(row_of(router), malformed=sent + 1 - kept)
     world.check_rows(exporters)
@@ -619,7 +625,7 @@ def template_flood(test, protocol):
 
 @each('data before its template', *SETS)
 def data_first(test, protocol):
-    """It waits, and counts in the epoch in which the template comes."""
+    """Data waits, and counts in the epoch in which its template arrives."""
     world = World(test, epochs=True)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
@@ -646,7 +652,8 @@ def other_template(test, protocol):
 
 @case('too much waits: the largest heap gives')
 def waiting_room(test):
-    """Who sends most without a template loses its own oldest; another's single set stays."""
+    """The exporter with the most waiting data loses its own oldest sets; the single set of another
+    stays."""
     world = World(test)
     greedy, modest = Router('v9', '192.0.2.1'), Router('v9', '192.0.2.2')
     flow = Flow(1, 3)
@@ -656,7 +663,7 @@ def waiting_room(test):
         when = 1.1 + i / 200
         world.capture.add(when, greedy.address, greedy.v9(when, a_set(300, bytes(60000)), count=1000))
     world.add(modest, 5, modest.v9(5, V9.template(), count=1), [flow])
-    # 16 MB hold 60 000 bytes as blocks of 512, of which 4 are the next one's number.
+    # 16 MB hold 60 000 bytes as blocks of 512, with a block number of 4 bytes each.
     kept = (16 << 20) // 512 // -(-60100 // 508)
     world.note(1, row_of(greedy), datagrams=sets, waiting=kept, unknown_template=sets - kept)
     world.run()
@@ -689,7 +696,7 @@ def source_port(test, protocol):
 
 @each('the source port changes, and templates and sampling come at times', *SETS)
 def source_port_sampled(test, protocol):
-    """A template that is sent again, from another port, leaves the sampling as it is."""
+    """A template that is repeated from another port does not change the sampling."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     for i in range(9):
@@ -706,7 +713,8 @@ def source_port_sampled(test, protocol):
 
 @each('two exporters of one address and domain', *PROTOCOLS)
 def two_of_one(test, protocol):
-    """Templates and sequence numbers are those of each port; one line reports the two, once."""
+    """Templates and sequence numbers are separate for each port; one line reports both ports,
+    once."""
     world = World(test)
     routers = Router(protocol, FAULTY), Router(protocol, FAULTY)
     routers[1].sequence = 500000
@@ -721,12 +729,12 @@ def two_of_one(test, protocol):
 
 
 def some_flows(i):
-    """Of message i; losses of records are told as datagrams of the mean size."""
+    """Returns the flows of message i. Lost records are converted to datagrams by the mean size."""
     return [Flow(4 * i + 1 + j) for j in range(3 + i % 2)]
 
 
 def stream(router, n):
-    """n messages of some records each: [(payload, flows)]"""
+    """Returns n messages with several records: [(payload, flows)]."""
     return [(router.message(1 + i / 5, some_flows(i), i == 0), some_flows(i)) for i in range(n)]
 
 
@@ -764,7 +772,7 @@ def lost(test, protocol):
 
 @each('lost on the network, of datagrams of two records each', *PROTOCOLS)
 def lost_of_equal(test, protocol):
-    """Where messages are counted a loss looks like records that are counted."""
+    """A lost message in numbers that count messages resembles numbers that count records."""
     world = World(test)
     router = Router(protocol, FAULTY)
     for i in range(12):
@@ -778,7 +786,7 @@ def lost_of_equal(test, protocol):
 
 @each('a loss leaves other epochs as they are', *PROTOCOLS)
 def lost_in_an_epoch(test, protocol):
-    """Bounds and confidence are empty in that one alone."""
+    """Bounds and confidence are empty only in the epoch of the loss."""
     world = World(test, epochs=True)
     router = Router(protocol, FAULTY)
     for i, (payload, flows) in enumerate(stream(router, 20)):
@@ -789,14 +797,14 @@ def lost_in_an_epoch(test, protocol):
 
 
 def conventions(n, which):
-    """Sequence numbers of n IPFIX messages."""
+    """Returns the sequence numbers of n IPFIX messages."""
     return [{'own records included': sum(len(some_flows(j)) for j in range(i + 1)), 'always 0': 0,
              'messages': i}[which] for i in range(n)]
 
 
 @each('sequence numbers of IPFIX', 'own records included', 'always 0', 'messages')
 def other_convention(test, which):
-    """What an exporter counts is recognized, said, and no loss."""
+    """The collector detects the unit of sequence numbers, reports it, and counts no loss."""
     world = World(test)
     router = Router('ipfix', FAULTY)
     words = {'own records included': "the message's own included", 'always 0': 'count nothing',
@@ -840,7 +848,7 @@ def sequence_wraps(test, protocol):
 
 @each('an exporter restarts', *PROTOCOLS)
 def restarts(test, protocol):
-    """Nothing is lost; templates and samplers are those of before, and void."""
+    """Nothing is lost. Templates and samplers from before the restart are invalid."""
     world = World(test)
     router = Router(protocol, FAULTY)
     router.sequence = 100000
@@ -864,7 +872,7 @@ def restarts(test, protocol):
 
 @each('an uptime that wraps after 49.7 days', 'v5', 'v9', 'sflow')
 def uptime_wraps(test, protocol):
-    """It is no restart, and moves no record to another epoch."""
+    """A wrap is not a restart, and moves no record to another epoch."""
     world = World(test, epochs=True)
     router = Router(protocol, FAULTY)
     fields = KEY + [(PACKETS, 4), (BYTES, 4), (22, 4), (21, 4)]
@@ -894,12 +902,12 @@ DAYS = 86400000  # ms
 
 
 def say_number(router, number):
-    """The next message has it; sFlow counts before it sends."""
+    """Sets the number of the next message. sFlow increments before it sends."""
     router.sequence = (number - (router.protocol == 'sflow')) & 0xffffffff
 
 
 def message(router, when, flows, fields=None, template=False, uptime=None):
-    """A message of these flows, with an uptime of its own."""
+    """Returns a message of these flows with a given uptime."""
     if router.protocol == 'v5':
         return router.v5(when, flows, uptime=uptime)
     if router.protocol == 'sflow':
@@ -914,7 +922,7 @@ def message(router, when, flows, fields=None, template=False, uptime=None):
 @each('a reboot that the uptime shows, with the number', *(
     f'{protocol} {number}' for protocol in ('v5', 'v9', 'sflow') for number in ('ahead', 'next', 'the same', 'low')))
 def reboots(test, what):
-    """Whatever the number is, and however old the exporter was: templates are those of the new life."""
+    """Holds for every number and age: only templates sent after the reboot are used."""
     protocol, number = what.split(' ', 1)
     for age in (20000, 3 * DAYS, 30 * DAYS, 49 * DAYS):
         world = World(test)
@@ -944,7 +952,7 @@ def wraps_in_silence(test, protocol):
 
 @each('a restart at another port', *PROTOCOLS)
 def restart_elsewhere(test, protocol):
-    """The exporter stays one, and its templates are new."""
+    """The collector keeps one exporter, with its new templates."""
     world = World(test)
     router = Router(protocol, FAULTY)
     say_number(router, 100000)
@@ -961,7 +969,7 @@ def restart_elsewhere(test, protocol):
 
 @each('a late datagram after a restart', *PROTOCOLS)
 def late_after_restart(test, protocol):
-    """It counts with the templates of before, and the restart stays one."""
+    """The late datagram is read with the old templates, and only one restart is counted."""
     world = World(test)
     router = Router(protocol, FAULTY)
     say_number(router, 100000)
@@ -987,7 +995,8 @@ FORGED = {'low': 1, 'far': 0x50000000, 'before': 0xf0000000}
 @each('a forged datagram of', *(f'{protocol}, number {number}, port {port}' for protocol in PROTOCOLS
                                 for number in FORGED for port in ('the same', 'another')))
 def forged(test, what):
-    """The exporter goes on as if nothing had come: templates and numbers stay. From its own port, also two."""
+    """Templates and sequence numbers stay as if the forged datagram had not arrived, even after two
+    in a row from the exporter's own port."""
     protocol, number, port = what.split(', ')
     world = World(test)
     router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
@@ -1006,7 +1015,7 @@ def forged(test, what):
 
 @each('a forged datagram at the end of an interval', *PROTOCOLS)
 def forged_at_the_end(test, protocol):
-    """No interval has a restart or empty bounds for it."""
+    """The forged datagram causes no restart and no empty bounds in any interval."""
     world = World(test, epochs=True)
     router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
     say_number(router, 100000)
@@ -1022,7 +1031,7 @@ def forged_at_the_end(test, protocol):
 
 @each('a forged datagram whose number may follow a loss', *PROTOCOLS)
 def forged_gap(test, protocol):
-    """The next honest one takes the loss back."""
+    """The next genuine datagram reverts the loss."""
     world = World(test)
     router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
     say_number(router, 1000)
@@ -1039,7 +1048,7 @@ def forged_gap(test, protocol):
 @each('a number that jumps', *(f'{protocol} by {by}' for protocol in PROTOCOLS
                                for by in (0x60000000, -0x60000000, 5000000, -3000000000)))
 def jumps(test, what):
-    """Templates stay; nobody knows what was lost, and no figure says that it was much."""
+    """Templates stay. The loss is unknown, and is not estimated as large."""
     protocol, by = what.split(' by ')
     world = World(test)
     router = Router(protocol, FAULTY)
@@ -1055,7 +1064,8 @@ def jumps(test, what):
 
 @each('every datagram twice', *PROTOCOLS)
 def each_twice(test, protocol):
-    """From the first on, as a mirror or a capture of all interfaces has it."""
+    """Every datagram is duplicated from the start, as by a mirror or a capture of all
+    interfaces."""
     world = World(test)
     router = Router(protocol, FAULTY)
     for i in range(12):
@@ -1068,7 +1078,7 @@ def each_twice(test, protocol):
 
 @each('numbers that stand still, of equal datagrams', *SETS)
 def equal_datagrams(test, protocol):
-    """They may be two: the first two are the evidence that they do."""
+    """Equal datagrams may be distinct: the first two show that the numbers are constant."""
     world = World(test)
     router, flow = Router(protocol, FAULTY), Flow(1, 2)
     for i in range(10):
@@ -1079,7 +1089,7 @@ def equal_datagrams(test, protocol):
 
 @each('numbers that stand still, every datagram twice', *SETS)
 def constant_twice(test, protocol):
-    """A copy comes at the same time; equal datagrams that come later count."""
+    """Copies arrive at the same time; later equal datagrams count."""
     world = World(test)
     router = Router(protocol, FAULTY)
     for i in range(12):
@@ -1094,7 +1104,7 @@ def constant_twice(test, protocol):
 @each('one export to two collectors, numbered', *(f'{how}, {protocol}' for how in ('together', 'apart')
                                                   for protocol in PROTOCOLS))
 def two_collectors(test, what):
-    """Each datagram counts once, also one that came to one of them only."""
+    """Each datagram counts once, including one that reached only one collector."""
     how, protocol = what.split(', ')
     world = World(test)
     routers = [Router(protocol, FAULTY), Router(protocol, FAULTY)]
@@ -1115,7 +1125,7 @@ def two_collectors(test, what):
 
 @each('a mediator that names the exporters by', '130', '131', '403', '404', '130 and 405')
 def mediator(test, elements):
-    """Each original exporter has its row; what two of them saw counts once."""
+    """Each original exporter has a row; a packet that two of them report counts once."""
     world = World(test)
     router = Router('ipfix', FAULTY, 5)
     names = ('2001:db8::7', '2001:db8::8') if elements in ('131', '404') else ('192.0.2.77', '192.0.2.78')
@@ -1135,7 +1145,7 @@ def mediator(test, elements):
 
 @case('a mediator and its own records')
 def mediator_itself(test):
-    """An address of 0 names nobody; rules and names are those of the original exporter."""
+    """Address 0 means the mediator itself. Rules and names are those of the original exporter."""
     world = World(test)
     router = Router('ipfix', FAULTY, 5)
     fields = [(130, 4), *FIELDS]
@@ -1157,7 +1167,7 @@ def mediator_itself(test):
 
 @each('two processes that sample differently', *SETS)
 def two_samplings(test, protocol):
-    """Options are those of a process; both use the same template number for another layout."""
+    """Options apply per process. Both processes use one template number for different layouts."""
     world = World(test)
     sets, routers = SETS[protocol], [Router(protocol, FAULTY), Router(protocol, FAULTY)]
     for i in range(8):
@@ -1176,7 +1186,7 @@ def two_samplings(test, protocol):
 
 @each('a second process with the next number', *SETS)
 def next_number(test, protocol):
-    """Its templates tell it from a process whose port changed."""
+    """Its templates distinguish it from a process whose port changed."""
     world = World(test)
     sets, routers = SETS[protocol], (Router(protocol, FAULTY), Router(protocol, FAULTY))
     for i in range(6):
@@ -1207,7 +1217,8 @@ def loss_of_one(test, protocol):
 
 @each('templates withdrawn', 'one', 'all', 'all of options', 'one of options', 'twice', 'and defined again')
 def withdrawals(test, what):
-    """Over UDP nobody should; data wait for the next definition, and none is misread."""
+    """RFC 7011 forbids withdrawals over UDP. Data waits for the next definition, and none is
+    misread."""
     world = World(test)
     router = Router('ipfix', FAULTY)
     flows = [Flow(i + 1, i + 1) for i in range(4)]
@@ -1228,11 +1239,11 @@ def withdrawals(test, what):
     world.run()
 
 
-# ---- what records say
+# ---- contents of records
 
 
 def send_records(world, router, fields, flows, counted, when=1, packets=None, **columns):
-    """One message with the template and the records; in both protocols."""
+    """Adds one message with the template and the records, in either protocol."""
     sets = SETS[router.protocol]
     body = a_set(256, rows(fields, flows))
     count = len(flows) + (not sets.ipfix)
@@ -1242,7 +1253,7 @@ def send_records(world, router, fields, flows, counted, when=1, packets=None, **
 
 @each('totals alone, over several reports', *SETS)
 def totals(test, protocol):
-    """As Juniper's SRX says them: they are differenced."""
+    """Totals as sent by Juniper SRX: the collector takes differences."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = KEY + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
@@ -1261,7 +1272,7 @@ def totals(test, protocol):
 
 @each('totals that begin anew', *SETS)
 def totals_anew(test, protocol):
-    """The flow ended, and another of the same key began."""
+    """The flow ended, and another one of the same key began."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = KEY + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
@@ -1295,7 +1306,7 @@ def totals_of_two(test, protocol):
 
 @each('delta and total counts in one record', *SETS)
 def delta_and_total(test, protocol):
-    """As Open vSwitch says them: the deltas count."""
+    """As sent by Open vSwitch: the deltas count."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = FIELDS + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
@@ -1310,7 +1321,7 @@ def delta_and_total(test, protocol):
 
 @each('ingress and egress of one exporter', *SETS)
 def both_sides(test, protocol):
-    """As Open vSwitch says them: each packet once."""
+    """As sent by Open vSwitch: each packet counts once."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = FIELDS + [(DIRECTION, 1), (INPUT, 4), (OUTPUT, 4)]
@@ -1409,7 +1420,7 @@ def zero_length(test, protocol):
 
 @each('nothing but fields of length 0', *SETS)
 def only_zero_length(test, protocol):
-    """Its records would have no end."""
+    """Such a template would have endless records."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
@@ -1428,7 +1439,7 @@ def unusable(test, protocol):
 
 @each('records without one of their counts', *SETS)
 def missing_counts(test, protocol):
-    """Fewer bytes than those of IP headers, and bytes without packets, are lower bounds."""
+    """Lower bounds: fewer bytes than those of IP headers, and bytes without packets."""
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     for field, low, open_ends in ((PACKETS, (7, 140), ('bytes_high',)), (BYTES, (1, 300), ('packets_high', 'bytes_high'))):
         fields = KEY + [(field, 4)]
@@ -1462,7 +1473,7 @@ def strange_options(test, protocol):
 
 
 def estimated(world, when, row, flow, interval, source='options', **columns):
-    """A record that stands for `interval` times its packets."""
+    """Adds the counts of a record that stands for `interval` times its packets."""
     world.estimated = True
     world.note(when, row, **columns)
     world.expect(row, records=1, counted=1)
@@ -1471,7 +1482,7 @@ def estimated(world, when, row, flow, interval, source='options', **columns):
 
 
 def sampling_options(router, kind, identity, interval):
-    """(sets, data records) that say how a sampler, an interface or the domain samples."""
+    """Returns (sets, data records) with the sampling of a sampler, an interface or the domain."""
     sets = SETS[router.protocol]
     v9 = router.protocol == 'v9'
     scope = {'sampler': (SAMPLER, 4) if not v9 else (1, 4), 'interface': (2, 4) if v9 else (INPUT, 4),
@@ -1494,7 +1505,7 @@ def sampling_case(test, protocol, kind):
                    count=2 if sets.ipfix else 4)
     world.capture.add(1, router.address, payload)
     estimated(world, 1, row_of(router), flow, 100, datagrams=1)
-    if kind == 'interface':  # of another one nothing is said
+    if kind == 'interface':  # interface 4 has no options
         other = Flow(2, 7, more={SAMPLER: 0, INPUT: 4})
         world.add(router, 2, make(2, sets.data([other], fields=fields), count=1), [other])
     world.run()
@@ -1519,7 +1530,7 @@ def sampling_record(test, protocol):
 
 @each('samplers of before a restart', 'v9')
 def sampler_restart(test, protocol):
-    """They are void, as templates are."""
+    """Samplers become invalid, like templates."""
     world = World(test)
     router, fields = Router(protocol, FAULTY), FIELDS + [(SAMPLER, 2)]
     flow, again = Flow(1, 5, more={SAMPLER: 3}), Flow(2, 7, more={SAMPLER: 3})
@@ -1535,7 +1546,7 @@ def sampler_restart(test, protocol):
 
 @each('options that come after their data', *SETS)
 def late_options(test, protocol):
-    """Until then nobody knows what a record of a named sampler stands for: bounds are empty."""
+    """Before its options, the sampling of a named sampler is unknown: bounds are empty."""
     world = World(test, epochs=True)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = FIELDS + [(SAMPLER, 2)]
@@ -1555,7 +1566,8 @@ def late_options(test, protocol):
 
 @each('options that come after data which name no sampler, of the', 'interface', 'domain')
 def later_options(test, kind):
-    """What counted before as unsampled was not: it is said, and bounds of that interval are empty."""
+    """Earlier records counted as unsampled. The change is reported, and bounds of that interval are
+    empty."""
     world = World(test, epochs=True)
     router, fields = Router('ipfix', FAULTY), FIELDS + [(INPUT, 4)]
     early, known = Flow(1, 5, more={INPUT: 3}), Flow(2, 7, more={INPUT: 3})
@@ -1598,7 +1610,7 @@ def sampling_header(test):
 
 @case('an exporter that lies about sampling')
 def sampling_lie(test):
-    """It says 1 of 1000; by its sample pool it takes 1 of 512. A warning has both numbers."""
+    """It reports 1 of 1000, and its sample pool shows 1 of 512. A warning has both numbers."""
     world = World(test)
     router = Router('sflow', FAULTY)
     world.estimated = True
@@ -1616,7 +1628,7 @@ def sampling_lie(test):
 
 @each('an interface index that moves', *SETS)
 def interface_moves(test, protocol):
-    """The flow is the same; its packets go on to count, once."""
+    """The flow is the same, and its packets still count once."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields = FIELDS + [(INPUT, 4), (OUTPUT, 4)]
@@ -1638,7 +1650,8 @@ HOSTILE = (b'=cmd|x!A1', b'+1', b'-1+2', b'@A1', b'  =A1', b'\t=A1', b'\r\n=A1',
 
 @each('interfaces whose names are formulas, controls or no text', *SETS)
 def hostile_names(test, protocol):
-    """In CSV none begins a formula and each is one printable cell; in JSON only what is no ASCII text is replaced."""
+    """In CSV, no name starts a formula and each is one printable cell. In JSON, only invalid text
+    is replaced."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     fields, make = FIELDS + [(INPUT, 4)], getattr(router, protocol)
@@ -1660,7 +1673,7 @@ def hostile_names(test, protocol):
     assert got == {i: "'" + name if name.lstrip()[0] in '=+-@' else name for i, name in enumerate(clean, 1)}, got
 
 
-# ---- who may send
+# ---- permitted senders
 
 
 def one(world, router, when, flow, **columns):
@@ -1767,7 +1780,7 @@ BAD_LISTEN = ('2055', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536
 
 @case('bad texts of options')
 def bad_texts(test):
-    """Status 2 and one line that says which option, and what it takes."""
+    """Exit status 2, and one line with the option and its allowed values."""
     capture = Capture()
     capture.add(1, FAULTY, Router('v5', FAULTY).v5(1, [Flow(1)]))
     path = capture.write(test.path('capture.pcap'))
@@ -1782,7 +1795,7 @@ def bad_texts(test):
 
 @each('a flood from 20 000 random addresses, workers', 1, 3)
 def address_flood(test, workers):
-    """Who sent twice before, and sends on, loses neither its place nor its templates nor a record."""
+    """Exporters that sent at least twice and continue keep their slot, templates and records."""
     world = World(test, seconds=20)
     steady = [Router(protocol, f'192.0.2.{100 + i}', i) for i, protocol in enumerate(PROTOCOLS)]
     for i in range(20):
@@ -1790,7 +1803,7 @@ def address_flood(test, workers):
             when = 0.3 + i + 0.01 * router.domain
             flow = Flow(1000 * (router.domain + 1) + i)
             world.add(router, when, router.message(when, [flow], i == 0), [flow])
-    world.estimated = True  # the flood's own flows are not told apart here
+    world.estimated = True  # flows of the flood are not checked one by one
     known = {place: dict(counts) for place, counts in world.expected.items()}
     numbers = random.Random(12)
     for i in range(20000):
@@ -1815,7 +1828,7 @@ def address_flood(test, workers):
 
 @case('more exporters than there is room for, all known')
 def no_room(test):
-    """Who came too late is shed; nobody is pushed out for it."""
+    """Records of later exporters are shed; known exporters keep their slots."""
     world = World(test, steady=False)
     routers = [Router('v5', '192.0.2.1'), Router('v5', '192.0.2.2')]
     for i in range(10):
@@ -1829,7 +1842,8 @@ def no_room(test):
 
 @case('more flows than are observed at once')
 def edge_only(test):
-    """Those beyond are decided by the edge rule, and said to be; one exporter loses nothing by it."""
+    """The edge rule decides about other flows, and they are counted. A single exporter loses
+    nothing by it."""
     world = World(test, steady=False)
     router = Router('v5', FAULTY)
     for i in range(40):
@@ -1849,7 +1863,7 @@ def edge_only(test):
 
 @each('fragments of', 'sflow', 'ipfix', 'ipfix over IPv6')
 def in_fragments(test, which):
-    """In order, backwards, with others between them."""
+    """Fragments in order, reversed, and with others in between."""
     world = World(test)
     protocol = which.split()[0]
     flows = [Flow(i + 1) for i in range(40)]
@@ -1898,7 +1912,7 @@ def unfinished(test):
 
 @case('a capture that was snapped')
 def snapped(test):
-    """What it does not hold is not known: bounds are empty."""
+    """Missing bytes are unknown: bounds are empty."""
     world = World(test)
     router = Router('v5', FAULTY)
     for i in range(5):
@@ -1920,7 +1934,7 @@ def not_udp(test):
 
 @case('sFlow samples that bring no flow')
 def sflow_others(test):
-    """Counters, discarded packets, formats of vendors: the bounds stay."""
+    """Counters, discarded packets and vendor formats: the bounds stay."""
     world = World(test)
     world.harmless = True
     router, flow = Router('sflow', FAULTY), Flow(1)
@@ -1961,7 +1975,7 @@ DAY = 86400
 
 @each('a clock that is', 'of 1970', 'of next month', '2 s behind', '5 s ahead', 'right but for 0.9 s')
 def clocks(test, which):
-    """Said with its offset; epochs are those of the datagrams all the same."""
+    """The offset is reported; epochs still follow the arrival of datagrams."""
     offset = {'of 1970': 1000 - START, 'of next month': 30 * DAY, '2 s behind': -2, '5 s ahead': 5,
               'right but for 0.9 s': -0.9}[which]
     world = World(test, seconds=6, epochs=True)
@@ -2034,7 +2048,7 @@ def ipv6_flows(test, protocol):
 
 @case('v5 leaves out IPv6, and nothing is invented for it')
 def v5_without_ipv6(test):
-    """Its sequence numbers count what it sends: bounds are there."""
+    """Its sequence numbers count the records that it sends: bounds are present."""
     world = World(test)
     router = Router('v5', FAULTY)
     for i, (payload, flows) in enumerate(stream(router, 10)):
@@ -2060,7 +2074,7 @@ def largest(test):
 
 @case('several IPFIX messages in a datagram')
 def several_messages(test):
-    """RFC 7011, 3.1: a message has a length of its own. What follows the last one may be padding."""
+    """RFC 7011, 3.1: each message has its length. Bytes after the last message may be padding."""
     world, router, flows = World(test), Router('ipfix', FAULTY, 9), [Flow(i + 1, 3 + i) for i in range(3)]
     payload = b''
     for i, flow in enumerate(flows):
@@ -2076,7 +2090,7 @@ def several_messages(test):
 
 
 def template_world(test, protocol, first, **columns):
-    """A run on an exporter that sends its template, or its data alone."""
+    """A run with an exporter that sends its template with data, or only data."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY, 9)
     make, flow = getattr(router, protocol), Flow(1, 3)
@@ -2135,7 +2149,7 @@ def kept_and_restarted(test):
 
 @case('a damaged file of templates')
 def damaged_templates(test):
-    """A line that was hit costs itself; the file is written anew."""
+    """Only damaged lines are ignored; the file is rewritten."""
     kept = test.path('templates')
     template_world(test, 'ipfix', True)[0].run('--templates', kept)
     with open(kept, encoding='ascii') as stream:
@@ -2151,14 +2165,14 @@ def damaged_templates(test):
         template_world(test, 'ipfix', False, **columns)[0].run(
             '--templates', kept, said=[f'{damaged} damaged lines ignored'])
     with open(kept, 'w', encoding='ascii') as stream:
-        stream.write(''.join(lines)[:-30])  # as a crash of the machine might leave it
+        stream.write(''.join(lines)[:-30])  # like a file after a power failure
     world, _ = template_world(test, 'ipfix', False, **({'waiting': 1} if own == len(lines) - 1 else {}))
     world.run('--templates', kept, said=['damaged lines ignored'])
 
 
 @case('a full disk under the file of templates')
 def full_disk(test):
-    """Said, and counting goes on; the old file stays whole."""
+    """The error is reported and counting continues; the old file stays complete."""
     kept = test.path('templates')
     template_world(test, 'ipfix', True)[0].run('--templates', kept)
     with open(kept, 'rb') as stream:
@@ -2170,7 +2184,7 @@ def full_disk(test):
     world.add(router, 1, router.v9(1, V9.template(), a_set(0, flood), V9.data([flow]), count=62), [flow])
     capture = world.capture.write(test.path('capture.pcap'))
     results = {name: test.path(f'{name}.csv') for name in ('output', 'exporters')}
-    # No file may be longer than this; rows of one epoch are not, hugepages are.
+    # The file size limit: rows of one epoch fit, hugepages do not.
     limited = ['prlimit', '--fsize=8192', test.binary]
     result = test.run('collect', '--pcap', capture, *SMALL, '--interval', '0', '--output', results['output'],
                       '--exporters', results['exporters'], '--templates', kept, '--exporters-max', '100', '--no-huge',
@@ -2185,7 +2199,7 @@ def full_disk(test):
 
 @case('a file of templates that cannot be written')
 def no_place(test):
-    """Said before anything is listened to."""
+    """The error is reported before any socket opens."""
     source = ('--listen', '127.0.0.1:9')
     for place, why in ((test.path('nowhere/templates'), 'No such file'), ('/dev/null/templates', 'Not a directory'),
                        (test.path('n' * 5000), 'name too long')):
@@ -2211,7 +2225,7 @@ def no_file(test):
         stream.write('notes\nof mine\n')
     with open(path, 'rb') as stream:
         capture = stream.read()
-    for place in (precious, path):  # what it holds is not replaced
+    for place in (precious, path):  # foreign contents are not replaced
         test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('not a template file', place)
     with open(precious, encoding='ascii') as stream:
         assert stream.read() == 'notes\nof mine\n'
@@ -2219,14 +2233,14 @@ def no_file(test):
         assert stream.read() == capture
 
 
-# ---- through the kernel
+# ---- live sockets
 
 
 class Live:
     """A collector that listens on a free port of this host."""
 
     def __init__(self, test, *options, address='127.0.0.1', program=None, before=None):
-        """before: is called with the process before it is waited for."""
+        """before: called with the process before the constructor waits for it."""
         probe = sender(address, 9)
         self.address, self.port = address, probe.getsockname()[1]
         probe.close()
@@ -2249,7 +2263,7 @@ class Live:
     def rows(self):
         try:
             return read_exporters(self.files['exporters'])
-        except (AssertionError, OSError, IndexError):  # half written, or not yet there
+        except (AssertionError, OSError, IndexError):  # incomplete or missing file
             return []
 
     def end(self):
@@ -2266,7 +2280,7 @@ def sum_of(rows, column):
 
 @case('a collector that is stopped and continued')
 def stopped(test):
-    """What the socket could not hold is counted, to the datagram."""
+    """Datagrams that exceed the socket buffer are counted exactly."""
     live = Live(test, '--receive-buffer', '64KB')
     router = Router('ipfix', '127.0.0.1')
     sent = 0
@@ -2291,7 +2305,7 @@ def stopped(test):
     dropped = sum_of(exporters, 'lost_socket')
     assert 0 < dropped < 1500, exporters
     assert sum_of(exporters, 'datagrams') + dropped == sent, (sent, exporters)
-    # The gap that shows later is the one that the kernel had told.
+    # The later gap is the loss that the kernel has already reported.
     assert sum_of(exporters, 'lost_network') == 0, exporters
     assert sum_of(exporters, 'counted') == sent - dropped == lib.total(ledger, 'measured'), exporters
     lossy = {row['epoch'] for row in exporters if any(int(row[name]) for name in UNKNOWN)}
@@ -2332,7 +2346,7 @@ def address_in_use(test):
 
 
 def send_until(test, router, out, condition, what):
-    """Sends datagrams of one record until something is so. Returns how many those were."""
+    """Sends datagrams of one record until the condition holds. Returns their number."""
     sent = 0
 
     def is_so():
@@ -2347,7 +2361,8 @@ def send_until(test, router, out, condition, what):
 
 @case('a disk that stalls under the file of templates')
 def stalled_disk(test):
-    """Datagrams are taken and epochs end, the last one too; the file comes when the disk does."""
+    """Datagrams are received and epochs end, including the last one; the file follows when the disk
+    resumes."""
     kept = test.path('templates')
     router = Router('ipfix', '127.0.0.1')
     with held_disk.HeldDisk(test) as disk:
@@ -2378,7 +2393,7 @@ def stalled_disk(test):
 
 @case('a directory of the file of templates that goes and comes again')
 def lost_directory(test):
-    """What begins and what ends is said, each once."""
+    """The begin and the end of the failure are reported once each."""
     place = test.path('place')
     os.mkdir(place)
     live = Live(test, '--templates', os.path.join(place, 'templates'))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect --listen: what came over UDP is in the account to the datagram, while it runs and after."""
+"""sketchtap collect --listen: every datagram received over UDP is in the ledger, during the run and
+after."""
 
 import contextlib
 import os
@@ -42,7 +43,7 @@ class Listening:
         test_signals.wait_for_lines(test, self.process, self.stats, 1)
 
     def stand_still(self):
-        """Whatever is sent now stays in the kernel, or is lost there."""
+        """Stops the collector: later datagrams stay in the kernel, or are lost there."""
         self.process.signal(signal.SIGSTOP)
 
         def stopped():
@@ -55,7 +56,7 @@ class Listening:
         self.process.signal(signal.SIGCONT)
 
     def read_all(self):
-        """Until nothing waits in its sockets."""
+        """Waits until its sockets are empty."""
         def emptied():
             with open(f'/proc/{self.process.popen.pid}/net/udp', encoding='ascii') as sockets:
                 return all(line.split()[4].endswith(':00000000') for line in sockets
@@ -64,7 +65,7 @@ class Listening:
         self.test.until(emptied, 'all is read')
 
     def finish(self, number=signal.SIGTERM):
-        """(rows, ledger, exporters, Result)"""
+        """Returns (rows, ledger, exporters, Result)."""
         if number is not None:
             self.process.signal(number)
         result = self.test.wait(self.process).expect(0)
@@ -81,7 +82,8 @@ def sender(family, address, target):
 
 
 def send_capture(path, socket_of):
-    """Every datagram by its router's socket, slowly enough for who listens. Returns how many."""
+    """Sends each datagram through its router's socket, slowly enough for the receiver. Returns
+    their number."""
     count = 0
     for _, router, _, data in exports.datagrams(path):
         socket_of(router).send(data)
@@ -103,7 +105,8 @@ def exported(test, protocol='v5', spec=SPECS[0], routers=3):
 
 
 def several_sockets(workers, number):
-    """Of IPv4 with an address for each router, and of IPv6; what two networks told is there, and nothing lost."""
+    """IPv4 with an address per router, and IPv6: records of two networks are complete, and none is
+    lost."""
     def check(test):
         port6 = free_port(socket.AF_INET6, '::1')
         captures = [exported(test, protocol, spec) for protocol, spec in zip(('v5', 'ipfix'), SPECS)]
@@ -130,7 +133,7 @@ def several_sockets(workers, number):
 
 
 def test_templates_before_the_epoch_ends(test):
-    """What a kill leaves of templates is not an interval old."""
+    """Templates are saved during an interval, so that a kill loses few of them."""
     kept = test.path('templates')
     run = Listening(test, '--interval', '10m', '--templates', kept)
     with sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
@@ -142,7 +145,8 @@ def test_templates_before_the_epoch_ends(test):
 
 
 def test_burst_and_a_small_buffer(test):
-    """It stands still while 1500 datagrams come: what the buffer did not hold is lost_socket, to the datagram."""
+    """1500 datagrams arrive while the collector is stopped: those that exceed the buffer are in
+    lost_socket, exactly."""
     capture = exported(test, 'v9')
     data = [data for *_, data in exports.datagrams(capture)]
     for size in ('64KB', '8KB'):
@@ -163,7 +167,7 @@ def test_burst_and_a_small_buffer(test):
 
 
 def test_burst_and_the_default_buffer(test):
-    """1500 datagrams at once, of about 2 MB, while it stands still: all are there."""
+    """1500 datagrams, about 2 MB, arrive while the collector is stopped: none is lost."""
     if os.geteuid() != 0:
         test.skip('only root may have a larger buffer than net.core.rmem_max')
     datagrams = []
@@ -179,7 +183,7 @@ def test_burst_and_the_default_buffer(test):
         for data in datagrams[:1500]:
             out.send(data)
     run.go_on()
-    _, _, exporters, _ = run.finish()  # at once: what waits is read first
+    _, _, exporters, _ = run.finish()  # signal at once: waiting datagrams are read first
     assert lib.total(exporters, 'datagrams') == 1500, exporters
     assert lib.total(exporters, 'lost_socket') == 0, exporters
 
@@ -192,7 +196,8 @@ def test_nothing_comes(test):
 
 
 def test_limits(test):
-    """--duration is the clock's; --packets are datagrams, and more of the last burst may come."""
+    """--duration follows the clock; --packets counts datagrams, and the last burst may exceed
+    it."""
     begin = time.monotonic()
     run = Listening(test, '--duration', '700ms', '--interval', '0')
     run.finish(None)
@@ -211,7 +216,8 @@ def test_limits(test):
 
 
 def test_control(test):
-    """stats, top, plan and the rest answer while it collects, with what the files say."""
+    """stats, top, plan and other commands reply during collection, with the contents of the
+    files."""
     capture = exported(test, 'v9')
     run = Listening(test, '--interval', '200ms', *ALL)
     client = lib.ControlClient(run.process.control_socket())
@@ -231,7 +237,7 @@ def test_control(test):
 
 
 def test_sighup(test):
-    """Files that were moved away are complete; new ones go on, and no record is in both or none."""
+    """Renamed files are complete; new files continue, and each record is in exactly one."""
     capture = exported(test)
     run = Listening(test, '--interval', '100ms', *ALL)
     datagrams = list(exports.datagrams(capture))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect --dedup: each method against its rule, record by record, while routers lose what they tell."""
+"""sketchtap collect --dedup: each method against its rule, record by record, with lossy routers."""
 
 import collections
 import functools
@@ -13,29 +13,32 @@ LONG = ('routers_that_die',)
 
 SECOND = 10**9
 OVERHEAD = 14
-EDGES = range(101, 105)  # of every router of generate --as
+EDGES = range(101, 105)  # ingress ports of all routers of generate --export-format
 EDGE = ('--exporter', '192.0.2.0/24,edge=101-104')
 METHODS = ('best', 'exporter', 'window', 'edge', 'none')
 DROPS = (0, 0.05, 0.3)
 PROTOCOLS = ('v5', 'ipfix', 'sflow', 'v9', 'v5', 'ipfix')  # with 1, 2, ... routers
 SMALL = 'flows=800,zipf=1.0,size=100-1400,packets=8K,rate=400,seed=7'  # 20 s
-FLOWS = ('--observed-flows', '16K')  # more than there are; the default takes longer to start
+# more than the flows of the traffic; the default takes longer to start
+FLOWS = ('--observed-flows', '16K')
 
 
-# ---- the rules, naively
+# ---- the rules, in simple form
 
 
 class Flow:
     def __init__(self):
-        self.told = {}  # by exporter, in the order of their first records: [packets, bytes, sampled]
-        self.owner = self.owner_last = None  # the exporter that counts, and when it was heard
+        self.told = {}  # {exporter: [packets, bytes, sampled]}, in the order of their first records
+        # the exporter that counts, and the time of its last record
+        self.owner = self.owner_last = None
         self.last = None
-        self.packets = self.bytes = 0  # that counted
+        self.packets = self.bytes = 0  # counted so far
         self.window = None  # when an unsampled record counted
 
 
 def best(flow, record, packets, size):
-    """Unsampled alone, or a single exporter: the most that one has told."""
+    """Counts the maximum reported by one exporter. Only for unsampled exporters, or a single
+    one."""
     share = flow.told[record['exporter']]
     fresh = max(0, share[0] - flow.packets)
     if fresh == 0:
@@ -53,7 +56,7 @@ def part(fresh, packets, size):
 
 
 def exporter(flow, record, packets, size):
-    """The first that reports the flow, until it is silent for the timeout."""
+    """The first exporter of the flow counts, until it is silent for the timeout."""
     name, when = record['exporter'], record['when']
     if flow.owner is None or (name != flow.owner and later(when, flow.owner_last, record['timeout'])):
         flow.owner = name
@@ -64,11 +67,11 @@ def exporter(flow, record, packets, size):
 
 
 def window(flow, record, packets, size):
-    if record['sampling'] == 1 and 'pool' not in record:  # samples of sFlow are samples, however many
+    if record['sampling'] == 1 and 'pool' not in record:  # sFlow is sampled even at 1:1
         if flow.window is not None and not later(record['when'], flow.window, record['timeout']):
             return 0, 0
         first, flow.window = flow.window is None, record['when']
-        # What samples told of in this window is told again.
+        # Skips packets that samples have reported in this window.
         return part(max(0, packets - flow.packets), packets, size) if first and flow.packets else (packets, size)
     if flow.window is not None:
         return 0, 0
@@ -88,7 +91,8 @@ RULES = {'best': best, 'exporter': exporter, 'window': window, 'edge': edge, 'no
 
 
 def later(when, before, timeout):
-    """More than the timeout; the collector's clock ticks each millisecond, so it must not be near."""
+    """Returns true after the timeout. The collector's clock has 1 ms steps, so times must not be
+    too close."""
     assert abs(when - before - timeout) > 4000000, 'the test cannot know'
     return when - before > timeout
 
@@ -99,7 +103,7 @@ def told(path):
 
 
 def records_of(path, timeout):
-    """What was told of flows, with who told it and how it was sampled."""
+    """Yields the records of flows, with exporter and sampling."""
     sampling = {}
     for when, router, record in told(path):
         if 'key' not in record:
@@ -112,7 +116,7 @@ def records_of(path, timeout):
 
 
 def expected(method, path, timeout=120 * SECOND, count=None):
-    """({5-tuple: (packets, bytes)} that count, packets that all records stand for)"""
+    """Returns ({5-tuple: (packets, bytes)} that count, packets of all records)."""
     flows, sums, received = {}, {}, 0
     for record in records_of(path, timeout):
         flow = flows.get(record['key'])
@@ -133,11 +137,12 @@ def expected(method, path, timeout=120 * SECOND, count=None):
     return sums, received
 
 
-# ---- routers that lose
+# ---- lossy routers
 
 
 def lossy(test, whole, drop, protocol):
-    """What is left of a capture of exports; of those with templates every router's first datagram is."""
+    """Returns a capture of exports without random datagrams. Each router's first datagram stays if
+    it has templates."""
     if drop == 0:
         return whole
     chance = random.Random(int(drop * 100))
@@ -163,7 +168,7 @@ def differences(got, truth):
 
 
 def check_rule(test, method, path, *options, timeout=120 * SECOND):
-    """The collector counts what the rule counts, flow by flow. Returns what it counts."""
+    """Checks that the collector counts like the rule, flow by flow. Returns its counts."""
     rows, ledger, _, _ = collect(test, '--pcap', path, *EVERYTHING, *FLOWS, '--dedup', method, *options)
     rule, received = expected(method, path, timeout)
     got = figures(rows)
@@ -174,7 +179,7 @@ def check_rule(test, method, path, *options, timeout=120 * SECOND):
 
 
 def heard_whole(whole, path):
-    """Flows of which a router lost nothing."""
+    """Flows that one router reported without loss."""
     before = exports.by_router((router, record) for _, router, record in told(whole))
     after = exports.by_router((router, record) for _, router, record in told(path))
     return {key for router, sums in before.items() for key, figures in sums.items()
@@ -182,8 +187,9 @@ def heard_whole(whole, path):
 
 
 def check_best(test, truth, whole, path, *options):
-    """No row has more than there was. Of flows that a router reported whole nearly all are exact: where
-    others lost records, times tell which packets are the same, to 20 ms. Returns figures, and those flows."""
+    """Checks that no row exceeds the truth, and that nearly all flows without loss at one router
+    are exact: timestamps, to 20 ms, match the packets of partial reports. Returns figures, and
+    those flows."""
     rows, _, _, _ = collect(test, '--pcap', path, *EVERYTHING, *FLOWS, '--dedup', 'best', *options)
     healed, got = heard_whole(whole, path), figures(rows)
     wrong = [(key, got.get(key), truth[key]) for key in healed if got.get(key) != truth[key]]
@@ -216,21 +222,21 @@ def routers_in_a_row(count):
 
 
 def test_windows_of_time(test):
-    """Routers tell of a flow each ten seconds: what comes within the window is the same news, or lost."""
+    """Routers report a flow every ten seconds: other records within the timeout are duplicates."""
     whole = generate(test, 'whole.pcap', '--as', 'v5', '--routers', '3', '--path', '3', spec=SMALL)
     path = lossy(test, whole, 0.3, 'v5')
     seen = []
-    for seconds in (2.5, 7.5, 12.5):  # routers export at whole ones
+    for seconds in (2.5, 7.5, 12.5):  # not near the multiples of 5 s at which routers export
         for method in ('exporter', 'window'):
             seen.append(sum(packets for packets, _ in check_rule(
                 test, method, path, '--export-timeout', f'{int(seconds * 1000)}ms',
                 timeout=int(seconds * SECOND)).values()))
-    # An exporter that is silent for 2.5 s is for 7.5 s, too: they export each 10 s.
+    # Exporters export every 10 s: silence for 2.5 s also lasts 7.5 s.
     assert len(set(seen)) >= len(seen) - 1, f'the timeout makes no difference: {seen}'
 
 
 def test_routers_that_die(test):
-    """At once or in the middle; what one of the others told is the truth."""
+    """Routers die at the start or midway; the record of one other router is the truth."""
     whole = generate(test, 'whole.pcap', '--as', 'v9', '--routers', '4', '--path', '4', spec=SMALL)
     truth = truth_of(test, SMALL)
     begin = next(exports.datagrams(whole))[0]
@@ -248,7 +254,7 @@ def test_routers_that_die(test):
 
 
 def test_lost_templates(test):
-    """Datagrams lost by chance, also those with templates: what waits for them counts when they come."""
+    """Datagrams are lost at random, including those with templates: waiting data counts later."""
     for protocol in ('v9', 'ipfix'):
         exported = ('--as', protocol, '--routers', '3', '--path', '3')
         whole, truth = generate(test, f'{protocol}.pcap', *exported), truth_of(test)
@@ -257,18 +263,19 @@ def test_lost_templates(test):
         kept = {data for *_, data in exports.datagrams(path)}
         lost = collections.Counter(router for _, router, _, data in exports.datagrams(whole) if data not in kept)
         for row in exporters:
-            # No gap shows at both ends, nor before it is known what the sequence numbers count.
+            # Losses at both ends cause no gap, nor those before the unit of the sequence numbers is
+            # known.
             assert 0.6 * lost[row['exporter']] <= int(row['lost_network']) <= lost[row['exporter']] + 2, (row, lost)
         for row in rows:
             packets, size = truth[lib.row_key(row)]
             assert int(row['packets_low']) <= packets and int(row['bytes_low']) <= size, (row, packets, size)
 
 
-# ---- several ways to tell of a flow
+# ---- several protocols for one flow
 
 
 def moved(test, name, path, seconds, address=lambda router: router):
-    """The same exports, earlier or later, of other routers."""
+    """Returns the same exports, earlier or later, from other routers."""
     def payload(data, router):
         agent = exports.socket.inet_aton(address(router))
         return data[:8] + agent + data[12:] if data[:4] == b'\0\0\0\5' else data
@@ -279,7 +286,7 @@ def moved(test, name, path, seconds, address=lambda router: router):
 
 
 def test_unsampled_wins(test):
-    """NetFlow of all packets and sFlow of some, from the same routers: samples that come later are no news."""
+    """Unsampled NetFlow and sampled sFlow from the same routers: later samples add nothing."""
     truth = truth_of(test)
     netflow = generate(test, 'netflow.pcap', '--as', 'v5', '--routers', '3', '--path', '3')
     sflow = generate(test, 'sflow.pcap', '--as', 'sflow', '--routers', '3', '--path', '3', '--sampling', '5')
@@ -300,7 +307,8 @@ def merged(test, name, *paths):
 
 
 def test_paper_with_both_at_once(test):
-    """`exporter` and `window` while NetFlow and sFlow of a flow alternate; samples count as the paper has it."""
+    """`exporter` and `window` with alternating NetFlow and sFlow of a flow; samples count as in the
+    paper."""
     netflow = generate(test, 'netflow.pcap', '--as', 'v9', '--routers', '3', '--path', '2', spec=SMALL)
     sflow = generate(test, 'sflow.pcap', '--as', 'sflow', '--routers', '3', '--path', '2', '--sampling', '5',
                      spec=SMALL)
@@ -311,7 +319,7 @@ def test_paper_with_both_at_once(test):
 
 
 def test_unsampled_wins_over_samples_before(test):
-    """Both at once, the samples of a flow first: within an epoch the records of all packets decide."""
+    """The samples of a flow arrive first: within an epoch, the unsampled records decide."""
     truth = truth_of(test)
     for routers in ('1', '3'):
         captures = [generate(test, f'{protocol}-{routers}.pcap', '--as', protocol, '--routers', routers,
@@ -323,14 +331,15 @@ def test_unsampled_wins_over_samples_before(test):
 
 
 def test_sampled_by_one_router(test):
-    """Each sample counts as many packets as its interval says, of every format."""
+    """Each sample counts as many packets as its interval, in every format."""
     for protocol, sampling in (('v5', 4), ('v9', 7), ('ipfix', 10), ('sflow', 100)):
         path = generate(test, f'{protocol}.pcap', '--as', protocol, '--routers', '1', '--sampling', sampling)
         check_rule(test, 'best', path)
 
 
 def test_mixed_sampling(test):
-    """A fine and a coarse sampler on one way: figures as good as those of the fine one, and intervals hold."""
+    """A fine and a coarse sampler on one path: figures are as good as those of the fine one, and
+    bounds hold."""
     truth = truth_of(test)
     captures = [
         moved(test, f'moved{sampling}.pcap',
@@ -355,7 +364,8 @@ def check_intervals(rows, truth):
 
 
 def branches(test, split, heard):
-    """v5 of 200 flows by r1 to r4, where r2 and r3 are branches; split(flow, packet) says which."""
+    """v5 records of 200 flows by r1 to r4; r2 and r3 are branches. split(flow, packet) selects the
+    branch."""
     begin, chance = 1700000000, random.Random(4)
     truth, sums = {}, collections.defaultdict(dict)
     ways = {1: (101, 2, None), 2: (1, 4, '192.0.2.4'), 3: (1, 4, '192.0.2.4'), 4: (2, 101, '0.0.0.0')}
@@ -378,7 +388,7 @@ def branches(test, split, heard):
 
 
 def test_two_branches_by_flow(test):
-    """Whoever of the way is heard, flows that take one branch or the other are whole."""
+    """Flows that take a single branch are complete from any of the routers on their path."""
     for heard in ((1, 2, 3, 4), (2, 3), (1, 4), (4,)):
         path, truth, _ = branches(test, lambda flow, packet: 2 + flow % 2, heard)
         got = check_rule(test, 'best', path)
@@ -386,7 +396,8 @@ def test_two_branches_by_flow(test):
 
 
 def test_two_branches_by_packet(test):
-    """Where all packets come together they are counted; of branches alone the larger one is, as docs say."""
+    """Packets count completely at routers that carry all branches; with only the branches, the
+    larger one counts."""
     def split(flow, packet):
         return 2 + (packet % 3 == 0)
 
@@ -400,11 +411,11 @@ def test_two_branches_by_packet(test):
                 assert packets == max(sums[router].get(key, (0, 0))[0] for router in (2, 3)), key
 
 
-# ---- more flows than are observed
+# ---- more flows than the flow cache holds
 
 
 def test_few_observed_flows(test):
-    """What finds no room is decided by the edge, is said to be, and adds up."""
+    """The edge rule decides about flows that do not fit; they are counted, and the sums match."""
     truth = truth_of(test)
     packets = sum(packets for packets, _ in truth.values())
     for protocol in ('v9', 'sflow'):
@@ -413,18 +424,20 @@ def test_few_observed_flows(test):
             rows, ledger, exporters, _ = collect(test, '--pcap', path, *EVERYTHING, '--observed-flows', '64',
                                                  '--dedup', method, *EDGE)
             got = figures(rows)
-            # A flow is in the table from its first record on, or never: none is over within the capture.
+            # A flow is in the table from its first record, or never: no flow ends within the
+            # capture.
             assert got == truth, f'{protocol} {method}: {differences(got, truth)}'
             assert lib.total(ledger, 'received') == 3 * packets, ledger
             assert lib.total(exporters, 'edge_only') > lib.total(exporters, 'records') / 2, exporters
             assert all(int(row['edge_only']) > 0 for row in exporters), exporters
         rows, ledger, exporters, _ = collect(test, '--pcap', path, *EVERYTHING, '--observed-flows', '64')
         assert lib.total(exporters, 'edge_only') > 0, exporters
-        # Without known edges it learns who tells of a network first: too much at most, each flow once at least.
+        # Without configured edges, the collector learns the first exporter of each network: each
+        # flow counts at least once, possibly more.
         assert packets <= lib.total(ledger, 'measured') <= 3 * packets, ledger
 
 
-# ---- the network's top 100 is the tap's
+# ---- the top 100 of the network equals that of a tap
 
 
 TOP_SPEC = 'flows=20K,zipf=1.1,size=100-1400,packets=200K,rate=10K,seed=11'
@@ -453,7 +466,8 @@ EXACT = ('flow-table', 'iblt')
 
 
 def every_sketch(sketch):
-    """Separate and shared, with one worker and with three: bounds hold; and the same once more is the same."""
+    """Separate and shared, with one and three workers: bounds hold, and a repetition gives the same
+    result."""
     def check(test):
         path = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '5', '--path', '3')
         truth, texts = truth_of(test), {}
@@ -469,7 +483,7 @@ def every_sketch(sketch):
             if sketch in EXACT:
                 lib.check_exact(rows, truth)
                 lib.check_top(rows, truth, 200)
-                # Whatever the sharing, the number of workers and the seed.
+                # Equal for every sharing, number of workers and seed.
                 assert texts.setdefault('any', text) == text, options
             if sharing == 'separate':
                 assert texts.setdefault((workers, seed), text) == text, f'{options}: twice, two results'
@@ -483,7 +497,7 @@ CONFIDENCE = 0.9
 
 
 def coverage(protocol, sampling, routers):
-    """The share of runs in which every interval of every row holds the truth, over seeds of the traffic."""
+    """Returns the fraction of runs in which all intervals hold the truth, over traffic seeds."""
     def check(test):
         runs = 100 if test.settings.full else 6
         failed = rows_seen = 0
@@ -501,7 +515,7 @@ def coverage(protocol, sampling, routers):
             failed += any(not int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high'])
                           for row in rows for figure, true in zip(('packets', 'bytes'), truth[lib.row_key(row)]))
         assert rows_seen > runs * 10, rows_seen
-        # More than that has a probability below 1e-4 where each run may fail with 1 - CONFIDENCE.
+        # More failures have a probability below 1e-4 if each run may fail with 1 - CONFIDENCE.
         allowed = {6: 4, 100: 22}[runs]
         assert failed <= allowed, f'{failed} of {runs} failed at a confidence of {CONFIDENCE}'
     check.timeout = 600

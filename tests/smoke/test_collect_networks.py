@@ -8,7 +8,7 @@ import lib
 import networks
 from collected import LINK_COLUMNS
 
-WORLDS = 2  # of each kind; --full: ten times as many
+WORLDS = 2  # per kind; ten times as many with --full
 INTERVALS = 36
 BOUND = 0.9  # share of rows that have an upper bound in a steady network
 
@@ -36,7 +36,7 @@ def collect(test, name, seed):
 
 
 def beyond(name):
-    """The share of intervals that may be wrong beside chance."""
+    """Returns the fraction of intervals that may be wrong in addition to chance."""
     return networks.KINDS.get(name, {}).get('beyond', 0)
 
 
@@ -59,7 +59,8 @@ def check_bounds(test, names):
 
 
 def check_width(kinds):
-    """In a steady network, once it is known, rows have an upper bound; with times of unsampled exporters no doubt."""
+    """In a steady network, once it is learned, rows have an upper bound. With times of unsampled
+    exporters, they are exact."""
     for (name, method, rule), verdict in kinds.items():
         kind = networks.KINDS[name]
         if kind['event'] is not None:

@@ -21,7 +21,8 @@ def test_help(test):
 
 
 def test_terms(test):
-    """A word is explained once: to operators by --help all, to developers also by docs/ARCHITECTURE.md."""
+    """Every term is explained once: for operators in --help all, for developers also in
+    docs/ARCHITECTURE.md."""
     terms = test.run('--help', 'all').stdout.split('\nTerms:\n')[1].split('\n\n')[0]
     with open(ARCHITECTURE_MD, encoding='utf-8') as stream:
         table = stream.read().split('\n## Words\n')[1].split('\n## ')[0]
@@ -31,14 +32,14 @@ def test_terms(test):
 
 
 def complete(test, program, *words):
-    """What bash offers for the last word."""
+    """Returns the completions of bash for the last word."""
     script = f'source {COMPLETION}; program=$1; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ' \
              '_sketchtap "$program" "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"'
     return test.run('-c', script, 'bash', program, 'sketchtap', *words, program=['bash']).expect(0).stdout.split()
 
 
 def test_completion(test):
-    """Every option of every command that help has, and no other; then files."""
+    """Completes exactly the options of each command in help, then files."""
     text = test.run('--help').expect(0).stdout.split('\nCommands:\n')[1].split('\n\n')[0]
     commands = set(re.findall(r'^  (\w+)', text, re.M))
     assert commands == {word for word in complete(test, test.binary, '') if not word.startswith('-')}, commands
@@ -85,7 +86,8 @@ def test_manual_page_has_every_option(test):
 
 
 def columns_of_files(test):
-    """What CSV files of --output, --stats, --flows and --queues have, with whatever adds columns."""
+    """Returns the columns of CSV files of --output, --stats, --flows and --queues, including
+    optional columns."""
     kinds = {kind: test.path(f'{kind}.csv') for kind in ('output', 'stats', 'queues')}
     outputs = [word for kind, path in kinds.items() for word in (f'--{kind}', path)]
     flows = ['--flows', test.path('flows.csv')]
@@ -120,14 +122,15 @@ def test_plan_starts_nothing(test):
 
 
 def test_plan_says_how_much_memory(test):
-    """Twice the width, more memory: the plan's text changes."""
+    """Twice the width needs more memory: the plan's text changes."""
     texts = {test.run('plan', '--synthetic', 'flows=1K', '--workers', '1', '--width', width)
              .expect(0).stdout for width in ('65536', '131072')}
     assert len(texts) == 2, texts
 
 
 def test_what_is_printed_is_there(test):
-    """Or the status says that it is not; who reads no further is no error."""
+    """If output cannot be written, the status shows it; a reader that closes early is not an
+    error."""
     ours, bench = [test.binary], [test.bench_binary]
     for program, *arguments in ((ours, '--help'), (ours, '--version'), (ours, 'tune', '--help'),
                                 (ours, 'plan', '--synthetic', 'flows=1K'),
@@ -150,7 +153,7 @@ def test_run_is_the_default_command(test):
 
 
 def test_hands_that_know_tcpdump(test):
-    """FILE, -r, -c and -n measure; -w says who writes captures."""
+    """FILE, -r, -c and -n work as in tcpdump; -w refers to the command that writes captures."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
     common = ('--seed', '1', '--format', 'csv')
     whole = test.run('--pcap', capture, *common).expect(0).stdout
@@ -170,7 +173,8 @@ def test_hands_that_know_tcpdump(test):
 
 
 def test_examples_name_no_other_option(test):
-    """What --output writes is not called as what --flows, --stats, --queues or --rules write."""
+    """Examples do not name a file of --output like one of --flows, --stats, --queues or
+    --prefix-stats."""
     folder = test.settings.root
     texts = [os.path.join(folder, 'README.md')]
     for part in ('docs', 'config'):
@@ -183,25 +187,25 @@ def test_examples_name_no_other_option(test):
 
 
 def test_config_examples_are_read(test):
-    """Every example configuration passes the check of the command that starts nothing."""
+    """Every example configuration passes the check of `plan`."""
     folder = os.path.join(test.settings.root, 'config')
     examples = sorted(name for name in os.listdir(folder) if name.endswith(('.conf', '.ini'))
                       ) if os.path.isdir(folder) else []
     assert examples, 'config has no example'
     for name in examples:
         result = test.run('plan', '--config', os.path.join(folder, name))
-        # An example may name a port that this machine has not: that is status 1, never 2.
+        # An example may name a port that this machine lacks: status 1, never 2.
         assert result.status in (0, 1), result.describe()
 
 
 def test_sections_of_documents_are_read(test):
-    """What README and documents show of a configuration file is taken as it stands there."""
+    """Configuration blocks of README and documents are valid as printed."""
     folder, read = test.settings.root, 0
     texts = [os.path.join(folder, 'README.md')] + [os.path.join(folder, 'docs', name)
                                                    for name in os.listdir(os.path.join(folder, 'docs')) if name.endswith('.md')]
     for path in texts:
         for block in re.findall(r'^```ini\n(.*?)^```', lib.read_text(path), re.M | re.S):
-            if '[Service]' in block:  # of systemd
+            if '[Service]' in block:  # a systemd unit
                 continue
             given, read = test.path('given.conf'), read + 1
             with open(given, 'w', encoding='utf-8') as file:
@@ -213,7 +217,7 @@ def test_sections_of_documents_are_read(test):
 
 
 def test_commented_section_is_read(test):
-    """The section [export NAME] of an example is taken as it stands, without its comment signs."""
+    """The section [export NAME] of an example is valid without its comment signs."""
     text = lib.read_text(os.path.join(test.settings.root, 'config', 'collector.conf'))
     before, section = text.split('# [export ', 1)
     given = test.path('given.conf')
@@ -225,7 +229,7 @@ def test_commented_section_is_read(test):
 
 
 def test_example_measures_ones_own_capture(test):
-    """The README's line: a capture on the command line stands in the place of the one that the example names."""
+    """The README's command: a capture on the command line replaces the one in the example."""
     root = test.settings.root
     assert 'sketchtap --config config/replay.conf trunk.pcap' in lib.read_text(os.path.join(root, 'README.md'))
     capture = lib.write_pcap(test.path('trunk.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
@@ -234,7 +238,8 @@ def test_example_measures_ones_own_capture(test):
 
 
 def test_quickstart(test):
-    """It measures a capture however that is named, and what it makes up only where nothing is; other commands are as they are."""
+    """Measures a capture in every notation, and a generated one only without arguments; other
+    commands are unchanged."""
     root, stubs = test.path('tree'), test.path('stubs')
     for folder in (f'{root}/tools', f'{root}/build-release/src', stubs):
         os.makedirs(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The control socket of a running measurement, as dpdk-telemetry.py speaks to it."""
+"""The control socket of a running measurement, with the protocol of dpdk-telemetry.py."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def connect(test, process, name=None):
 
 
 def wait_for_rows(test, client, command, count):
-    """Where the machine is busy elsewhere, a paced epoch may lose all of its packets."""
+    """On a busy machine, a paced epoch may lose all of its packets."""
     def there():
         answer.update(client.ask(command))
         return len(answer.get('rows', ())) == count
@@ -54,7 +54,7 @@ def stop(test, process, client):
 
 
 def test_answers_are_the_files(test):
-    """A live port that received so many packets and no more: all that was measured is told."""
+    """A live port that receives N packets and then no more: replies cover all measured packets."""
     packets = [(i, lib.udp_frame(i % 7)) for i in range(500)]
     capture = lib.write_pcap(test.path('some.pcap'), packets)
     output, stats = test.path('output.csv'), test.path('stats.csv')
@@ -86,7 +86,8 @@ def test_answers_are_the_files(test):
 
 
 def test_expired_records(test):
-    """What --idle-timeout is, and how many records it ended, which are in --flows."""
+    """The reply has --idle-timeout and the number of records that it ended; these are in
+    --flows."""
     flows = test.path('flows.csv')
     process = test.start('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded',
                          '--workers', '1', '--interval', '200ms', '--sketch', 'flow-table',
@@ -138,7 +139,8 @@ def test_the_largest_answer_fits(test):
 
 
 def test_rows_without_room_are_said(test):
-    """The longest addresses and names, and counts of twelve digits: fewer rows than were asked for, none of them cut."""
+    """The longest addresses and names, and counts of twelve digits: fewer rows than requested, none
+    truncated."""
     port, name = test_collect_live.free_port(), 'router-' + 'x' * 40
     process = test.start('collect', '--listen', f'127.0.0.1:{port}', '--exporter', f'127.0.0.1={name}', '--key',
                          'src,dst,ingress,egress', '--interval', '100ms', *QUIET)
@@ -179,7 +181,7 @@ def test_reload_reopens(test):
 
 
 def pop_text(answer, name):
-    """A text that may stand in pieces: NAME, NAME_2, ..."""
+    """Returns a text that may be split: NAME, NAME_2, ..."""
     pieces = [answer.pop(name)]
     while f'{name}_{len(pieces) + 1}' in answer:
         pieces.append(answer.pop(f'{name}_{len(pieces) + 1}'))
@@ -187,7 +189,8 @@ def pop_text(answer, name):
 
 
 def test_reload_says_what_was_refused(test):
-    """How many outputs and rules hold, and for what does not the file, the line and the reason."""
+    """The reply has the number of active outputs and prefixes, and for a rejected file the name,
+    the line and the reason."""
     folder = test.path('f' * 120)
     os.mkdir(folder)
     rules, stats = os.path.join(folder, 'rules'), test.path('stats.csv')
@@ -221,7 +224,7 @@ def test_reload_says_what_was_refused(test):
 
 
 def test_many_clients(test):
-    """Answers are whole while epochs close a hundred times a second."""
+    """Replies are complete while 100 epochs per second close."""
     process = test.start('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace',
                          'recorded', '--interval', '10ms', *QUIET)
     first = connect(test, process)
@@ -248,7 +251,7 @@ def test_many_clients(test):
 
 
 def test_clients_that_leave_before_their_answers(test):
-    """Nobody is told of it: it is no trouble of the run's."""
+    """Nothing is logged: the run has no problem."""
     process = test.start(*LIVE, '--interval', '10ms', *QUIET)
     first = connect(test, process)
     for _ in range(5):
@@ -270,7 +273,7 @@ def test_ends_while_clients_ask(test):
             while not done.is_set():
                 client.ask('top')
         except (OSError, ValueError):
-            pass  # it is gone
+            pass  # the socket is gone
         client.close()
 
     threads = [threading.Thread(target=hammer, args=(lib.ControlClient(process.control_socket()),))
@@ -286,7 +289,8 @@ def test_ends_while_clients_ask(test):
 
 
 def test_name(test):
-    """One name, one run at a time; also after it was killed. It says where to ask."""
+    """One run at a time may use a name; it is free again after a kill. The run logs the path of its
+    socket."""
     home = test.path('shared')
     os.mkdir(home)
     program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
@@ -308,7 +312,7 @@ def test_name(test):
 
 
 def test_what_killed_runs_left(test):
-    """The next start removes it; not what runs, what has a name, or what is somebody else's."""
+    """The next start removes them, but no running, named or foreign directory."""
     home = test.path('shared')
     os.makedirs(os.path.join(home, 'dpdk', 'sketchtap-999999999x'))
     program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
@@ -336,7 +340,7 @@ def answers(path):
 
 
 def test_below_what_is_everybodys(test):
-    """The first user's directory does not lock the next one out."""
+    """The first user's directory does not block the next user."""
     source = ('--synthetic', 'packets=10')
     for number, mode in enumerate((0o1777, 0o755)):
         home = test.path(f'everybodys{number}')
@@ -348,7 +352,8 @@ def test_below_what_is_everybodys(test):
 
 
 def test_directory_of_somebody_else(test):
-    """What another user made, or can write to, is not taken for the run's own; nothing is put there."""
+    """A directory that another user made or can write to is not used, and nothing is created in
+    it."""
     for number, (part, mode, user, mentions) in enumerate((
             ('dpdk', 0o777, None, 'other users'),
             ('dpdk', 0o770, None, 'other users'),
@@ -375,7 +380,8 @@ def test_directory_of_somebody_else(test):
                           program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(1)
         result.expect_one_line(folder, mentions, 'RUNTIME_DIRECTORY')
         assert os.listdir(folder) == [], folder
-    if os.getuid() == 0:  # whoever owns a directory can take anything in it away, sticky or not
+    # the owner of a directory can remove anything in it, even with the sticky bit
+    if os.getuid() == 0:
         home = test.path('everybodys')
         for folder in home, os.path.join(home, 'dpdk'):
             os.mkdir(folder)
@@ -384,7 +390,7 @@ def test_directory_of_somebody_else(test):
         result = test.run('--synthetic', 'packets=10',
                           program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(1)
         result.expect_one_line(folder, 'another user', 'RUNTIME_DIRECTORY')
-    # As EAL leaves it, and in a place that is everybody's.
+    # Accepted: permissions that EAL sets, and a sticky world-writable directory.
     for number, (above, mode) in enumerate(((0o700, 0o700), (0o755, 0o755), (0o1777, 0o1777))):
         home = test.path(f'fine{number}')
         for folder, its in ((home, above), (os.path.join(home, 'dpdk'), mode)):
@@ -400,7 +406,8 @@ def test_names_that_are_none(test):
 
 
 def test_without_a_socket(test):
-    """A path that is too long for a socket, or EAL told not to: measured all the same."""
+    """A path that is too long for a socket, or telemetry disabled by an EAL option: the run still
+    measures."""
     source = ('--synthetic', 'flows=1K,packets=1K,seed=1', *QUIET)
     long = test.path('x' * 100)
     os.mkdir(long)
@@ -413,7 +420,7 @@ def test_without_a_socket(test):
 
 
 def follow_whole(client, epoch=None):
-    """All parts of an epoch: (answer, how many questions that took)."""
+    """Returns all parts of an epoch: (reply, number of requests)."""
     answer = client.ask('follow' if epoch is None else f'follow,{epoch}')
     questions, left = 1, answer.get('left_off', 0)
     while left > 0:
@@ -428,7 +435,8 @@ def follow_whole(client, epoch=None):
 
 
 def test_follow_says_what_the_files_say(test):
-    """Epoch by epoch: account, rows up to ten, of each measurement, in as many parts as it takes."""
+    """For each epoch: ledger, and up to ten rows of each measurement, in several parts if
+    needed."""
     config, output, stats = test.path('many.conf'), test.path('output.csv'), test.path('stats.csv')
     names = [f'measurement-{n}-of-a-name-that-is-not-short' for n in range(8)]
     with open(config, 'w', encoding='utf-8') as stream:
@@ -465,7 +473,8 @@ def test_follow_says_what_the_files_say(test):
 
 
 def test_follow_waits_and_forgets(test):
-    """What is not closed yet is waited for, what is too old is not there; noise is a mistake."""
+    """follow waits for future epochs, reports expired ones as missing, and rejects invalid
+    numbers."""
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '2ms',
                          *QUIET)
     client = connect(test, process)
@@ -484,7 +493,7 @@ def test_follow_waits_and_forgets(test):
     answer = client.ask(f'follow,{client.ask("follow")["epoch"]},9999')
     assert list(answer) == ['error', 'mistake'], answer
     assert client.ask(f'follow,{2 ** 64 - 1}') == {'waiting': 1}
-    # One that hangs on it holds up neither others nor the end for long.
+    # A waiting client delays neither other clients nor the end of the run for long.
     hangs = lib.ControlClient(process.control_socket())
     hangs.socket.send(b'/sketchtap/follow,99999999999')
     assert 'epoch' in client.ask('follow')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is on disk after kill -9, after a power cut, and while the disk is full."""
+"""Contents of the disk after kill -9, after a power failure, and with a full disk."""
 
 import collections
 import os
@@ -19,7 +19,7 @@ PACED = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'rec
 
 
 def contents(folder):
-    """{name: bytes} of the files in a folder."""
+    """Returns {name: bytes} of the files in a folder."""
     while True:
         found = {}
         try:
@@ -27,7 +27,7 @@ def contents(folder):
                 with open(os.path.join(folder, name), 'rb') as stream:
                     found[name] = stream.read()
             return found
-        except FileNotFoundError:  # it has just got another name
+        except FileNotFoundError:  # renamed meanwhile
             pass
 
 
@@ -38,9 +38,10 @@ def without_last_epoch(content):
 
 
 def expect_only_grown(before, after, stderr):
-    """No byte that was written is changed; an epoch that a kill cut off is taken away, aloud.
+    """Checks that written bytes are unchanged. An epoch truncated by a kill is removed with a
+    warning.
 
-    Files may have got a name of their own between.
+    Files may have been renamed between the two.
     """
     for name, old in before.items():
         if any(new.startswith(old) for new in after.values()):
@@ -55,7 +56,7 @@ def kill_again_and_again(test, count, *options):
     os.mkdir(folder)
     output, stats = os.path.join(folder, 'output.csv'), os.path.join(folder, 'stats.csv')
     chance = random.Random()
-    # Nothing here depends on where a kill comes: so it may come anywhere, from the first moment on.
+    # Kills may come at any time, from the first moment on.
     for _ in range(count):
         before = contents(folder)
         process = test.start(*PACED, '--append', '--output', output, '--stats', stats, *options)
@@ -74,7 +75,7 @@ def kill_again_and_again(test, count, *options):
 
 
 def expect_one_numbering(folder, kind, read):
-    """The epochs of all files together: each in one place, in order."""
+    """Checks that the epochs of all files are unique and in order."""
     names = sorted((name for name in os.listdir(folder) if name.startswith(kind)),
                    key=lambda name: (name == f'{kind}.csv', name))
     numbers = []
@@ -106,7 +107,7 @@ def size_of(path):
 
 @lib.alone
 def test_epochs_are_whole_after_kills(test):
-    """Of megabytes each, in two files: an epoch is there with all of its flows, or not at all."""
+    """Epochs of several megabytes in two files: each is there with all its flows, or not at all."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
     common = ('--sketch', 'flow-table', '--width', '64K', '--top', '1M', '--interval', '1s',
               '--workers', '1', '--append', '--output', output, '--stats', stats)
@@ -115,7 +116,7 @@ def test_epochs_are_whole_after_kills(test):
         process = test.start('--synthetic', 'packets=100G,rate=100K,flows=20K,uniform', *common)
         begin = time.monotonic()
         while size_of(output) < size and process.running() and time.monotonic() < begin + 30:
-            pass  # in the middle of a write, as near as that can be
+            pass  # approximately in the middle of a write
         process.kill()
         shutil.rmtree(process.directory)
     test.run('--synthetic', 'packets=10,rate=1K', *common).expect(0)
@@ -126,7 +127,7 @@ def test_epochs_are_whole_after_kills(test):
 
 
 def test_after_a_power_cut(test):
-    """Half a row, or zeros that the file system never filled: taken away, and said."""
+    """Half a row, or zeros that the file system did not fill: removed with a warning."""
     source = ('--synthetic', 'flows=1K,packets=20K,rate=10K,seed=1', '--output', '/dev/null')
     for rest in (b'2,main,2000-01-01T00:00:02.0', b'\0' * 4096, b'2', b'2,main,2\0\0\0\0'):
         stats = test.path(f'stats{len(rest)}.csv')
@@ -136,7 +137,7 @@ def test_after_a_power_cut(test):
         result = test.run(*source, '--stats', stats, '--append').expect(0)
         assert f'unfinished last row of {len(rest)} bytes' in result.stderr, result.describe()
         assert [row['epoch'] for row in lib.read_stats(stats)] == ['0', '1', '2', '3']
-    with open(stats, 'ab') as stream:  # too much to be one row: whose is it?
+    with open(stats, 'ab') as stream:  # too large for one row: probably foreign data
         stream.write(b'\0' * 100000)
     size = os.path.getsize(stats)
     test.run(*source, '--stats', stats, '--append').expect(1).expect_one_line(stats, 'too long')
@@ -144,7 +145,7 @@ def test_after_a_power_cut(test):
 
 
 class SmallDisk:
-    """A tmpfs in a mount namespace of its own, which a process holds."""
+    """A tmpfs in its own mount namespace, which a process holds open."""
 
     def __init__(self, test, size):
         self.test = test
@@ -165,11 +166,11 @@ class SmallDisk:
             'nsenter', '-t', str(self.holder.popen.pid), '-m', self.test.binary])
 
     def inside(self, name):
-        """The path by which we see a file of the disk."""
+        """Returns the path of a file on the disk, as seen from outside."""
         return f'/proc/{self.holder.popen.pid}/root{self.mount}/{name}'
 
     def fill(self, leave):
-        """A file that leaves so many bytes free."""
+        """Fills the disk except for `leave` bytes."""
         free = os.statvfs(self.inside(''))
         with open(self.inside('filler'), 'wb') as stream:
             os.posix_fallocate(stream.fileno(), 0, free.f_bavail * free.f_bsize - leave)
@@ -179,7 +180,7 @@ class SmallDisk:
 
 
 def measure_on_a_full_disk(test, leave, *options):
-    """A live run whose disk is full for a while. Returns the rows of all its files."""
+    """A live run whose disk is temporarily full. Returns the rows of all its files."""
     disk = SmallDisk(test, 2 << 20)
     disk.fill(leave)
     process = disk.start(*LIVE, '--interval', '20ms', '--output', '/dev/null', '--stats',
@@ -193,12 +194,12 @@ def measure_on_a_full_disk(test, leave, *options):
     result = test.wait(process)
     rows = []
     for name in os.listdir(disk.inside('')):
-        rows += lib.read_stats(disk.inside(name))  # whole rows, and a header in each
+        rows += lib.read_stats(disk.inside(name))  # complete rows, and a header in each file
     measured = result.account()['epochs']
     lost = re.search(r'(\d+) rows could not be written', result.stderr)
     lost = int(lost[1]) if lost else 0
     assert len(rows) + lost == measured, f'{len(rows)} + {lost}, {result.describe()}'
-    result.expect(1 if lost else 0)  # the header alone is no row
+    result.expect(1 if lost else 0)  # the header is not a row
     assert result.stderr.count('No space left') == 1, result.describe()
     assert len({row['epoch'] for row in rows}) == len(rows), 'an epoch twice'
     return rows
@@ -211,7 +212,7 @@ def test_a_full_disk_that_gets_room_again(test):
 
 
 def test_a_disk_that_is_full_from_the_start(test):
-    """Not even the header has room."""
+    """Not even the header fits."""
     measure_on_a_full_disk(test, 0)
 
 
@@ -220,7 +221,7 @@ def test_a_full_disk_and_rotation(test):
 
 
 def test_the_disk_is_full_at_the_end(test):
-    """Measured to the end; the status says that rows are missing."""
+    """The run measures to the end; the status shows that rows are missing."""
     disk = SmallDisk(test, 1 << 20)
     disk.fill(4096)
     process = disk.start('--synthetic', 'flows=1K,packets=200K,rate=100K,seed=1', '--interval',

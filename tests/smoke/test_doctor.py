@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""doctor: every line says what it owes, the exit status follows, and nothing is changed."""
+"""doctor: every line is complete, the exit status follows from them, and nothing is changed."""
 
 import csv
 import glob
@@ -13,7 +13,7 @@ PORT = ('--port', 'net_null0')
 
 
 def findings(result):
-    """The CSV rows by check; fails on a row that does not say what it owes."""
+    """Returns the CSV rows by check; fails on an incomplete row."""
     rows = list(csv.reader(result.stdout.splitlines()))
     assert rows[0] == COLUMNS, result.describe()
     assert result.stdout.endswith('\n'), result.describe()
@@ -29,7 +29,7 @@ def findings(result):
 
 
 def examine(test, *options, **more):
-    """Runs it as CSV; checks that the exit status is what the lines say."""
+    """Runs doctor with CSV; checks that the exit status matches the lines."""
     result = test.run('doctor', *options, '--format', 'csv', **more)
     found = findings(result)
     missing = any(row['status'] == 'missing' for rows in found.values() for row in rows)
@@ -39,7 +39,7 @@ def examine(test, *options, **more):
 
 
 def settings_of_host():
-    """What the commands of doctor would change."""
+    """Returns the settings that doctor's commands would change."""
     patterns = ('/proc/sys/kernel/*', '/proc/sys/vm/*hugepages*', '/proc/irq/*/smp_affinity_list',
                 '/sys/kernel/mm/transparent_hugepage/*', '/sys/kernel/mm/hugepages/*/nr_*',
                 '/sys/devices/system/cpu/cpu*/online', '/sys/class/net/*/flags',
@@ -68,7 +68,7 @@ def test_changes_nothing(test):
     for options in ((), PORT, ('--port', 'net_af_packet0,iface=lo'), ('--pcap', 'x.pcap')):
         examine(test, *options)
     after = settings_of_host()
-    # What came or went is somebody else's: an interface of another test.
+    # Paths that appeared or vanished belong to other tests, such as interfaces.
     changed = sorted(path for path in set(before) & set(after) if before[path] != after[path])
     assert not changed, f'changed: {changed}'
 
@@ -76,7 +76,8 @@ def test_changes_nothing(test):
 def test_lines_are_for_the_source(test):
     general, null, replay = examine(test), examine(test, *PORT), examine(test, '--pcap', 'x.pcap')
     assert 'port' in general and 'hugepages' in general, sorted(general)
-    # Captures and kernel interfaces run: what only a card needs is no reason to say otherwise.
+    # Captures and kernel interfaces work here, so that requirements of NICs are not reported as
+    # missing.
     assert general['hugepages'][0]['status'] != 'missing', general['hugepages']
     assert 'virtual-port' in null and 'pcie-link' not in null, sorted(null)
     # A replay needs no isolated CPUs and no hugepages.
@@ -88,7 +89,7 @@ def test_lines_are_for_the_source(test):
 
 
 def test_captures(test):
-    """The judgement on files is that of the run; standard input is left alone."""
+    """Files are judged as by the run; standard input is not read."""
     there = lib.write_pcap(test.path('there.pcap'), [(0, lib.udp_frame(1))])
     for names, status in (((there, '-'), 'ok'), ((there, 'missing.pcap'), 'missing'), ((test.path('.'),), 'missing')):
         found = examine(test, *(word for name in names for word in ('--pcap', name)))['captures'][0]
@@ -98,7 +99,7 @@ def test_captures(test):
 
 
 def test_collector(test):
-    """The judgement on the file of templates is that of the run."""
+    """The template file is judged as by the run."""
     kept = ('--templates', test.path('templates'))
     found = examine(test, '--listen', '127.0.0.1:2055', *kept)
     assert found['templates'][0]['status'] == found['listen-port'][0]['status'] == 'ok', found
@@ -111,14 +112,15 @@ def test_collector(test):
 
 
 def test_queue_fill(test):
-    """What a run warns of at its start, before it: of a port that does not tell how full its queues are."""
+    """A warning of the run's start is already shown by doctor: a port that does not report its
+    queue fill."""
     assert 'queue-fill' not in examine(test, *PORT)
     found = examine(test, *PORT, '--keep-up', 'valve')['queue-fill'][0]
     run = test.run(*PORT, '--eal', '--no-pci', '--workers', '1', '--duration', '50ms', '--keep-up', 'valve', '--output',
                    os.devnull).expect(0)
     said = 'does not tell how full a queue is'
     assert found['status'] == 'warning' and said in found['found'] and said in run.stderr, (found, run.stderr)
-    # The rings between receiver and workers are looked at, and no rings at all of a replay's card.
+    # With async, load shedding reads the fill of the rings; a replay has no NIC queues.
     assert 'queue-fill' not in examine(test, *PORT, '--keep-up', 'valve', '--design', 'async')
     assert 'queue-fill' not in examine(test, '--pcap', 'x.pcap', '--keep-up', 'valve')
 
@@ -128,7 +130,7 @@ def test_missing_things_fail(test):
     assert found['device'][0]['status'] == 'missing', found['device']
     found = examine(test, '--port', 'nosuchport0')
     assert found['virtual-port'][0]['status'] == 'missing', found['virtual-port']
-    # What cannot even be planned is said as by plan.
+    # An impossible plan is reported as by `plan`.
     test.run('doctor', *PORT, '--width', '4G', '--depth', '2', '--workers', '4').expect(
         1).expect_one_line('memory')
 
@@ -141,7 +143,7 @@ def test_table(test):
         assert title in lines, result.describe()
     named = [line for line in lines if line.startswith(('  ok ', '  warning ', '  missing '))]
     assert len(named) >= 20, result.describe()
-    # Only commands may be longer than a screen is wide: they are there to be copied.
+    # Only commands may exceed the screen width: they are meant to be copied.
     assert all(len(line) <= 100 for line in lines if 'do:' not in line), result.describe()
     counts = [sum(line.startswith(f'  {word} ') for line in named)
               for word in ('ok', 'warning', 'missing')]
@@ -150,7 +152,7 @@ def test_table(test):
 
 
 def test_options_of_run_are_taken(test):
-    """A configuration file of run is one of doctor, and its mistakes are the same."""
+    """doctor accepts a configuration file of run, and reports the same mistakes."""
     config = test.path('run.conf')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('port = net_null0\noutput = /nonexistent/x.csv\n[measurement a]\nkey = src\n')
@@ -167,7 +169,7 @@ def test_closed_output(test):
 
 
 def test_sys_of_another_namespace(test):
-    """Plain `unshare --net` leaves the old namespace's /sys in place: what it shows is not believed."""
+    """Plain `unshare --net` leaves the old namespace's /sys mounted: doctor does not trust it."""
     if os.geteuid() != 0 or shutil.which('unshare') is None or shutil.which('ip') is None:
         test.skip('needs root, unshare and ip')
     script = 'ip link add tap0 type veth peer name wire0 && exec "$0" doctor --port tap0 --format csv'
@@ -178,7 +180,7 @@ def test_sys_of_another_namespace(test):
 
 
 def test_as_another_user(test):
-    """What this user may not see is said to be so."""
+    """Checks that need more privileges are reported as such."""
     if os.geteuid() != 0 or shutil.which('setpriv') is None:
         test.skip('needs root and setpriv, to become somebody else')
     binary = test.path('sketchtap')

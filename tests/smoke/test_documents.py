@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every example command of README.md, docs/ and config/ is one that the programs take.
+"""Every example command of README.md, docs/ and config/ is valid.
 
-Commands are those of code blocks, fenced or indented, and of comments in config/. Measurements are planned, files are
-generated, and of other commands the names of options are checked. A line <!-- not run: REASON --> above a block says
-that its commands need something that a test does not have, such as a NIC: then only names are checked.
+Commands come from code blocks, fenced or indented, and from comments in config/. Measurements are
+planned, captures are generated; for other commands, only option names are checked. A line <!-- not
+run: REASON --> above a block marks commands that need something a test lacks, such as a NIC: only
+their names are checked.
 """
 
 import functools
@@ -21,7 +22,7 @@ PLACEHOLDER = re.compile(r'\.\.\.|\[[a-zA-Z]|^<|\b(?:NAME|FILE|DIR|COMMAND|WORKE
 
 
 def blocks(text):
-    """[(lines, whether they are only checked by name)] of a Markdown document."""
+    """Returns [(lines, names only)] of a Markdown document."""
     found, lines, fenced, marked, before = [], [], False, False, ''
     for line in [*text.splitlines(), '']:
         is_fence = line.lstrip().startswith('```')
@@ -40,7 +41,7 @@ def blocks(text):
 
 
 def segments(line):
-    """The simple commands of a line of shell, without redirections."""
+    """Returns the simple commands of a line of shell, without redirections."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words, redirected = [], False
@@ -60,7 +61,7 @@ def segments(line):
 
 
 def commands_of(lines):
-    """Commands of sketchtap and sketchtap-bench in lines of shell."""
+    """Yields commands of sketchtap and sketchtap-bench in lines of shell."""
     for line in '\n'.join(lines).replace('\\\n', ' ').splitlines():
         line = re.sub(r'^\s*(?:\$ |# )?(?:sudo )?', '', line)
         if not re.match(r'(?:time )?sketchtap(?:-bench)? ', line) and '; sketchtap ' not in line and '&& sketchtap' not in line:
@@ -79,7 +80,7 @@ def commands_of(lines):
 
 
 def documents(test):
-    """[(file, command, whether it is only checked by name)]"""
+    """Returns [(file, command, names only)]."""
     root = test.settings.root
     found = []
     for path in [os.path.join(root, 'README.md'), *sorted(glob.glob(os.path.join(root, 'docs', '*.md')))]:
@@ -93,7 +94,7 @@ def documents(test):
 
 
 def command_of(words):
-    """(command, its words)"""
+    """Returns (command, its words)."""
     if len(words) > 1 and not words[1].startswith('-') and not re.search(r'[./]', words[1]):
         return words[1], words[2:]
     return ('run' if words[0] == 'sketchtap' else ''), words[1:]
@@ -106,7 +107,7 @@ def help_of(test, program, command):
 
 
 def check_names(test, name, words):
-    """Options are documented ones, and ctl has the request."""
+    """Checks that options are documented, and that ctl has the request."""
     program = test.binary if words[0] == 'sketchtap' else test.bench_binary
     command, rest = command_of(words)
     text = help_of(test, program, command)
@@ -131,7 +132,7 @@ def test_names(test):
 
 
 def local(words, root):
-    """Words with ports, interfaces and files of this host in the place of those of the document."""
+    """Replaces ports, interfaces and files of the document by those of this host."""
     result, nulls, kernels = [], 0, 0
     words = iter(words)
     for word in words:
@@ -155,7 +156,7 @@ def local(words, root):
 
 
 def collected(words):
-    """Options of collect as plan takes them: with a socket in the place of files."""
+    """Converts options of collect for plan: a socket replaces files."""
     kept, words = [], iter(words)
     for word in words:
         if word in ('--pcap', '-r'):
@@ -168,7 +169,7 @@ def collected(words):
 
 
 def run_one(test, words):
-    """Returns what is wrong; None: nothing, or it cannot be run here."""
+    """Returns the error, or None if there is none or the command cannot run here."""
     command, rest = command_of(words)
     if words[0] != 'sketchtap' or any(PLACEHOLDER.search(word) for word in rest) or '--help' in rest:
         return None
@@ -187,7 +188,7 @@ def run_one(test, words):
 
 
 def test_commands(test):
-    """What can be planned, or generated, is."""
+    """Commands that can be planned or generated succeed."""
     wrong, run = [], 0
     for name, words, marked in documents(test):
         if marked:
@@ -200,7 +201,8 @@ def test_commands(test):
 
 
 def configurations(test):
-    """[(file, lines)] of blocks that are configuration files of sketchtap, whole or in part."""
+    """Returns [(file, lines)] of blocks that are configuration files of sketchtap, complete or
+    partial."""
     keys = set(re.findall(r'^  (?:--)?([a-z][a-z-]*)(?: =|$| [A-Z])', help_of(test, test.binary, 'plan'), re.M))
     root = test.settings.root
     for path in [os.path.join(root, 'README.md'), *sorted(glob.glob(os.path.join(root, 'docs', '*.md')))]:
@@ -214,7 +216,7 @@ def configurations(test):
 
 
 def test_configurations(test):
-    """Blocks of keys and sections are planned; a source is added to those without one."""
+    """Blocks of keys and sections are planned; those without a source get one."""
     found = list(configurations(test))
     assert len(found) > 3, found
     for number, (name, lines) in enumerate(found):
