@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-Measurements that look closer count what is inside the networks that another one reported two intervals before, and
-nothing else: against figures that are computed from the capture, interval by interval.
-"""
+"""Drill-down measurements count exactly the packets inside networks that another measurement
+reported two intervals before. Compared with figures computed from the capture, interval by
+interval."""
 
 import functools
 import ipaddress
@@ -16,7 +15,7 @@ import test_overload
 LONG = ('floods', 'the_same_each_time', 'too_many', 'exact')
 
 SECOND = 10 ** 9
-# name: (key, count, within, share, stay in ns)
+# name: (key, rank by, drill-down measurement, share, hold time in ns)
 CHAIN = {
     'nets': ('dst/16/48', 'packets', None, 0, 0),
     'near': ('dst/24/64', 'packets', 'nets', 0.2, 0),
@@ -29,7 +28,7 @@ CHAIN = {
 
 @functools.lru_cache(maxsize=None)
 def network(address, lengths):
-    """lengths: ('16', '48'), of IPv4 and IPv6; or (): all of it."""
+    """lengths: ('16', '48') for IPv4 and IPv6, or () for the whole address."""
     version = ipaddress.ip_address(address).version
     length = lengths[min(version == 6, len(lengths) - 1)] if lengths else None
     whole = not lengths or (version == 6 and len(lengths) == 1)
@@ -37,7 +36,7 @@ def network(address, lengths):
 
 
 def maker(rule):
-    """5-tuple to the key of a rule."""
+    """Returns a function from 5-tuple to the key of a rule."""
     if rule == '5tuple':
         return lambda key: key
     fields = []
@@ -59,7 +58,7 @@ def summed(truth, make):
 
 
 def expect(epochs, measurements, interval):
-    """epochs: [(number, end, truth)] -> {(number, name): 5-tuples with figures that it counts}"""
+    """epochs: [(number, end, truth)] -> {(number, name): counted 5-tuples with figures}."""
     inside, heavy, sets = {}, {name: {} for name in measurements}, {name: [set(), set()] for name in measurements}
     for i, (number, end, truth) in enumerate(epochs):
         for name, (_, _, within, share, stay) in measurements.items():
@@ -80,7 +79,7 @@ def expect(epochs, measurements, interval):
 
 
 def truth_of(test, path, interval):
-    """[(number, end, truth)], and the ledger of each."""
+    """Returns [(number, end, truth)], and the ledger of each."""
     oracle = lib.Oracle()
     records = oracle.epochs(path, interval)
     first = records[0][0][1] // interval
@@ -120,7 +119,8 @@ def by_epoch(rows):
 
 
 def test_exact(test):
-    """Networks lead to networks, hosts and flows: to the packet, by whatever number of workers."""
+    """From networks to smaller networks, hosts and flows: exact to the packet for any number of
+    workers."""
     path = lib.unpack(test, 'mix')
     epochs, ledgers = truth_of(test, path, SECOND)
     inside = expect(epochs, CHAIN, SECOND)
@@ -141,7 +141,7 @@ def test_exact(test):
 
 
 def test_floods(test):
-    """What was mixed in between second 20 and 40 is found, and nothing else."""
+    """Finds exactly the floods that were mixed in between second 20 and 40."""
     flooded, own = set(), 'crowd' in lib.file_of(test.traces, 'mix')
     for entry in lib.index(test.traces):
         if (entry['file'].startswith('attack/') and int(entry['keys']) > 1000 and
@@ -162,7 +162,7 @@ def test_floods(test):
 
 
 def attack_case(file, interval, design, sharing, workers):
-    """Each sketch looks into what an exact one reports."""
+    """Each sketch drills into the keys of an exact measurement."""
     def check(test):
         measurements = {'nets': ('dst/24/64', 'packets', None, 0, 0)}
         sketches = lib.sketches(test.binary)
@@ -197,7 +197,7 @@ def cases(settings):
 
 
 def test_the_same_each_time(test):
-    """Unpaced, with estimates: byte for byte."""
+    """Unpaced, with estimates: two runs are equal byte for byte."""
     measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'pairs': ('src-dst', 'bytes', 'hosts', 0.02, 0),
                     'flows': ('5tuple', 'packets', 'pairs', 0.1, 0)}
     config = write_config(test, measurements, SECOND // 100, lambda name: 'width = 4K\n')
@@ -208,7 +208,8 @@ def test_the_same_each_time(test):
 
 
 def test_sampled(test):
-    """What waits, or is looked at in part, is in the ledger, and bounds hold the truth of what was inside."""
+    """The ledger has packets of paused or sampled measurements, and bounds hold the truth inside
+    the heavy keys."""
     capture = test.path('flows.pcap')
     test.run('generate', '--synthetic', 'flows=2K,zipf=1.1,packets=60K,ipv6=0.3,seed=5,rate=600kpps', '--output',
              capture).expect(0)
@@ -232,7 +233,7 @@ def test_sampled(test):
     for workers, states in (('1', test_overload.write_states(test, test_overload.mixed(1, 60000, 3))), ('1', own),
                             ('3', of_three)):
         rows, stats, _ = test.measure('--config', config, '--pcap', capture, '--workers', workers,
-                                      '--states-from', states)  # whose ledgers balance
+                                      '--states-from', states)  # also checks that ledgers balance
         split, checked = by_epoch(rows), 0
         assert lib.total(stats, 'skipped') > 0, stats
         for number in sorted(truth)[2:]:
@@ -275,7 +276,7 @@ def test_bad_input(test):
 
 
 def test_planned(test):
-    """A plan has the memory of what is looked into, and of what decides about that."""
+    """A plan includes the memory for drilled-down keys, and for load shedding."""
     def planned(*arguments):
         text = test.run('plan', '--config', config, '--synthetic', 'packets=5', '--workers', '1', *arguments).expect(0).stdout
         size, unit = text.split('memory in all: ')[1].split()[:2]
@@ -304,7 +305,7 @@ SETS = (
 
 
 def expect_answer(answer, rows):
-    """What the control socket says is looked into after an epoch is what was heavy in it."""
+    """Checks that the control socket lists the keys that were heavy in the epoch it names."""
     reported = [json.loads(line) for line in rows[answer['epoch']]]
     heavy = [row['src_ip'] for row in reported if row['measurement'] == 'other' and row['share'] >= 0.1]
     assert heavy and {key['src_ip'] for key in answer['keys'].values()} == set(heavy), (answer, heavy)
@@ -312,7 +313,8 @@ def expect_answer(answer, rows):
 
 
 def test_reload(test):
-    """Other measurements, and another name, change nothing of what is known; another name of networks does."""
+    """A reload that changes other measurements or the name keeps the heavy keys; another source
+    measurement drops them."""
     arguments = ('--workers', '2', '--interval', '100ms', '--seed', '1')
     config = test_changes.write_config(test.path('run.conf'), SETS[0])
     feed = test_changes.Feed(test.path('fed.pcap'), 5, fast=200)
@@ -334,7 +336,7 @@ def test_reload(test):
     found = test_changes.stats_rows(stats), test_changes.json_rows(out)
     expect_answer(answer['/sketchtap/within'], found[1])
     near = [row for epoch in (last, last + 1) for row in found[0][epoch] if 'near' in row]
-    assert [row[6] for row in near] == ['0', '0'], near  # networks of this name are not known yet
+    assert [row[6] for row in near] == ['0', '0'], near  # no keys of the new source are known yet
     for kind in found:
         for epoch in (last, last + 1):
             kind.pop(epoch, None)
@@ -347,7 +349,7 @@ def test_reload(test):
 
 
 def test_too_many(test):
-    """No more than 1024 are looked into, the heaviest first, and a warning says so."""
+    """Drills into at most 1024 keys, the heaviest first, with one warning."""
     measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('dst', 'packets', 'hosts', 0.0001, 0)}
     config = write_config(test, measurements, SECOND // 100)
     rows, stats, result = test.measure('--config', config, '--synthetic',
@@ -362,8 +364,8 @@ def test_too_many(test):
 
 
 def test_forward(test):
-    """What leaves the ports again is looked into as any other."""
-    file = lib.unpack(test, 'reflection')  # to one host
+    """Forwarded packets are drilled into like others."""
+    file = lib.unpack(test, 'reflection')  # traffic to one host
     measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('5tuple', 'packets', 'hosts', 0.9, 0)}
     config = write_config(test, measurements, SECOND // 20)
     for design in ('rss', 'async'):

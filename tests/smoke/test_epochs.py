@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Epochs: aligned, half open, exact in sum, silent ones skipped, time that jumps or runs back."""
+"""Epochs: aligned, half open, exact in sum; silent ones are skipped; time may jump or run
+backwards."""
 
 import os
 import struct
@@ -8,12 +9,13 @@ import lib
 
 LONG = ('captures_with_odd_times',)
 
-SECOND = 1000000  # in microseconds, as the CSV and write_pcap have it
+SECOND = 1000000  # in microseconds, as in the CSV and write_pcap()
 START = 1700000000 * SECOND
 
 
 def expect_aligned(stats, interval):
-    """Whole multiples of the interval (in microseconds), numbered by distance from the first."""
+    """Checks that epochs are multiples of the interval (in microseconds), numbered by distance from
+    the first."""
     origin = lib.timestamp(stats[0]['start'])
     assert stats[0]['epoch'] == '0', stats[0]
     numbers = [int(row['epoch']) for row in stats]
@@ -40,7 +42,7 @@ def test_generator_at_full_speed(test):
         assert lib.total(stats, 'offered') == lib.total(stats, 'measured') == 10000 * epochs
         lib.expect_lossless(stats)
         expect_aligned(stats, 10000)
-        # 10 000 packets each but for the first and last; one more or less as times are rounded
+        # 10 000 packets each except the first and last; one more or less, because times are rounded
         for row in stats[1:-1]:
             assert abs(int(row['offered']) - 10000) <= 1, row
         assert epochs <= len(stats) <= epochs + 2, len(stats)
@@ -113,7 +115,7 @@ DAY = 86400 * 10**9
 
 
 def test_any_time_and_any_interval(test):
-    """Borders of epochs against whole numbers without an end, to the last time there is."""
+    """Epoch bounds against integers of unlimited size, up to the last valid time."""
     for latest in (DAY, 7 * 10**18, 8 * 10**18, LATEST):
         times = sorted({0, latest // 3, *(latest - i * 10**9 for i in range(4))})
         for text, interval in (('1ms', 10**6), ('7d', 7 * DAY), ('2499d', 2499 * DAY),
@@ -131,7 +133,7 @@ def test_any_time_and_any_interval(test):
 
 
 def test_interval_beyond_the_last_time(test):
-    """An epoch that would end behind what 64 bits hold is refused, not numbered wrongly."""
+    """An epoch that would end beyond 64 bits is refused, not numbered wrongly."""
     capture = write_pcapng(test.path('late.pcapng'),
                            [(8 * 10**18 + i * 10**9, lib.udp_frame()) for i in range(5)])
     for interval in ('36525d', '7300d', '2501d'):
@@ -140,8 +142,8 @@ def test_interval_beyond_the_last_time(test):
 
 
 def test_time_running_back(test):
-    """What is older than the open epoch counts in the open one."""
-    times = (10, 11, 5, 10, 12, 3, 12, 13)  # the 5 and the 10 after 11 count in 11, the 3 in 12
+    """A packet older than the open epoch counts in the open one."""
+    times = (10, 11, 5, 10, 12, 3, 12, 13)  # 5 and 10 after 11 count in 11, 3 counts in 12
     for workers in (1, 2, 4):
         packets = [(START + second * SECOND, lib.udp_frame(i)) for i, second in enumerate(times)]
         _, stats, _ = measure(test, packets, '1s', '--workers', workers)
@@ -159,7 +161,7 @@ def test_time_running_back_throughout(test):
 
 
 def test_captures_with_odd_times(test):
-    """Every small capture by the second, against an oracle that reads the times itself."""
+    """Every small capture with 1 s intervals, against an oracle that reads the times itself."""
     oracle = lib.Oracle()
     odd = 0
     for entry in lib.index(test.traces):
@@ -182,7 +184,7 @@ def test_captures_with_odd_times(test):
 
 
 def test_one_epoch(test):
-    """--interval 0 reaches from the first packet to the last."""
+    """--interval 0 spans from the first packet to the last."""
     times = (1, 5, 777777)
     rows, stats, _ = measure(test, [(START + time, lib.udp_frame()) for time in times], '0')
     assert len(stats) == len(rows) == 1, stats
@@ -203,6 +205,6 @@ def test_one_packet(test):
 
 
 def test_no_packet(test):
-    """A capture with a header and nothing else: both headers, no row."""
+    """A capture with only a header: both CSV headers, no row."""
     rows, stats, _ = measure(test, [], '1s')
     assert rows == [] and stats == [], stats

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect and exporters of others: what softflowd and pmacct tell of a capture is the capture."""
+"""sketchtap collect with exporters of other projects: the records of softflowd and pmacct equal the
+capture."""
 
 import os
 import signal
@@ -12,7 +13,8 @@ MIX = 'mix'
 
 
 def nothing_wrong(exporters, result, *, protocol, sent, records):
-    """One exporter, whose datagrams were all read and understood, and of which none is missing."""
+    """Checks that all datagrams of the only exporter were read and understood, and none is
+    missing."""
     assert len(exporters) == 1, exporters
     row = exporters[0]
     assert row['protocol'] == {'v5': 'netflow5', 'v9': 'netflow9'}.get(protocol, protocol), row
@@ -50,7 +52,7 @@ def softflowd(form):
 
 
 def listen(test, *options):
-    """A collector on a port of this host: (process, port, paths of its outputs)."""
+    """Starts a collector on a port of this host; returns (process, port, paths of its outputs)."""
     port = peers.free_port()
     paths = [test.path(f'live.{kind}') for kind in ('output', 'stats', 'exporters')]
     process = test.start('collect', '--listen', f'127.0.0.1:{port}', '--output', paths[0], '--stats', paths[1],
@@ -61,7 +63,7 @@ def listen(test, *options):
 
 
 def end(test, process, port, paths):
-    """(rows, ledger, exporters, result, dropped by the kernel) when all is read that came."""
+    """Returns (rows, ledger, exporters, result, dropped by the kernel) after everything is read."""
     peers.until_read(test, port, 'sketchtap')
     dropped = peers.socket_row(port)[1]
     process.signal(signal.SIGINT)
@@ -73,7 +75,7 @@ def end(test, process, port, paths):
 
 def burst(form):
     def check(test):
-        """It sends all at once: the buffer holds what is not read yet."""
+        """The exporter sends everything at once: the socket buffer holds the unread part."""
         capture = lib.unpack(test, MIX)
         peers.needs(test, 'softflowd')
         process, port, paths = listen(test)
@@ -82,18 +84,18 @@ def burst(form):
         assert dropped == 0, dropped
         truth = peers.softflowd_truth(test, capture, form)
         collected.check_equal(rows, truth)
-        # It makes more than one of some keys: it tells kinds of ICMP apart.
+        # softflowd splits some keys, because it distinguishes kinds of ICMP.
         nothing_wrong(exporters, result, protocol=form, sent=sent, records=lib.total(exporters, 'records'))
     return check
 
 
 def small_buffer(form):
     def check(test):
-        """What was not received is lost_socket, to the datagram; who is heard has no more than the truth."""
+        """Lost datagrams are in lost_socket, exactly; rows never exceed the truth."""
         capture = lib.unpack(test, MIX)
         peers.needs(test, 'softflowd')
         process, port, paths = listen(test, '--receive-buffer', '64KB')
-        process.signal(signal.SIGSTOP)  # or it might keep up
+        process.signal(signal.SIGSTOP)  # otherwise it might keep up
         sent = peers.softflowd(test, capture, form, port)
         process.signal(signal.SIGCONT)
         rows, ledger, exporters, result, dropped = end(test, process, port, paths)

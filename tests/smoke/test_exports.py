@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap generate --as: what routers export is the traffic, for our decoder and for those of others."""
+"""sketchtap generate --export-format: exports of routers equal the traffic, for our decoder and
+those of others."""
 
 import hashlib
 import os
@@ -63,7 +64,7 @@ def test_the_same_every_time(test):
 
 
 def test_endless_traffic_without_exports_ends(test):
-    """v5 has nothing to say of IPv6."""
+    """v5 cannot export IPv6."""
     process = test.start('generate', '--synthetic', 'ipv6=1,packets=0', '--as', 'v5', '--output', test.path('none.pcap'))
     test.until(lambda: os.path.exists(test.path('none.pcap')), 'it has begun')
     process.signal(signal.SIGINT)
@@ -72,7 +73,7 @@ def test_endless_traffic_without_exports_ends(test):
 
 
 def test_on_a_port(test):
-    """--packets and --duration are of datagrams."""
+    """--packets and --duration refer to datagrams."""
     result = test.run('generate', '--synthetic', SPEC, '--as', 'v9', '--port', 'net_null0', '--eal', '--no-pci',
                       '--packets', '20').expect(0)
     assert 'sent 20 packets' in result.stderr, result.describe()
@@ -81,7 +82,7 @@ def test_on_a_port(test):
     assert 10 < len(times) and times[-1] - times[0] < 8 * 10**9, len(times)
 
 
-# ---- decoders of others
+# ---- decoders of other projects
 
 
 def peer(form, sampling):
@@ -111,7 +112,7 @@ def goflow2(form):
         assert set(got) == set(true), len(set(got) ^ set(true))
         for key, (packets, size) in true.items():
             assert got[key][0] == 2 * packets, (key, got[key], packets)
-            # Its bytes of sFlow are those of frames.
+            # For sFlow, GoFlow2 counts bytes of frames.
             assert got[key][1] == 2 * size or form == 'sflow', (key, got[key], size)
     return check
 
@@ -120,7 +121,7 @@ def cases(settings):
     found = [(form, case(form)) for form in FORMATS]
     found += [(f'{form} for GoFlow2', goflow2(form)) for form in FORMATS]
     found += [(f'{form} for nfdump', peer(form, 1)) for form in FORMATS]
-    # Of v9 and IPFIX nfcapd 1.7.1 does not take the interval.
+    # nfcapd 1.7.1 ignores the sampling interval of v9 and IPFIX.
     found += [(f'sampled {form} for nfdump', peer(form, 7)) for form in ('v5', 'sflow')]
     return lib.some(settings, found)
 
@@ -133,7 +134,7 @@ def shark(test, path, *arguments):
 
 
 def test_tshark_agrees(test):
-    """Field by field; nothing is malformed, and all checksums hold."""
+    """Field by field; no datagram is malformed, and all checksums are correct."""
     names = ('cflow.srcaddr', 'cflow.dstaddr', 'cflow.srcport', 'cflow.dstport', 'cflow.packets', 'cflow.octets',
              'cflow.inputint', 'cflow.outputint')
     ours = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'packets', 'bytes', 'input', 'output')

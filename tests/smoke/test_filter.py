@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--filter: what is measured is what libpcap says of every packet of the zoo, in every design."""
+"""--filter: for every packet of the zoo and every design, the measured packets are those that
+libpcap selects."""
 
 import ctypes
 import functools
@@ -44,7 +45,8 @@ def libpcap():
 
 
 def matching(path, expression):
-    """Whether each packet of a capture matches, or None where libpcap refuses the expression for it."""
+    """Returns for each packet of a capture if it matches, or None if libpcap refuses the
+    expression."""
     pcap = libpcap()
     error = ctypes.create_string_buffer(256)
     handle = pcap.pcap_open_offline(path.encode(), error)
@@ -66,7 +68,8 @@ def matching(path, expression):
 
 
 class Zoo:
-    """Every packet of the captures that libpcap and we read whole: its ledger column and its key."""
+    """Every packet of the captures that libpcap and the oracle read completely: ledger column and
+    key."""
 
     def __init__(self, test):
         oracle = lib.Oracle()
@@ -78,7 +81,7 @@ class Zoo:
                 self.packets[path] = [oracle.count([record]) for record in oracle.records(path)]
 
     def expect(self, expression):
-        """(files, ledger, flows) of the packets that match."""
+        """Returns (files, ledger, flows) of the matching packets."""
         files, flows = [], {}
         ledger = dict.fromkeys(('offered', 'measured', 'filtered', 'non_ip', 'malformed'), 0)
         for path, packets in self.packets.items():
@@ -120,7 +123,7 @@ def test_as_libpcap_says(test):
         check_expression(test, zoo, expression, '--design', DESIGNS[number % len(DESIGNS)])
 
 
-LINKS = (  # number, the header before IPv4 in a file of either byte order
+LINKS = (  # link type, header before IPv4; in files of either byte order
     (1, {'<': b'\2' * 12 + b'\x08\0', '>': b'\2' * 12 + b'\x08\0'}),
     (0, {'<': b'\2\0\0\0', '>': b'\0\0\0\2'}),
     (101, {'<': b'', '>': b''}),
@@ -139,7 +142,7 @@ def write_classic(path, link, packets, order):
 
 
 def test_unlike_interfaces(test):
-    """Each packet of a pcapng file is filtered as in a file of its interface alone."""
+    """Each packet of a pcapng file is filtered as in a file with only its interface."""
     packets = [(10**9 + i * 1000, i * len(LINKS) // 300 if i < 200 else i % len(LINKS), lib.udp_frame(i, 200)[14:])
                for i in range(300)]
     for order in '<>':
@@ -162,11 +165,13 @@ def test_unlike_interfaces(test):
 
 
 def test_an_interface_that_the_filter_does_not_suit(test):
-    """Its packets are filtered, with a warning, wherever it is described; the others are measured."""
+    """Packets of an interface that the filter does not support are filtered with a warning, in any
+    order of interfaces; the others are measured."""
     ip, frame = lib.udp_frame()[14:], lib.udp_frame()
     both = [(1, 65535, 1000), (101, 65535, 1000)]
     for order in ((0, 1), (1, 0), (0, 1, 0, 1), (1, 1, 0)):
-        # Interface 0 is described first; so here the raw one comes first and the other later.
+        # Interface 0 is described first: in one order the raw interface comes first, in the other
+        # later.
         first = order[0]
         interfaces = [both[first], both[1 - first]]
         packets = [(i, int(n != first), ip if n else frame) for i, n in enumerate(order)]
@@ -191,7 +196,7 @@ def test_a_filter_that_suits_no_interface(test):
 
 
 def test_paced_and_generated(test):
-    """The ledger balances with a filter, loss or not, in every design."""
+    """The ledger balances with a filter, with or without loss, in every design."""
     for design in DESIGNS:
         _, stats, _ = test.measure(
             '--synthetic', 'packets=200K,flows=1K,rate=1Mpps', '--filter', 'udp', '--design', design,
@@ -206,7 +211,7 @@ def test_nothing_matches(test):
 
 
 def test_beyond_what_a_key_needs(test):
-    """The last bytes of a long frame, which no key needs."""
+    """A filter on the last bytes of a long frame, which no key needs."""
     frames = [(i, lib.udp_frame(i, 1500)[:-1] + bytes([i % 3])) for i in range(90)]
     capture = lib.write_pcap(test.path('deep.pcap'), frames)
     for expression in ('ether[1499] = 1', 'ether[len - 1] = 1', 'udp[1465] = 1'):

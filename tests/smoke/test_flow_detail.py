@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--deep: what flows are looked at for, against a naive model of FLOWTABLE.md's rules and against tshark."""
+"""--flow-detail against a simple model of the rules in FLOWTABLE.md, and against tshark."""
 
 import os
 import random
@@ -18,7 +18,7 @@ FLOW_COLUMNS = (
 TABLE = ('--sketch', 'flow-table', '--seed', '5', '--top', '1000000')
 MILLISECOND, SECOND = 10 ** 6, 10 ** 9
 FIN, SYN, RST = 1, 2, 4
-# Those that are there, of which tshark looks at the first few.
+# Existing captures are tested; the first few are compared with tshark.
 CAPTURES = ('zoo/mix__snabb__sanitized4k.pcap', 'zoo/filefmt-ng__ndpi__alexa-app.pcapng',
             'zoo/mix__ndpi__gnutella.pcap', 'zoo/malformed__ndpi__fuzz-2006-06-26-2594.pcap',
             'zoo/tso__chrissanders__mail_sender_attachment.pcapng', 'zoo/ipv6__pcapplusplus__tls2.pcap',
@@ -30,14 +30,15 @@ CAPTURES = ('zoo/mix__snabb__sanitized4k.pcap', 'zoo/filefmt-ng__ndpi__alexa-app
 
 
 class Packet:
-    """What the rules look at: key, time, length, and of TCP sequence, payload, window and flags."""
+    """Input of the rules: key, time, length, and for TCP sequence, payload, window and flags."""
 
     def __init__(self, key, time, length, tcp):
         self.key, self.time, self.length, self.tcp = key, time, length, tcp
 
 
 def segment(data, available, proto, fragment):
-    """Ports, and (sequence, payload, window, flags), of what follows an IP header that says `available`."""
+    """Returns the ports, and (sequence, payload, window, flags), after an IP header with a length
+    of `available`."""
     ports = struct.unpack_from('>HH', data) if proto in (6, 17, 132) and len(data) >= 4 else (0, 0)
     if proto != 6 or fragment or len(data) < 16:
         return ports, None
@@ -46,7 +47,8 @@ def segment(data, available, proto, fragment):
 
 
 def read_ip(kind, data, wire):
-    """(source, destination, protocol, what follows, bytes that should follow, fragment, later fragment)"""
+    """Returns (source, destination, protocol, payload, expected bytes of payload, fragment, later
+    fragment)."""
     header = (data[0] & 15) * 4
     if kind == 0x0800 and data[0] >> 4 == 4 and 20 <= header <= len(data):
         length, place = struct.unpack_from('>H', data, 2)[0] or wire, struct.unpack_from('>H', data, 6)[0]
@@ -90,7 +92,7 @@ def packets_of(oracle, records):
 
 
 class Connection:
-    """One direction, as far as it was followed."""
+    """One direction of a connection."""
 
     def __init__(self, sequence):
         self.due, self.hole = sequence, None
@@ -121,11 +123,11 @@ class Connection:
 
 
 class Flow:
-    """A record, as the rules have it."""
+    """A flow record according to the rules."""
 
     def __init__(self, packet):
         self.packets, self.last, self.own, self.state = 0, packet.time, 'count', 'count'
-        self.back = 0  # packets at which it came back to count
+        self.back = 0  # packet count at the last return to level count
         self.gaps, self.windows, self.in_burst, self.bursts = [], [], False, 0
         self.peak, self.connection, self.seen_tcp = 0, None, False
         self.sums = {'retransmitted': 0, 'out_of_order': 0, 'zero_windows': 0}
@@ -176,7 +178,7 @@ class Flow:
             self.sums[name] += count - late[name]
 
     def row(self):
-        """As the outputs have it."""
+        """Returns the columns of the outputs."""
         row = dict.fromkeys(lib.DEEP_COLUMNS, '')
         row.update(state=self.state, deep_packets=str(len(self.gaps)))
         if self.gaps:
@@ -200,7 +202,7 @@ def options_of(deepest='tcp', after=16, share=0.01):
 
 
 def measure(test, path, *options):
-    """Rows of --flows and of --output."""
+    """Returns the rows of --flows and of --output."""
     name = len(test.processes)
     flows, output = test.path(f'flows{name}.csv'), test.path(f'output{name}.csv')
     result = test.run('--pcap', path, *TABLE, '--interval', '0', '--flows', flows, '--output', output,
@@ -233,7 +235,7 @@ SETTINGS = ({}, {'after': 1, 'share': 0}, {'deepest': 'rate', 'after': 3}, {'aft
 
 
 def test_captures(test):
-    """All flows of captures."""
+    """All flows of the captures."""
     oracle, looked = lib.Oracle(), 0
     for number, file in enumerate(test.some(captures(test))):
         path = lib.unpack(test, file)
@@ -244,7 +246,7 @@ def test_captures(test):
     assert looked > 1000
 
 
-# ---- made up
+# ---- generated connections
 
 
 def tcp_packet(time, flow, sequence, payload, window=1000, flags=16):
@@ -254,7 +256,8 @@ def tcp_packet(time, flow, sequence, payload, window=1000, flags=16):
 
 
 def made_up(test, flows, packets, seed):
-    """Connections with all that the rules name: bursts, pauses, losses, repetition, wrapping numbers."""
+    """Connections with all features of the rules: bursts, pauses, losses, repetition, wrapping
+    numbers."""
     draw, time, frames = random.Random(seed), 10 ** 15, []
     due = [draw.randrange(2 ** 32) for _ in range(flows)]
     for _ in range(packets):
@@ -271,7 +274,8 @@ def made_up(test, flows, packets, seed):
 
 
 def test_made_up_connections(test):
-    """What captures seldom have, in one worker and in four, with records that pauses end."""
+    """Features that are rare in captures, with one worker and four, and with records that pauses
+    end."""
     oracle = lib.Oracle()
     path = made_up(test, 60, 8000, 3)
     packets = packets_of(oracle, oracle.records(path))
@@ -281,14 +285,15 @@ def test_made_up_connections(test):
             for name in sums:
                 sums[name] += int(row[name] or 0)
     assert min(sums.values()) > 20, sums
-    # Shares are of what one worker has counted; these two do not ask for them.
+    # Shares depend on the packets of one worker; these two settings do not use shares.
     for settings in SETTINGS[1:3]:
         for options in (('--workers', '4'), ('--design', 'async', '--dispatch', 'flow', '--workers', '4')):
             check(test, path, packets, settings, *options)
 
 
 def test_records_that_end_within(test):
-    """A record that --idle-timeout ends takes its figures along, and the next one begins in count."""
+    """A record that --idle-timeout ends keeps its figures, and the next one starts at level
+    count."""
     oracle = lib.Oracle()
     path = made_up(test, 40, 4000, 4)
     packets, timeout = packets_of(oracle, oracle.records(path)), 500 * MILLISECOND
@@ -314,7 +319,8 @@ def test_records_that_end_within(test):
 
 
 def test_no_room(test):
-    """The first flows that are due get what room there is; the others are counted, and a warning says how many."""
+    """The first due flows get the available entries. The others are only counted, with a
+    warning."""
     oracle = lib.Oracle()
     path = made_up(test, 60, 3000, 5)
     flows = model(packets_of(oracle, oracle.records(path)), 'rate', 4)
@@ -330,7 +336,7 @@ def test_no_room(test):
 
 
 def test_tshark_agrees(test):
-    """Segments that come late or again, and closed windows, in connections without pauses."""
+    """Late and repeated segments, and closed windows, in connections without pauses."""
     peers.needs(test, 'tshark')
     oracle, compared = lib.Oracle(), 0
     for file in captures(test)[:3]:
@@ -353,7 +359,7 @@ def test_tshark_agrees(test):
         for key, frames in theirs.items():
             if key in paused or len(frames) < 4 or key not in ours:
                 continue
-            # The third is the first that is looked at in tcp, and what the others are compared with.
+            # The third segment is the first one at level tcp, and the reference for later ones.
             late, closed = sum(late for late, _ in frames[3:]), sum(closed for _, closed in frames[2:])
             row = ours[key]
             assert (int(row['retransmitted']) + int(row['out_of_order']), int(row['zero_windows'])) == (

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-The flow table: every key of every capture with its packets, bytes, times and TCP flags; what it has no
-room for is said; options that do not fit are refused.
-"""
+"""The flow table: every key of every capture with its packets, bytes, times and TCP flags. It
+reports packets that do not fit, and refuses invalid options."""
 
 import lib
 
 TABLE = ('--sketch', 'flow-table', '--interval', '0', '--seed', '5')
 ALL = ('--top', '1000000')
 SHARED = ('--sharing', 'shared')
-ZOO_PACKETS_MAX = 3000  # of a capture whose packets are looked at one by one
+ZOO_PACKETS_MAX = 3000  # per capture, for checks packet by packet
 
 
 def everything(test, path, truth, *options, rule='5tuple'):
-    """All keys are reported, exactly, by a table of as many buckets as keys; returns the rows."""
+    """Checks that a table with as many buckets as keys reports all keys exactly; returns the
+    rows."""
     size = () if '--buckets' in options else ('--buckets', max(16, len(truth)))
     rows, stats, _ = test.measure('--pcap', path, *TABLE, *ALL, *size, *options)
     lib.expect_lossless(stats)
@@ -26,14 +25,14 @@ def everything(test, path, truth, *options, rule='5tuple'):
 
 
 def captures(test, small):
-    """[(number, entry)], those that the packets of are looked at one by one, or the others."""
+    """Returns [(number, entry)] of small captures for checks packet by packet, or of the others."""
     entries = [entry for entry in lib.index(test.traces) if entry['expected'] == 'measured']
     return enumerate(entry for entry in entries if small == (
         entry['file'].startswith('zoo/') and int(entry['packets']) <= ZOO_PACKETS_MAX))
 
 
 def ways(number):
-    """Shared and separate take turns; 1 to 4 workers."""
+    """Options that alternate between shared and separate, and 1 to 4 workers."""
     return ('--workers', 1 + number % 4, *(SHARED, (), ())[number % 3])
 
 
@@ -44,7 +43,7 @@ def test_large_captures(test):
 
 
 def test_every_size(test):
-    """Of any number of buckets, crowded ones too."""
+    """Any number of buckets, including heavily loaded tables."""
     file = 'uplink'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     for buckets in (2580, 4096, 3001):
@@ -60,10 +59,8 @@ def test_other_keys(test):
 
 
 def flags_of(oracle, record, key):
-    """
-    TCP flags of a packet, found with the oracle alone: the shortest prefix that still has the whole key
-    ends with the ports. None where that does not tell: both ports are 0.
-    """
+    """Returns the TCP flags of a packet, using only the oracle: the shortest prefix with the whole
+    key ends with the ports. None if both ports are 0, which hides the end."""
     link, time, data, length = record
     if key[4] != '6':
         return 0
@@ -80,7 +77,8 @@ def flags_of(oracle, record, key):
 
 
 def records_of(oracle, path):
-    """{key: [packets, bytes, first in us, last in us, flags or None]}, and the same with flags in keys."""
+    """Returns {key: [packets, bytes, first in us, last in us, flags or None]}, and the same with
+    flags in keys."""
     flows, tuples = {}, {}
     for record in oracle.records(path):
         for key, (_, size) in oracle.count([record])[1].items():
@@ -112,7 +110,7 @@ def test_times_and_flags(test):
 
 
 def test_sixth_field_in_other_sketches(test):
-    """Count-Min of 6-tuples tells packets of one connection apart; its times stay empty."""
+    """Count-Min of 6-tuples separates packets of one connection; its times stay empty."""
     frame = bytearray(lib.udp_frame(1, 60))
     frame[23] = 6
     packets = []
@@ -133,7 +131,8 @@ def test_only_flow_records_have_more_columns(test):
 
 
 def test_full(test):
-    """Three times as many keys as entries: the early ones stay exact, the rest is shed and said."""
+    """Three times as many keys as entries: early keys stay exact; packets of the others are shed
+    and reported."""
     packets = [(time, lib.udp_frame(flow)) for time, flow in
                enumerate([*range(96)] * 3)]
     path = lib.write_pcap(test.path('full.pcap'), packets)
@@ -145,8 +144,8 @@ def test_full(test):
         assert int(stats[0]['measured']) == 288 - shed, stats
         assert int(stats[0]['bytes']) == 60 * (288 - shed), stats
         lib.check_exact(rows, {lib.udp_key(flow): (3, 180) for flow in range(96)})
-        assert f'no room for {shed} packets of new keys' in result.stderr, result.stderr
-    # By turns each worker sheds keys that another has: a key's bound takes in what they shed.
+        assert f'{shed} packets of new keys found no room' in result.stderr, result.stderr
+    # Round-robin: each worker sheds keys that another one has. Bounds include the packets shed.
     rows, stats, _ = test.measure('--pcap', path, *TABLE, *ALL, '--buckets', '16', '--design',
                                   'async', '--dispatch', 'round-robin', '--workers', '3')
     assert int(stats[0]['shed']) > 0, stats

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
---flows and --idle-timeout: all records of an interval together are the truth, to the packet; a record
-ends where its key paused, at no other place; whatever the design, the number of workers and the file.
-"""
+"""--flows and --idle-timeout: the records of an interval add up to the truth, exactly. A record
+ends only where its key paused, for any design, number of workers and file."""
 
 import csv
 import os
@@ -21,7 +19,7 @@ ALL = ('--top', '1000000')
 TIMEOUTS = (('1us', 10 ** 3), ('1ms', 10 ** 6), ('100ms', 10 ** 8), ('10s', 10 ** 10),
             ('1h', 36 * 10 ** 11))
 DESIGNS = ('rss', 'async', 'sync')
-RECORDS_MAX = 3000  # packets of a capture of which each record is checked
+RECORDS_MAX = 3000  # packets per capture for checks of each record
 
 
 def read_flows(path):
@@ -36,7 +34,7 @@ def read_flows(path):
 
 
 def sums(flows):
-    """{key: [packets, bytes, first, last, flags]} over the records of each key."""
+    """Returns {key: [packets, bytes, first, last, flags]} over the records of each key."""
     keys = {}
     for row in flows:
         first, last = lib.timestamp(row['first']), lib.timestamp(row['last'])
@@ -55,7 +53,8 @@ def measure(test, path, *options):
 
 
 def check(rows, stats, flows):
-    """Interval by interval the records of a key add up to its row, and all to the ledger."""
+    """Checks for each interval that the records of a key add up to its row, and all records to the
+    ledger."""
     lib.expect_lossless(stats)
     for epoch in {row['epoch'] for row in stats}:
         of_epoch = sums(row for row in flows if row['epoch'] == epoch)
@@ -81,7 +80,7 @@ def captures(test, large):
 
 
 def test_sums_are_the_truth(test):
-    """Of every large capture, with timeouts, designs and 1 to 4 workers in turn."""
+    """Every large capture, with timeouts, designs and 1 to 4 workers in turn."""
     for number, entry in captures(test, large=True):
         truth = lib.load_truth(test.traces, entry['file'])
         path = lib.unpack(test, entry['file'])
@@ -95,7 +94,7 @@ def test_sums_are_the_truth(test):
 
 
 def test_every_way(test):
-    """Every design with every number of workers; intervals, too."""
+    """Every design with every number of workers, also with intervals."""
     file = 'uplink'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     ways = [(design, workers) for design in DESIGNS for workers in range(1, 5)]
@@ -109,10 +108,8 @@ def test_every_way(test):
 
 
 def records_of(oracle, path, timeout):
-    """
-    Records as (key, packets, bytes, first in us, last in us), sorted; None where packets are not in the
-    order of their times: then what is idle depends on which worker saw what.
-    """
+    """Returns records as (key, packets, bytes, first in us, last in us), sorted. None if packets
+    are not in order of time: idle times then depend on the worker."""
     flows, done, before = {}, [], 0
     for record in oracle.records(path):
         time = record[1]
@@ -132,7 +129,7 @@ def records_of(oracle, path, timeout):
 
 
 def test_records(test):
-    """Each record of the small captures, against a naive model."""
+    """Each record of the small captures, against a simple model."""
     oracle, split = lib.Oracle(), 0
     for number, entry in captures(test, large=False):
         path = lib.unpack(test, entry['file'])
@@ -152,7 +149,7 @@ def test_records(test):
 
 
 def test_tshark(test):
-    """TCP flags and times of a capture's connections, as tshark has them."""
+    """TCP flags and times of a capture's connections match tshark."""
     if shutil.which('tshark') is None:
         test.skip('there is no tshark')
     path = lib.unpack(test, 'uplink')
@@ -163,7 +160,7 @@ def test_tshark(test):
         capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
     expected = {}
     for source, target, sport, dport, flags, time in csv.reader(lines):
-        if not flags:  # cut off
+        if not flags:  # truncated
             continue
         seconds, fraction = time.split('.')
         time = int(seconds) * 1000000 + int(fraction[:6].ljust(6, '0'))
@@ -178,13 +175,13 @@ def test_tshark(test):
 
 
 def passing_flows(test, count, each=2):
-    """A capture of `count` flows of `each` packets, one after the other, 1 ms between packets."""
+    """A capture of `count` successive flows of `each` packets, 1 ms between packets."""
     return lib.write_pcap(test.path(f'passing{count}.pcap'), [
         (1000 * packet, lib.udp_frame(packet // each)) for packet in range(count * each)])
 
 
 def test_room_for_flows_that_pass(test):
-    """Forty times as many flows as entries, of which few are active: none is shed."""
+    """Forty times as many flows as entries, but few active ones: no packet is shed."""
     path = passing_flows(test, 1280)
     truth = {lib.udp_key(flow): (2, 120) for flow in range(1280)}
     rows, stats, flows, _ = measure(test, path, '--interval', '0', '--buckets', 16,
@@ -192,14 +189,14 @@ def test_room_for_flows_that_pass(test):
     lib.expect_lossless(stats)
     lib.check_exact(rows, truth)
     assert len(rows) == len(flows) == 1280
-    # All but those of the last 10 ms.
+    # All except those of the last 10 ms.
     assert sum(row['ended'] == 'idle' for row in flows) == 1274
     _, stats, _, _ = measure(test, path, '--interval', '0', '--buckets', 16)
     assert int(stats[0]['shed']) > 2000, stats
 
 
 def test_crowded(test):
-    """More active flows than entries: what is listed may be missing what was shed, and says so."""
+    """More active flows than entries: upper bounds of listed keys include the packets shed."""
     path = lib.write_pcap(test.path('crowd.pcap'), [
         (1000 * packet, lib.udp_frame(packet * 37 % 96)) for packet in range(960)])
     for workers in (1, 3):
@@ -215,7 +212,7 @@ def test_crowded(test):
 
 
 def test_same_bytes_again(test):
-    """One worker: the same files, also where keys find no room."""
+    """One worker gives equal files, even if keys do not fit."""
     source = ('--synthetic', 'flows=20K,zipf=1.0,packets=300K,rate=100K,seed=1')
     first = None
     for _ in range(3):
@@ -228,7 +225,8 @@ def test_same_bytes_again(test):
 
 
 def test_forgotten_keys(test):
-    """Beyond --expired-keys a row has no exact figure, its bounds hold, and it is said; no record is missing."""
+    """Beyond --max-expired, a row is not exact, its bounds hold, and a warning is logged; no record
+    is missing."""
     path = passing_flows(test, 600)
     rows, stats, flows, result = measure(
         test, path, '--interval', '0', '--idle-timeout', '10ms', '--expired-keys', 100,
@@ -244,7 +242,7 @@ def test_forgotten_keys(test):
 
 
 def test_intervals(test):
-    """Records end with their interval; the last of the run say so."""
+    """Records end with their interval; those of the last interval are marked `end`."""
     packets = [(time * 100000, lib.udp_frame(1)) for time in range(35)]
     path = lib.write_pcap(test.path('steady.pcap'), packets)
     for options in ((), ('--idle-timeout', '1s'), ('--sharing', 'shared')):
@@ -253,7 +251,7 @@ def test_intervals(test):
         assert [(row['epoch'], row['packets'], row['ended']) for row in flows] == [
             ('0', '10', 'interval'), ('1', '10', 'interval'), ('2', '10', 'interval'),
             ('3', '5', 'end')], flows
-    # Just as long as the timeout is not longer.
+    # A gap equal to the timeout does not end a record.
     for timeout, records in (('100ms', 1), ('99999us', 35)):
         _, _, flows, _ = measure(test, path, '--interval', '0', '--idle-timeout', timeout)
         assert len(flows) == records, (timeout, flows)
@@ -276,7 +274,7 @@ def test_several_measurements(test):
 
 
 def test_files(test):
-    """As --output: refused, appended to, replaced, on standard output, in rotation."""
+    """Files work as for --output: refused, appended to, replaced, on standard output, rotated."""
     path = passing_flows(test, 2000)
     name, output = test.path('flows.csv'), test.path('out.csv')
     options = ('--pcap', path, *TABLE, '--interval', '500ms', '--idle-timeout', '10ms')
@@ -310,7 +308,7 @@ def lines(name):
 
 
 def test_records_come_while_the_interval_runs(test):
-    """Without an end of the interval they are in the file after seconds; SIGHUP moves on."""
+    """Records reach the file within seconds, before the interval ends; SIGHUP opens a new file."""
     name = test.path('flows.csv')
     process = test.start('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded',
                          *TABLE, '--workers', 1, '--interval', '0', '--idle-timeout', '1ms',
@@ -329,7 +327,7 @@ def test_records_come_while_the_interval_runs(test):
 
 
 def test_silent_link(test):
-    """Records of a port end although no packet comes any more."""
+    """Records of a silent port end."""
     path, name = passing_flows(test, 50), test.path('flows.csv')
     for design in DESIGNS:
         process = test.start(
@@ -345,7 +343,8 @@ def test_silent_link(test):
 
 
 def whole(name):
-    """Bytes that a kill leaves: as many as the file is marked with, where its file system keeps marks."""
+    """Returns the bytes that remain after a kill: the marked length, if the file system keeps
+    marks."""
     try:
         return int(os.getxattr(name, 'user.sketchtap').split()[0])
     except OSError:
@@ -353,7 +352,7 @@ def whole(name):
 
 
 def test_killed(test):
-    """Whole rows after kill -9 in the middle of an interval, and the next run goes on."""
+    """Whole rows remain after kill -9 in the middle of an interval, and the next run continues."""
     name = test.path('flows.csv')
     source = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded', *TABLE,
               '--workers', 1, '--interval', '0', '--idle-timeout', '1ms', '--flows', name, '--append',

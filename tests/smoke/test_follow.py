@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap follow: every epoch is there and is what the files say, or is said to be missing; how it ends."""
+"""sketchtap follow: every interval equals the files or is reported as missing; exit status."""
 
 import json
 import os
@@ -19,7 +19,7 @@ FIGURES = ('packets', 'packets_low', 'packets_high', 'bytes', 'bytes_low', 'byte
 
 
 def follow(test, run, *words, stdout=None):
-    """Started when the run answers."""
+    """Starts follow when the run replies."""
     test.until(lambda: os.path.exists(run.control_socket()) or not run.running(), 'the socket is there')
     return test.start('follow', *words, stdout=stdout,
                       program=['env', f'RUNTIME_DIRECTORY={run.directory}', test.binary])
@@ -30,7 +30,7 @@ def output_of(process):
 
 
 def lines_of(process):
-    """Whole ones so far."""
+    """Returns the complete lines so far."""
     return output_of(process).split('\n')[:-1]
 
 
@@ -65,7 +65,7 @@ def check_epoch(told, ledger, rows):
 
 
 def test_json_is_the_files(test):
-    """From the first epoch that was printed to the run's last one."""
+    """JSON from the first printed epoch to the last one of the run."""
     config, output, stats = test.path('some.conf'), test.path('output.csv'), test.path('stats.csv')
     with open(config, 'w', encoding='utf-8') as stream:
         for name, key in (('flows', '5tuple'), ('senders', 'src/24'), ('ports', 'dst_port'), ('pairs', 'src-dst'),
@@ -89,7 +89,7 @@ def test_json_is_the_files(test):
 
 
 def test_lines_for_a_person(test):
-    """A line an epoch; silent epochs have one, too; the end is said on standard error."""
+    """One line per interval, including silent ones; the end is reported on standard error."""
     run = test.start(*LIVE, '--name', 'tap-1.x', '--interval', '100ms', '--filter', 'host 1.2.3.4', *QUIET)
     test.until(lambda: os.path.exists(run.control_socket('tap-1.x')), 'the socket is there')
     follower = test.start('follow', 'tap-1.x', program=['env', f'RUNTIME_DIRECTORY={run.directory}', test.binary])
@@ -103,7 +103,8 @@ def test_lines_for_a_person(test):
 
 
 def test_who_was_away_is_told(test):
-    """Stopped for longer than a run keeps: what is missing is named, and adds up."""
+    """A client stopped for longer than the history of a run: missing intervals are reported, and
+    the numbers add up."""
     run = test.start(*LIVE, '--interval', '2ms', '--filter', 'host 1.2.3.4', *QUIET)
     for words in (('--json',), ()):
         follower = follow(test, run, *words)
@@ -132,7 +133,8 @@ def test_who_was_away_is_told(test):
 
 
 def test_how_it_ends(test):
-    """The run is killed: 1. Nobody reads: 0, at once. A full device: 1. One that stands still holds up nobody for long."""
+    """Exit status 1 if the run is killed or the device is full; 0 if the reader closes. A stopped
+    client delays the run's end only briefly."""
     run = test.start(*LIVE, '--interval', '100ms', *QUIET)
     reading, writing = os.pipe()
     left = follow(test, run, stdout=writing)

@@ -6,7 +6,7 @@ import shutil
 
 import lib
 
-LIMIT = 600 << 20  # bytes resident
+LIMIT = 600 << 20  # resident bytes
 SPEC = 'flows=100K,zipf=1.0,size=1500,packets=1420K,rate=1M,seed=1'  # 2.15 GB
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
---forward: what goes in comes out, the same bytes in the same order, measured or not; and what is measured
-is what --pcap measures.
-"""
+"""--forward: egress equals ingress in bytes and order, measured or not; measurements equal those of
+--pcap."""
 
 import ctypes
 import itertools
@@ -18,9 +16,9 @@ HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
 LIVE = (*HOST, '--interval', '0')
 DESIGNS = ('rss', 'async')
 COMBINATIONS = tuple(itertools.product(DESIGNS, (1, 2, 4)))
-RING = 16384  # digests, where --ring-size does not say it
-LONGEST = 16128  # that net_pcap writes whole
-# Of the ledger; the rest depends on the clock.
+RING = 16384  # default --ring-size, in digests
+LONGEST = 16128  # longest frame in bytes that net_pcap writes completely
+# Ledger columns; other columns depend on the clock.
 COLUMNS = ('epoch,start,end,in,out,received,forwarded,tx_full,too_long,no_link,tx_errors,bytes,p50_ns,p99_ns,'
            'p999_ns,max_ns').split(',')
 UNSENT = ('tx_full', 'too_long', 'no_link', 'tx_errors')
@@ -36,7 +34,7 @@ def read_frames(test, path):
 
 
 def read_forwarded(path):
-    """Rows of --forwarded, each of which balances."""
+    """Returns rows of --forwarded; each must balance."""
     rows = lib.read_csv(path, COLUMNS)
     for row in rows:
         n = {column: int(row[column] or 0) for column in COLUMNS[5:]}
@@ -51,12 +49,14 @@ def queues_of(design, workers):
 
 
 def loop(test, frames, design, workers, *options):
-    """Frames through net_pcap and back, dealt out to its queues; (what came out of each, rows, ledger, Result)."""
+    """Forwards frames through net_pcap, distributed over its queues; checks the egress of each;
+    returns (rows, ledger, Result)."""
     queues = queues_of(design, workers)
     dealt = [frames[q::queues] for q in range(queues)]
     port, outs = 'net_pcap0', []
     for q, part in enumerate(dealt):
-        name = test.path(f'{len(test.processes)}{"abcd"[q]}')  # short: DEVARGS have few hundred characters
+        # short, because DEVARGS are limited to some hundred characters
+        name = test.path(f'{len(test.processes)}{"abcd"[q]}')
         port += f',rx_pcap={write_frames(name + "i", part)},tx_pcap={name}o'
         outs.append(name + 'o')
     ending = ('--packets', len(frames)) if frames else ('--duration', '100ms')
@@ -74,13 +74,14 @@ def loop(test, frames, design, workers, *options):
 
 
 def comparable(rows):
-    """Without times; and without what bytes may be of packets whose sizes are not known, which is more on a port."""
+    """Removes times, and the upper bound of bytes of packets with unknown size, which is larger on
+    a port."""
     return [{column: value for column, value in row.items() if column not in ('start', 'end', 'bytes_high')}
             for row in rows]
 
 
 def sketch_for(workers):
-    """Workers get other packets than of a replay: what they count exactly is the same all the same."""
+    """Workers receive other packets than in a replay. Exact sketches still give equal rows."""
     return ('--sketch', 'count-min' if workers == 1 else 'iblt')
 
 
@@ -105,7 +106,7 @@ def cases(settings):
     turns = itertools.cycle(COMBINATIONS)
 
     def combinations(entry):
-        """A worker that may not run for long loses what its ring of digests does not hold."""
+        """A worker without CPU time loses packets that exceed its ring."""
         some = COMBINATIONS if settings.full else (next(turns),)
         return some if int(entry['packets'] or 0) <= RING else [(DESIGNS[0], workers) for _, workers in some]
 
@@ -115,7 +116,7 @@ def cases(settings):
 
 
 def test_what_is_not_measured_leaves_too(test):
-    """A filter, rules, ARP, LLDP and garbage: all of it goes out, in its place."""
+    """Filtered packets, prefixes, ARP, LLDP and garbage: everything is forwarded in order."""
     frames = [lib.udp_frame(i % 7, 60 + i) for i in range(300)]
     frames[10:10] = [b'\xff' * 12 + b'\x08\x06' + b'\1' * 46, b'\x01\x80\xc2' * 4 + b'\x88\xcc' + b'\2' * 40,
                      b'\2' * 12 + b'\x08\x00\x45', b'\0' * 60, lib.udp_frame(1)[:20]]
@@ -133,7 +134,7 @@ def test_what_is_not_measured_leaves_too(test):
 
 
 def test_what_digests_hold(test):
-    """Times, TCP flags, tags and ports get to the worker, of both IP versions."""
+    """Digests carry times, TCP flags, tags and ports, for both IP versions."""
     spec = 'packets=3000,flows=300,size=64-400,ipv6=0.4,vlan=0.4,seed=5'
     path = test.path('mixed.pcap')
     test.run('generate', '--synthetic', spec, '--output', path).expect(0)
@@ -155,7 +156,7 @@ def test_what_digests_hold(test):
 
 
 def test_pairs(test):
-    """Four ports: each one's packets leave by the other of its pair."""
+    """Four ports: packets of each leave by the other port of its pair."""
     ports = []
     frames = [[lib.udp_frame(100 * port + i, 60 + 10 * port) for i in range(50 * (port + 1))] for port in range(4)]
     for number, part in enumerate(frames):
@@ -188,8 +189,8 @@ PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x4000
 
 
 def stop_lcore(test, process, number):
-    """Stops one lcore of a run for good: it goes on only to be killed with the others, or by go_on()."""
-    names = f'rte-worker-{number}', f'dpdk-worker{number}'  # of DPDK 22.11 and 24.11
+    """Stops one lcore of a run. It continues only when killed with the others, or after go_on()."""
+    names = f'rte-worker-{number}', f'dpdk-worker{number}'  # names in DPDK 22.11 and 24.11
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] + [ctypes.c_void_p] * 3
     for task in os.listdir(f'/proc/{process.popen.pid}/task'):
@@ -205,7 +206,8 @@ def stop_lcore(test, process, number):
 
 
 def test_a_worker_that_stands_still(test):
-    """Off-path: forwarding goes on, and what the worker does not get is counted to the digest."""
+    """Off-path: forwarding continues, and digests that the worker does not receive are counted
+    exactly."""
     spec = 'packets=20000,flows=100,size=64,ipv6=0.3,seed=1'
     path = test.path('in.pcap')
     test.run('generate', '--synthetic', spec, '--output', path).expect(0)
@@ -224,7 +226,7 @@ def test_a_worker_that_stands_still(test):
 
 
 class Cable:
-    """Two networks whose only connection is what runs between `near` and `far` of a third."""
+    """Two networks, connected only by the program between `near` and `far` of a third."""
 
     def __init__(self, test):
         for tool in ('ethtool', 'ping'):
@@ -241,7 +243,7 @@ class Cable:
             space.ip('link', 'set', inside, 'arp', 'on', 'up')
 
     def start(self, *options, interval='0', port=net.af_packet, ready=None):
-        """sketchtap between the ends; returns (process, its --forwarded, its --stats)."""
+        """Starts sketchtap between the ends; returns (process, its --forwarded, its --stats)."""
         number = len(self.test.processes)
         stats, forwarded = self.test.path(f'stats{number}.csv'), self.test.path(f'forwarded{number}.csv')
         process = self.test.start(
@@ -260,7 +262,8 @@ class Cable:
             return False
 
     def end(self, process, forwarded, stats):
-        """Returns its rows; both directions were used, and all that came was sent or named."""
+        """Returns its rows; checks that both directions were used, and that each packet was sent or
+        has a loss reason."""
         process.signal(signal.SIGTERM)
         self.test.wait(process).expect(0)
         rows, ledger = read_forwarded(forwarded), lib.read_stats(stats)
@@ -302,7 +305,7 @@ def tap(interface):
 
 
 def bridge_taps(cable):
-    """Each tap with the interface that it stands for."""
+    """Bridges each tap with the interface that it replaces."""
     for end in ('near', 'far'):
         try:
             cable.middle.ip('link', 'add', f'br_{end}', 'type', 'bridge')
@@ -322,7 +325,8 @@ def test_a_cable_over_tap(test):
 
 
 def test_a_cable_over_memif(test):
-    """From a generator to a measurement, all in shared memory: what is not forwarded is named."""
+    """From a generator to a measurement, all in shared memory: packets not forwarded have a
+    reason."""
     packets = 20000
     ends = [test.path(f'memif{number}') for number in range(2)]
     forwarded, stats = test.path('forwarded.csv'), test.path('stats.csv')
@@ -349,7 +353,8 @@ def test_a_cable_over_memif(test):
 
 
 def test_a_link_that_goes_down(test):
-    """What cannot leave is dropped and named; with the link all goes on."""
+    """Packets that cannot leave are dropped and counted; when the link returns, forwarding
+    resumes."""
     for options in ((), ('--design', 'async', '--workers', '1')):
         cable = Cable(test)
         process, forwarded, stats = cable.start(*options)
@@ -367,7 +372,8 @@ def test_a_link_that_goes_down(test):
 
 
 def test_what_lingers_leaves_beside_a_busy_port(test):
-    """A packet socket keeps what it took while its link was down; other ports always have packets."""
+    """A packet socket sends the frames it queued while its link was down, although other ports are
+    always busy."""
     for design in DESIGNS if test.settings.full else DESIGNS[:1]:
         cable = Cable(test)
         run = cable.start('--port', 'net_null0', '--port', 'net_null1', '--design', design, '--workers', '1')
@@ -382,7 +388,7 @@ def test_what_lingers_leaves_beside_a_busy_port(test):
 
 
 def test_a_smaller_mtu_on_the_way_out(test):
-    """Before the start, and while it runs; tagged frames may be as much longer as the tag."""
+    """Set before the start, and while it runs; tagged frames may be longer by the tag."""
     tagged = lib.udp_frame()[:12] + b'\x81\0\0\5'
     frames = [lib.udp_frame(0, 1014), lib.udp_frame(0, 1015), lib.udp_frame(0, 1300),
               tagged + lib.udp_frame(0, 1014)[12:], tagged + lib.udp_frame(0, 1015)[12:]]
@@ -406,20 +412,21 @@ def test_a_smaller_mtu_on_the_way_out(test):
 
 
 def test_an_mtu_that_rises(test):
-    """A packet socket cuts what is longer than it was made for: what came cut does not leave."""
+    """A packet socket truncates frames longer than its initial MTU: truncated frames are not
+    forwarded."""
     path = write_frames(test.path('in.pcap'), [lib.udp_frame(0, 4000)] * 10)
     cable = Cable(test)
     run = cable.start()
     for space, end in ((cable.left, 'fwd_l'), (cable.middle, 'near'), (cable.middle, 'far'), (cable.right, 'fwd_r')):
         space.set(end, 'mtu', '9000')
-    time.sleep(1.5)  # the way out follows its MTU within a second
+    time.sleep(1.5)  # the egress port follows its MTU within a second
     test.wait(cable.left.send('fwd_l', path, 1000)).expect(0)
     rows = cable.end(*run)
     assert lib.total(rows, 'too_long') == 10, rows
 
 
 def test_times_from_the_stamp(test):
-    """A run that stands still: libpcap stamped the packets when they came."""
+    """A stopped run: libpcap stamped the packets when they arrived."""
     path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(40)])
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
@@ -439,7 +446,7 @@ def test_times_from_the_stamp(test):
 
 
 def test_what_the_host_sends_itself(test):
-    """It leaves by the interface that it was sent on, and by no other."""
+    """Packets of the host leave only by the interface on which they were sent."""
     path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(50)])
     cable = Cable(test)
     run = cable.start()
@@ -470,7 +477,7 @@ def test_a_port_that_sends_nowhere(test):
 
 
 def test_an_interface_that_is_deleted(test):
-    """The run ends, and says which."""
+    """The run ends with an error that names the interface."""
     for options in ((), ('--design', 'async', '--workers', '1')):
         cable = Cable(test)
         process, forwarded, _ = cable.start(*options)
@@ -481,7 +488,8 @@ def test_an_interface_that_is_deleted(test):
 
 
 def test_epochs(test):
-    """Off-path and on-path, short ones: every one balances, and together they are all that was sent."""
+    """Short epochs, off-path and on-path: each balances, and together they have all sent
+    packets."""
     spec = 'packets=30000,flows=500,size=64,seed=4'
     path = test.path('in.pcap')
     test.run('generate', '--synthetic', spec, '--output', path).expect(0)
@@ -501,7 +509,7 @@ def test_epochs(test):
 
 
 def test_rules_change_while_it_runs(test):
-    """A reload, and other measurements: nothing of it is lost on the way."""
+    """Changes of measurements by a reload lose no packet."""
     config = test.path('run.conf')
 
     def write(key):

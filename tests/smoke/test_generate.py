@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap generate: one SPEC, one capture, and the same measurement as with --synthetic."""
+"""sketchtap generate: each SPEC gives one capture, and the same measurement as --synthetic."""
 
 import hashlib
 import os
@@ -77,7 +77,7 @@ def test_existing_capture_is_kept(test):
 
 
 def test_shape_of_the_traffic(test):
-    """Sizes, count and times of the capture are what the SPEC says."""
+    """Sizes, count and times of the capture match the SPEC."""
     path = generate(test, 'flows=100,zipf=1.0,size=100-200,packets=20K,rate=10K,seed=1', 'c.pcap')
     with open(path, 'rb') as stream:
         data = stream.read()
@@ -105,7 +105,7 @@ def test_disk_full_says_so(test):
 
 
 def test_duration(test):
-    """Of time stamps in a file, of the clock's time on a port."""
+    """Duration counts timestamps in a file, and clock time on a port."""
     capture = test.path('short.pcap')
     test.run('generate', '--synthetic', 'flows=10,packets=0,rate=1K,seed=1', '--duration', '1.5s',
              '--output', capture).expect(0)
@@ -120,7 +120,8 @@ def test_duration(test):
 
 
 def test_sent_is_what_left(test):
-    """A kernel interface that is slower than the generator: all that was said to be sent is sent in the end."""
+    """A kernel interface slower than the generator: every packet reported as sent leaves in the
+    end."""
     space = net.Namespace(test)
     space.veth('near', 'far')
     try:
@@ -137,7 +138,7 @@ def test_sent_is_what_left(test):
 
 
 def test_af_xdp_sends(test):
-    """It takes no mbuf that is larger than a page."""
+    """af_xdp accepts no mbuf larger than a page."""
     space = net.Namespace(test)
     space.veth('near', 'far')
     result = test.run('generate', '--synthetic', 'packets=500,flows=100,size=60-1500', '--no-huge', '--pace', '5kpps',
@@ -149,7 +150,7 @@ def test_af_xdp_sends(test):
 
 
 def test_what_did_not_leave_is_said(test):
-    """Frames that are longer than the interface's MTU are dropped by the kernel, without a word."""
+    """The kernel silently drops frames longer than the MTU; generate reports them."""
     space = net.Namespace(test)
     space.veth('near', 'far')
     before = space.sent('near')
@@ -162,7 +163,7 @@ def test_what_did_not_leave_is_said(test):
 
 
 def test_interface_is_deleted(test):
-    """An interface that goes away takes nothing more: the sending ends, and nobody claims to know what left."""
+    """A deleted interface ends the run, without a claim about the number of sent packets."""
     space = net.Namespace(test)
     space.veth('near', 'far')
     process = test.start('generate', '--synthetic', 'packets=100G,flows=10,seed=1', '--no-huge',
@@ -174,7 +175,7 @@ def test_interface_is_deleted(test):
     assert 'sent ' not in result.stderr and 'did not leave' not in result.stderr, result.describe()
 
 
-LIVE_US = 200000  # an interval
+LIVE_US = 200000  # interval in microseconds
 PACES = {
     'a rate': ('flows=100,size=64', ('--pace', '2kpps'), 1300000, 2000),
     'its own stamps': ('flows=100,size=64,rate=2K', ('--pace', 'recorded'), 1300000, 2000),
@@ -183,7 +184,8 @@ PACES = {
 
 
 def check_clock(rows, began, ended, duration, rate):
-    """Intervals of the clock, one after the other; no more packets than are due, however slow the machine is."""
+    """Checks consecutive intervals of the clock, with no more packets than due, on a machine of any
+    speed."""
     first, last = lib.timestamp(rows[0]['start']), lib.timestamp(rows[-1]['end'])
     assert began <= first and last <= ended, (began, first, last, ended)
     for row in rows:
@@ -192,7 +194,7 @@ def check_clock(rows, began, ended, duration, rate):
         assert start == first or start % LIVE_US == 0, row
         assert end == first + duration or end == (start // LIVE_US + 1) * LIVE_US, row
         assert end <= first + duration, row
-    # Late packets come at once, but never before its time (the TSC is known to within 1 %).
+    # Late packets are sent at once, but none before its time (the TSC is known to within 1 %).
     for i, row in enumerate(rows):
         due = (lib.timestamp(row['end']) - first) / 1e6 * rate * 1.01 + 1
         assert sum(int(earlier['offered']) for earlier in rows[:i + 1]) <= due, (row, due)
@@ -216,7 +218,8 @@ def test_one_interval_that_is_paced(test):
 
 
 def test_generated_stamps_are_said_to_be(test):
-    """Unpaced, no rate of the stamps is shown; files have them, the same in each run."""
+    """Unpaced runs report no rate from generated timestamps; files contain them, equal in each
+    run."""
     spec = ('--synthetic', 'flows=100,packets=20K,rate=1M', '--workers', '1', '--seed', '1')
     one = test.measure(*spec)
     two = test.measure(*spec)

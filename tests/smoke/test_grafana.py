@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""config/grafana: what the dashboards ask is answered by a Prometheus and a ClickHouse that hold runs' data."""
+"""config/grafana: queries of the dashboards return data from a Prometheus and a ClickHouse with
+data of runs."""
 
 import json
 import os
@@ -26,7 +27,8 @@ def targets(board, member):
 
 
 def test_what_grafana_needs(test):
-    """Versions, numbers, places that do not overlap, the source as a variable; metrics that are documented."""
+    """Versions, numbers, panels without overlap, the data source as a variable, documented
+    metrics."""
     documented = set(re.findall(r'^\| `(sketchtap_\w+)`', lib.read_text(os.path.join(
         test.settings.root, 'docs', 'EXPORTS.md')), re.MULTILINE))
     for name, plugin in SOURCES.items():
@@ -55,7 +57,7 @@ def test_what_grafana_needs(test):
 
 
 class Prometheus:
-    """A real one, which asks some runs each second."""
+    """A real Prometheus that scrapes several runs each second."""
 
     def __init__(self, test, ports):
         config, self.port = test.path('prometheus.yml'), needs_server(test)
@@ -68,7 +70,7 @@ class Prometheus:
                                   program=[peers.needs(test, 'prometheus')])
 
     def ask(self, query):
-        """Samples; an error of the query fails."""
+        """Returns the samples; a failed query is an error."""
         try:
             status, _, text = ask(self.port, f'/api/v1/query?query={urllib.parse.quote(query)}')
         except (ConnectionRefusedError, ConnectionResetError):
@@ -77,12 +79,12 @@ class Prometheus:
         return json.loads(text)['data']['result'] if status == 200 else []
 
     def values(self, metric, name):
-        """Of a variable: label_values(METRIC, LABEL)."""
+        """Values of a dashboard variable: label_values(METRIC, LABEL)."""
         return {row['metric'][name] for row in self.ask(metric)}
 
 
 def collecting(test, port):
-    """A collector that was sent a capture of routers."""
+    """A collector that received a capture of router exports."""
     run = test_collect_live.Listening(test, '--interval', '500ms', '--metrics', str(port), *test_collect_live.ALL)
     with test_collect_live.sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
         test_collect_live.send_capture(test_collect_live.exported(test, 'v9'), lambda router: out)
@@ -90,7 +92,7 @@ def collecting(test, port):
 
 
 def test_prometheus(test):
-    """Each query has an answer where runs measure, forward and collect; only with --full."""
+    """Each query returns data while runs measure, forward and collect; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     ports = [needs_server(test) for _ in range(3)]
@@ -138,7 +140,7 @@ def test_clickhouse_tables(test):
     url = f'clickhouse://127.0.0.1:{server.port}'
     test.run('--synthetic', 'flows=2K,packets=200K,rate=20K', '--interval', '1s', '--sketch', 'flow-table', '--output',
              f'{url}/heavy_hitters', '--flows', f'{url}/flows', '--stats', f'{url}/ledger').expect(0)
-    # As if another host had seen the same, but for some packets.
+    # Simulates a second host with the same flows and one packet less in each.
     columns = server.ask("SELECT name FROM system.columns WHERE database = 'default' AND table = 'flows'")
     told = ', '.join({'host': "'other'", 'packets': 'packets - 1'}.get(name, name) for name in columns)
     server.ask(f'INSERT INTO flows ({", ".join(columns)}) SELECT {told} FROM flows WHERE packets > 1')

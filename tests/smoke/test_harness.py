@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests themselves stand on."""
+"""Tests of the test harness."""
 
 import __main__
 import importlib.machinery
@@ -13,7 +13,7 @@ import lib
 
 
 def test_patience_outlives_a_standstill(test):
-    """A machine that stood still for minutes fails no test; waiting in vain does."""
+    """A machine that stalls for minutes fails no test; a condition that never holds does."""
     clock = [1000.0]
     with unittest.mock.patch('lib.time.monotonic', lambda: clock[0]):
         patience = lib.Patience(10)
@@ -27,7 +27,7 @@ def test_patience_outlives_a_standstill(test):
 
 
 def test_a_process_that_ended_before_its_signal(test):
-    """It has its status all the same: what it died of is the test's to judge."""
+    """An ended process keeps its status for the test to check."""
     process = test.start('-c', 'kill -SEGV $$', program=['sh'])
     os.waitid(os.P_PID, process.popen.pid, os.WEXITED | os.WNOWAIT)
     process.signal(signal.SIGINT)
@@ -35,7 +35,8 @@ def test_a_process_that_ended_before_its_signal(test):
 
 
 def test_pictures_of_a_terminal(test):
-    """Blanks before a line are a place and no characters: some renderers leave those out. The README's are drawn so."""
+    """Leading blanks become positions instead of characters, because some renderers drop them. The
+    README's screens are drawn this way."""
     loader = importlib.machinery.SourceFileLoader('picture', os.path.join(test.settings.root, 'tools', 'picture'))
     picture = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(picture)
@@ -53,7 +54,7 @@ def test_pictures_of_a_terminal(test):
 
 
 def test_cleaning_up_in_vain(test):
-    """A test that cannot be cleaned up after has failed, and the next one runs."""
+    """A test fails if its cleanup fails, and the next test runs."""
     def lost_child(child):
         child.start('-c', ':', program=['sh']).popen.wait()
 
@@ -62,7 +63,7 @@ def test_cleaning_up_in_vain(test):
 
 
 def test_a_failure_tells_of_the_run_behind_it(test):
-    """Whoever asked in vain is not whom to blame."""
+    """A failure of a client includes the output of the failed run behind it."""
     def asks_in_vain(child):
         child.wait(child.start('-c', 'echo out of patience >&2; exit 3', program=['sh']))
         child.run('-c', 'exit 1', program=['sh']).expect(0)

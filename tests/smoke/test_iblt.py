@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-The invertible Bloom lookup table: every key of every capture, exactly, at its default size; where its flows
-are too many it says so, and its bounds hold; options that do not fit are refused.
-"""
+"""The invertible Bloom lookup table: every key of every capture, exactly, at its default size. With
+too many flows it warns and its bounds hold; invalid options are refused."""
 
 import re
 
@@ -43,7 +41,7 @@ def test_other_keys_and_metric(test):
 
 
 def test_same_keys_in_several_tables(test):
-    """By turns every worker has packets of every flow."""
+    """Round-robin: every worker has packets of every flow."""
     file = 'mix'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     for sharing in ((), SHARED):
@@ -52,7 +50,7 @@ def test_same_keys_in_several_tables(test):
 
 
 def test_too_many(test):
-    """All is measured, the figures hold, and what may be missing is said."""
+    """All packets are measured, bounds hold, and a warning says that keys may be missing."""
     file = 'mix'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     packets = sum(packets for packets, _ in truth.values())
@@ -67,7 +65,7 @@ def test_too_many(test):
 
 
 def test_intervals(test):
-    """As the flow table has it, interval by interval, in rows that follow the flows or not."""
+    """Equal to the flow table in each interval, with adaptive and fixed row widths."""
     path = lib.unpack(test, 'mix')
     options = ('--pcap', path, '--interval', '1s', *ALL, '--seed', '5')
 
@@ -83,7 +81,8 @@ def test_intervals(test):
 
 
 def test_rows_follow_the_flows(test):
-    """Half a million flows an interval, too many to begin with: from the third on they are exact. Then few."""
+    """Half a million flows per interval, too many for the initial width: exact from the third
+    interval on. Then few flows."""
     many, few = 'packets=2M,zipf=random,rate=500K,seed=1', 'packets=40K,flows=1K,rate=10K,seed=1'
     for spec, widths, decoded in ((many, '262144 cells after 131072', {'2', '3'}),
                                   (few, '16384 cells after 131072', {'0', '1', '2', '3'})):
@@ -98,7 +97,7 @@ def test_rows_follow_the_flows(test):
 
 
 def test_rows_stay_for_what_may_follow(test):
-    """A first interval that is short says nothing of the third: its rows are as wide as they began."""
+    """A short first interval does not shrink the rows: the third interval is exact."""
     flows = [(0, flow) for flow in range(10)]
     flows += [(second, flow) for second in (1, 2) for flow in range(60000)]
     path = lib.write_pcap(test.path('few.pcap'), (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every capture of the index does exactly what the index says, with 1, 2 and 4 workers; with one of them under sanitizers."""
+"""Every capture of the index gives exactly the indexed figures, with 1, 2 and 4 workers; with
+sanitizers, one of these."""
 
 import os
 
@@ -48,10 +49,8 @@ def check_measured(test, entry, path, workers, damaged):
 
 
 def check_flood(rows, truth):
-    """
-    Thousands of flows of one or two packets have no top. The bounds hold, and whoever sent four times
-    as much as the least flow that was reported is reported too.
-    """
+    """Thousands of flows of one or two packets have no clear top. Bounds hold, and every flow with
+    more than four times the packets of the smallest reported one is reported."""
     lib.check_bounds(rows, truth)
     assert len(rows) == min(TOP, len(truth))
     least = min((truth[lib.row_key(row)][0] for row in rows), default=0)

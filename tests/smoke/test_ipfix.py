@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--flows and --output to a collector of IPFIX: what others read of it is what --flows says, record for record."""
+"""--flows and --output to an IPFIX collector: other programs read the same records as --flows."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ DELIVERIES = ('epoch,start,end,export,kind,rows,delivered,acknowledged,failed,un
 
 
 def account(path, export):
-    """Sums of --deliveries over an export, every row of which balances."""
+    """Returns the sums of --deliveries over an export; every row must balance."""
     sums, waited = {}, 0
     for row in lib.read_csv(path, DELIVERIES):
         if row['export'] != export:
@@ -39,7 +39,7 @@ def account(path, export):
 
 
 def send(test, path, receivers, *arguments, status=0):
-    """(rows of --flows, accounts of the receivers) of a capture."""
+    """Sends a capture; returns (rows of --flows, delivery sums of the receivers)."""
     flows, deliveries = test.path('flows.csv'), test.path('deliveries.csv')
     urls = [receiver.url for receiver in receivers]
     test.run('--pcap', path, '--sketch', 'flow-table', '--flows', flows, *(word for url in urls for word in
@@ -49,7 +49,8 @@ def send(test, path, receivers, *arguments, status=0):
 
 def of(kind):
     def check(test):
-        """Every record, its packets, times and flags, bytes of IP packets by key; no gap in the sequence."""
+        """Every record with packets, times and flags; bytes of IP packets by key; no gap in the
+        sequence."""
         path = lib.unpack(test, 'many flows')
         receiver = kind(test)
         rows, accounts = send(test, path, [receiver], '--interval', '10s')
@@ -71,11 +72,11 @@ def compare(rows, receiver, octets):
 
 def capture(entry, kinds):
     def check(test):
-        """The same of a capture, everybody at once."""
+        """A capture sent to all receivers at once."""
         path = lib.unpack(test, entry['file'])
         everybody = []
         for kind in kinds:
-            with contextlib.suppress(lib.Skip):  # where it is not there, its own test says so
+            with contextlib.suppress(lib.Skip):  # a missing receiver is skipped in its own test
                 everybody.append(kind(test))
         collector = receivers.Collect(test)
         damaged = entry['expected'] != 'measured'
@@ -95,7 +96,7 @@ def capture(entry, kinds):
 
 
 def cases(settings):
-    # Go is not where Debian's packages alone are.
+    # GoFlow2 is not packaged in Debian: only with --full.
     kinds = [kind for kind in receivers.OTHERS if settings.full or kind is not receivers.Goflow2]
     yield from ((f'{kind.name} has every record', of(kind)) for kind in kinds)
     usual = [lib.file_of(settings.traces, role) for role in ('ipv6', 'padded')]
@@ -105,7 +106,7 @@ def cases(settings):
 
 
 def test_own_collector(test):
-    """Each flow with its packets and bytes; nothing is missing in the sequence, and the rate is 1:1."""
+    """Each flow with its packets and bytes; no sequence number is missing, and the rate is 1:1."""
     path = lib.unpack(test, 'many flows')
     collector = receivers.Collect(test)
     send(test, path, [collector], '--interval', '10s')
@@ -113,7 +114,8 @@ def test_own_collector(test):
 
 
 def test_handed_on(test):
-    """What a collector hands on to nfcapd has the bytes of layer 3 that its exporter (--design async) said."""
+    """Records that a collector forwards to nfcapd keep the layer 3 bytes of its exporter (--design
+    async)."""
     path = lib.unpack(test, 'many flows')
     receiver = receivers.Nfcapd(test)
     collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--flows', receiver.url)
@@ -125,7 +127,7 @@ def test_handed_on(test):
 
 
 def test_heavy_prefixes(test):
-    """Keys that are prefixes: another sketchtap reads them as it reads addresses."""
+    """Keys that are prefixes: another sketchtap reads them like addresses."""
     hitters = test.path('hitters.csv')
     collector = test_collect_live.Listening(test, '--key', 'src/24/48', '--top', '1K')
     test.run('--pcap', lib.unpack(test, 'many flows'), '--key', 'src/24/48',
@@ -138,7 +140,7 @@ def test_heavy_prefixes(test):
 
 
 def test_nobody_there(test):
-    """What is refused has failed: by number, with a warning, and the run ends with 1."""
+    """Refused rows count as failed, with a warning and exit status 1."""
     deliveries, port = test.path('deliveries.csv'), peers.free_port()
     url = f'ipfix://127.0.0.1:{port}'
     result = test.run('--synthetic', 'flows=1000,packets=100K', '--interval', '0', '--output', url, '--top', '100',
@@ -160,7 +162,7 @@ while True:
 
 
 def test_a_small_mtu(test):
-    """Datagrams fit the way from the first on: nothing is lost, and nobody cuts them."""
+    """Datagrams fit the path MTU from the start: none is lost or fragmented."""
     space, flows, deliveries = net.Namespace(test), test.path('flows.csv'), test.path('deliveries.csv')
     space.set('lo', 'mtu', 1280, 'up')
     receiver = test.start(program=[sys.executable, '-c', RECEIVE], inside=space)
@@ -176,7 +178,7 @@ def test_a_small_mtu(test):
 
 
 def test_heavy_hitters_over_tcp(test):
-    """A stream of whole messages of version 10, as many records as rows."""
+    """A stream of complete messages of version 10."""
     with socket.create_server(('127.0.0.1', 0)) as server:
         url = f'ipfix+tcp://127.0.0.1:{server.getsockname()[1]}'
         process = test.start('run', '--synthetic', 'flows=1000,packets=100K', '--interval', '0', '--output', url,
@@ -198,7 +200,7 @@ def test_heavy_hitters_over_tcp(test):
 
 
 def test_section(test):
-    """Keys of [export]: which interface it is, and no more datagrams in a second than are allowed."""
+    """Keys of [export]: the interface index, and the maximum number of datagrams per second."""
     recorder, config = peers.Recorder(test), test.path('exports.conf')
     url = f'ipfix://127.0.0.1:{recorder.port}'
     with open(config, 'w', encoding='ascii') as file:
@@ -219,7 +221,7 @@ def test_section(test):
 
 
 def named_rows(test, path):
-    """Rows of a capture's records that a socket gets with GoFlow2's names."""
+    """Rows of a capture's records, sent to a socket with GoFlow2's names."""
     config = test.path('named.conf')
     with socket.create_server(('127.0.0.1', 0)) as server:
         url = f'tcp://127.0.0.1:{server.getsockname()[1]}'
@@ -237,7 +239,7 @@ def named_rows(test, path):
 
 
 def test_names_of_goflow2(test):
-    """names = goflow2: what its JSON has of the same records, field by field, to the ms."""
+    """names = goflow2: equal to GoFlow2's JSON of the same records, field by field, to the ms."""
     path = lib.unpack(test, 'many flows')
     rows = named_rows(test, path)
     octets = receivers.octets_of(test, path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""json:FILE says row by row what CSV says; outputs go to several places; --append, rotation, bad names."""
+"""json:FILE has the same rows as CSV; outputs with several destinations; --append, rotation,
+invalid names."""
 
 import csv
 import glob
@@ -10,13 +11,14 @@ import lib
 
 SOURCE = ('--synthetic', 'flows=1K,zipf=1.0,packets=50K,rate=100K,seed=1', '--seed', '1')
 RATES = ('pps', 'bps')
-# Columns that are text; a name or an address may look like a number.
+# Text columns; a name or an address may look like a number.
 TEXT = {'measurement', 'start', 'end', 'src_ip', 'dst_ip', 'first', 'last', 'ended', 'design', 'sharing',
         'sketch', 'ports', 'prefix', 'name'}
 
 
 def both(test, name, *options):
-    """--OPTION twice, for every OPTION: as CSV and as JSON lines. {option: (CSV, JSON)} and the arguments."""
+    """--OPTION twice for every OPTION: as CSV and as JSON lines. Returns {option: (CSV, JSON)} and
+    the arguments."""
     files = {option: (test.path(f'{name}.{option}.csv'), test.path(f'{name}.{option}.json'))
              for option in options}
     arguments = []
@@ -26,7 +28,7 @@ def both(test, name, *options):
 
 
 def read_json(path):
-    """[[(name, text)]] with every number as it is printed."""
+    """Returns [[(name, text)]] with every number as printed."""
     def number(text):
         return ('number', text)
     text = lib.read_text(path) if os.path.getsize(path) else ''
@@ -36,7 +38,7 @@ def read_json(path):
 
 
 def expected_rate(row, name):
-    """Of a heavy hitter; None where it has none."""
+    """Returns the rate of a heavy hitter, or None if it has none."""
     amount = row['packets'] if name == 'pps' else row['bytes']
     ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
     return None if amount == '' or ns == 0 else int(amount) * (8 if name == 'bps' else 1) * 1e9 / ns
@@ -47,7 +49,7 @@ def check_rates(row, rates):
         expected = expected_rate(row, name)
         if value is None:
             assert expected is None or row['start'][:19] == row['end'][:19], f'no {name}: {row}'
-        elif expected is not None:  # times are printed to microseconds
+        elif expected is not None:  # times have microseconds
             ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
             slack = expected * 2000 / ns + 1
             assert abs(int(value[1]) - expected) <= slack, f'{name} {value} instead of {expected}: {row}'
@@ -104,7 +106,8 @@ def cases(settings):
 
 
 def test_several_destinations(test):
-    """Each has all rows; a setting of the command line replaces those of the file, which may repeat, too."""
+    """Each destination has all rows. An option on the command line replaces all values of the
+    file."""
     a, b, c, settings = (test.path(name) for name in ('a.csv', 'b.csv', 'c.json', 'settings'))
     with open(settings, 'w', encoding='utf-8') as stream:
         stream.write(f'output = {a}\noutput = csv:{b}\noutput = json:{c}\noutput = -\n')
@@ -118,7 +121,7 @@ def test_several_destinations(test):
 
 
 def test_standard_output(test):
-    """json:- and --format json are the same, and csv:- is what there is without a word."""
+    """json:- equals --format json, and csv:- equals the default."""
     plain = test.run(*SOURCE, '--top', '5').expect(0).stdout
     assert test.run(*SOURCE, '--top', '5', '--output', 'csv:-').expect(0).stdout == plain
     named = test.run(*SOURCE, '--top', '5', '--output', 'json:-').expect(0).stdout
@@ -129,7 +132,8 @@ def test_standard_output(test):
 
 
 def test_bad_destinations(test):
-    """A word is a format only where it is one; else it is part of a name, unless a format was meant."""
+    """A prefix is a format only if it is a known one; otherwise it is part of the name, or an error
+    if it looks like a format."""
     for text in ('json:', 'csv:'):
         test.run(*SOURCE, '--stats', text).expect(2).expect_one_line('--stats', text)
     home = os.getcwd()
@@ -156,7 +160,7 @@ def test_bad_destinations(test):
 
 
 def test_append(test):
-    """Numbers go on, in all files alike, as in CSV; what is not a row of that output is refused."""
+    """Numbering continues in all files as in CSV; a file with foreign rows is refused."""
     files, arguments = both(test, 'all', 'output', 'stats')
     for _ in range(3):
         test.run(*SOURCE, '--interval', '100ms', '--top', '3', *arguments, '--append').expect(0)
@@ -173,7 +177,8 @@ def test_append(test):
 
 
 def test_append_after_half_a_row(test):
-    """Also where it is the first: what is unfinished goes, and what only looks like that stays."""
+    """An unfinished last row is removed, even if it is the only one; foreign data that looks
+    similar stays."""
     path = test.path('rows.json')
     run = (*SOURCE, '--interval', '100ms', '--top', '3', '--output', f'json:{path}', '--append')
     test.run(*run).expect(0)
@@ -196,7 +201,7 @@ def test_append_after_half_a_row(test):
 
 
 def test_rotation(test):
-    """Complete files are renamed as those of CSV are, and hold the same rows."""
+    """Complete files are renamed like those of CSV, and have the same rows."""
     _, arguments = both(test, 'rows', 'output')
     slow = ('--synthetic', 'flows=1K,zipf=1.0,packets=50K,rate=10K,seed=1', '--seed', '1')
     test.run(*slow, '--interval', '500ms', '--top', '3', '--rotate', '1s', *arguments).expect(0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to a real broker of Kafka, and through it into ClickHouse; only with --full.
+"""Rows to a real Kafka broker, and through it into ClickHouse; only with --full.
 
-The broker is started from the artifacts of Maven Central, which stay in the folder of peers.outside().
+The broker is started from artifacts of Maven Central, which stay in the folder of peers.outside().
 """
 
 import csv
@@ -90,13 +90,13 @@ class Broker:
         return f'kafka://127.0.0.1:{self.port}/{topic}'
 
     def rows(self, topic):
-        """What is in a topic, from its beginning to its end."""
+        """Returns the rows in a topic, from beginning to end."""
         return [json.loads(line) for line in
                 self.kcat('-C', '-t', topic, '-o', 'beginning', '-e', '-q').expect(0).stdout.splitlines()]
 
 
 def as_csv(rows, names):
-    """Rows of JSON as a file has them."""
+    """Converts JSON rows to CSV rows of a file."""
     return sorted([str(row.get(name, '')) for name in names] for row in rows)
 
 
@@ -112,7 +112,8 @@ def identities(rows):
 
 
 def test_rows(test):
-    """Three kinds of rows into three topics: read by kcat, and by ClickHouse into the tables of config/clickhouse."""
+    """Three kinds of rows in three topics: read by kcat, and by ClickHouse into the tables of
+    config/clickhouse."""
     broker = Broker(test)
     server = test_clickhouse.Server(test)
     statements = test_clickhouse.statements(test, 'tables', 'kafka')
@@ -146,13 +147,14 @@ def test_rows(test):
 
 
 def offsets(broker, topic):
-    """Rows that a topic of two partitions has."""
+    """Returns the number of rows in a topic of two partitions."""
     asked = broker.kcat('-Q', '-t', f'{topic}:0:-1', '-t', f'{topic}:1:-1')
     return sum(int(line.split()[-1]) for line in asked.stdout.splitlines()) if asked.status == 0 else 0
 
 
 def test_killed_broker(test):
-    """It is killed while rows come, and starts again: each row is there, once, or twice in a way that can be seen."""
+    """The broker is killed while rows arrive, and restarts: each row arrives at least once, and
+    repetitions are recognizable."""
     broker = Broker(test)
     rows, deliveries, url = test.path('rows.csv'), test.path('deliveries.csv'), broker.url('flows')
     process = test.start('run', '--synthetic', 'flows=3K,packets=100M,rate=3K', '--pace', 'recorded', '--interval',
@@ -174,7 +176,7 @@ def test_killed_broker(test):
 
 
 def test_frozen_broker(test):
-    """One that takes requests and answers none: nobody can say what it has."""
+    """A broker that reads requests and never replies: the state of its rows is unknown."""
     broker = Broker(test)
     deliveries, url, config = test.path('deliveries.csv'), broker.url('ledger'), test.path('run.conf')
     with open(config, 'w', encoding='utf-8') as stream:
@@ -195,10 +197,12 @@ def test_frozen_broker(test):
 
 
 def test_refused_rows(test):
-    """A topic that is not there, and one that takes no message so long: failed, and the brokers' words are said."""
+    """A missing topic, and one with a lower message size limit: rows fail, and the broker's error
+    is logged."""
     broker = Broker(test)
     with open(broker.properties, encoding='utf-8') as stream:
-        broker.kcat('-P', '-t', 'short', stdin=stream).expect(0)  # any lines: it makes the topic
+        # the content does not matter: this creates the topic
+        broker.kcat('-P', '-t', 'short', stdin=stream).expect(0)
     broker.end()
     broker.configure('auto.create.topics.enable=false\nmessage.max.bytes=100\n')
     broker.begin()
@@ -216,7 +220,7 @@ def test_refused_rows(test):
 
 
 def test_properties(test):
-    """Those that librdkafka does not know are told with file and line."""
+    """Properties that librdkafka rejects are reported with file and line."""
     config = test.path('run.conf')
     for number, (line, part) in enumerate((('acks = some', 'Invalid value'), ('retires = 3', 'not a property'),
                                            ('sasl.password = x', 'sasl.password.file = FILE'))):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program in the kernel: what it tells of what a real sender sent is what --pcap says of the same frames."""
+"""--kernel: for the same frames, the eBPF program and a replay with --pcap give the same
+results."""
 
 import csv
 import json
@@ -13,19 +14,19 @@ import net
 
 JOINED = os.path.join(os.path.dirname(__file__), 'joined_frames.py')
 DESIGNS = ('async', 'rss')
-RATE = 50000  # packets a second
-XDP_RATE = 10000  # veth's own queue before xdp is short
-RING = 65536  # slots: more than any test fills
+RATE = 50000  # packets per second
+XDP_RATE = 10000  # lower, because the queue of veth before XDP is short
+RING = 65536  # slots; more than any test fills
 PACKETS = 20000
 FLOWS = 256
-FLOOD, FLOOD_FULL = FLOWS * 2000, FLOWS * 50000  # packets: with --full some five seconds
-TCX_IN, TCX_OUT = 46, 47  # as linux/bpf.h numbers them
+FLOOD, FLOOD_FULL = FLOWS * 2000, FLOWS * 50000  # packets; about five seconds with --full
+TCX_IN, TCX_OUT = 46, 47  # attach types of linux/bpf.h
 PROG_QUERY = 16
-OF_RUN = ('start', 'end', 'first', 'last')  # columns of times
+OF_RUN = ('start', 'end', 'first', 'last')  # time columns
 
 
 def needs_program(test):
-    """Skips where the program is not built, or may not be loaded."""
+    """Skips the test if the program is not built, or may not be loaded."""
     result = test.run('--kernel', 'no-such-if0', '--design', 'async', '--output', '/dev/null').expect(1)
     for reason in ('was built without it', 'may not load', 'is too old'):
         if reason in result.stderr:
@@ -34,7 +35,7 @@ def needs_program(test):
 
 
 class Measuring:
-    """A run as one epoch, that ends by itself when it has seen so many packets."""
+    """A run with one epoch, which ends after `packets` packets."""
 
     def __init__(self, test, space, place, packets, *options, design='async'):
         self.test = test
@@ -50,7 +51,7 @@ class Measuring:
         net.wait_until_ready(test, self.process, self.files['stats'])
 
     def finish(self, status=0):
-        """(heavy hitters, ledger, flows)"""
+        """Returns (heavy hitters, ledger, flows)."""
         self.result = self.test.wait(self.process).expect(status)
         ledger = lib.read_stats(self.files['stats'])
         assert len(ledger) == 1, ledger
@@ -64,7 +65,7 @@ def flows_of(path):
 
 
 def truth_of(test, capture, *options):
-    """The same of a replay."""
+    """Returns the same for a replay."""
     number = len(test.processes)
     flows = test.path(f'replayed{number}.csv')
     rows, ledger, _ = test.measure(
@@ -75,13 +76,13 @@ def truth_of(test, capture, *options):
 
 
 def frames_of(test, file):
-    """Ethernet frames of a capture as they are there, as far as a cable takes them."""
+    """Returns the Ethernet frames of a capture, if they fit a cable."""
     records = lib.Oracle().records(lib.unpack(test, file))[:500]
     return [data for link, _, data, _ in records if link == 1 and 14 <= len(data) <= 1514]
 
 
 def zoo(test, wanted=lambda frame: True):
-    """(capture, packets): what all indexed captures have of them."""
+    """Writes a capture of all indexed captures' frames; returns (capture, packets)."""
     frames = []
     for entry in lib.index(test.traces):
         if entry['file'].startswith('zoo/') and entry['expected'] == 'measured':
@@ -94,17 +95,17 @@ def without(row, columns):
 
 
 def by_key(rows):
-    """Without what ties decide."""
+    """Removes columns that depend on ties."""
     return sorted(tuple(sorted(without(row, (*OF_RUN, 'rank')).items())) for row in rows)
 
 
 def without_records(rows):
-    """As a sketch has them that knows neither times nor flags."""
+    """Rows as a sketch without times and flags gives them."""
     return [without(row, ('first', 'last', 'tcp_flags')) for row in rows]
 
 
 def expect_equal(test, run, truth):
-    """Rows, ledger and flows, but for times."""
+    """Compares rows, ledger and flows, except times."""
     rows, ledger, flows = run.finish()
     true_rows, true_ledger, true_flows = truth
     for column in ('offered', 'received', 'measured', 'filtered', 'non_ip', 'malformed', 'nic_missed',
@@ -133,7 +134,7 @@ def zoo_at(place, wanted, *options, design='async'):
 
 
 def test_what_loops_counts_once(test):
-    """On lo what leaves comes in: it is one packet."""
+    """On lo, each packet leaves and enters: it counts once."""
     needs_program(test)
     space = net.Namespace(test)
     space.set('lo', 'up')
@@ -169,11 +170,11 @@ ZOOS = (
 )
 
 
-# ---- frames of our own
+# ---- generated frames
 
 
 def flows_capture(test, packets=PACKETS, flows=300):
-    """(path, truth)"""
+    """Returns (path, truth)."""
     truth = {}
     for i in range(packets):
         key = lib.udp_key(i * i % flows)
@@ -195,7 +196,7 @@ def cable(test):
 
 
 def test_workers_and_interfaces(test):
-    """Two interfaces, two workers, and which of them a packet came to."""
+    """Two interfaces and two workers; in_port has the ingress interface of each packet."""
     space = cable(test)
     space.veth('tap1', 'wire1')
     capture, truth = flows_capture(test)
@@ -213,7 +214,7 @@ def test_workers_and_interfaces(test):
 
 
 def test_both_directions(test):
-    """What goes out and what comes in, once each."""
+    """Egress and ingress packets count once each."""
     space = cable(test)
     capture, truth = flows_capture(test)
     run = Measuring(test, space, 'tap0', 2 * PACKETS, *TOP)
@@ -225,7 +226,7 @@ def test_both_directions(test):
 
 
 def test_one_table(test):
-    """CPUs that count the same flows at once in the table that they share."""
+    """CPUs that count the same flows at once in a shared table."""
     space = cable(test)
     capture, truth = flows_capture(test)
     run = Measuring(test, space, 'tap0', 2 * PACKETS, '--sketch', 'flow-table', '--sharing', 'shared', *TOP,
@@ -238,7 +239,8 @@ def test_one_table(test):
 
 
 def test_rules(test):
-    """--monitor and --rules, in both designs: what each rule saw is what it saw of a replay."""
+    """--prefixes and --prefix-stats, in both designs: the counts of each prefix equal those of a
+    replay."""
     space = cable(test)
     capture, packets = zoo(test, lambda frame: not net.is_cut_tag(frame))
     rules = test.path('rules')
@@ -260,7 +262,8 @@ def test_rules(test):
 
 
 def test_what_is_not_monitored_takes_no_place(test):
-    """Far more packets and flows than rings and tables hold, and nobody looks: what rules hold is all there."""
+    """Far more packets and flows than rings and tables hold, while the run is stopped: packets of
+    the prefixes are complete."""
     space = cable(test)
     capture, truth = flows_capture(test)
     hosts = {key: value for key, value in truth.items() if key[0] == '10.0.0.4'}
@@ -283,7 +286,8 @@ def test_what_is_not_monitored_takes_no_place(test):
 
 
 def rules_that_change(how):
-    """Rules read again and again while packets come: each packet counts in an epoch that has the rules it met."""
+    """Prefixes are reloaded repeatedly during traffic: each packet counts in an epoch with the
+    prefixes that it matched."""
     def check(test):
         space = cable(test)
         capture, _ = flows_capture(test)
@@ -323,13 +327,13 @@ def rules_that_change(how):
             turns = {name.removeprefix('first').removeprefix('second') for name in counts}
             assert len(turns) <= 1 and sum(counts.values()) == int(line['measured']), (line, counts)
             assert int(line['received']) == int(line['measured']) + int(line['filtered']), line
-            if turns and int(turns.pop()) % 2 == 0:  # whose rules hold all of them
+            if turns and int(turns.pop()) % 2 == 0:  # these prefixes match all packets
                 assert int(line['filtered']) == 0, (line, counts)
     return check
 
 
 def test_more_flows_than_the_kernel_has_room_for(test):
-    """What its table does not take comes through the ring: every flow is there, and exact."""
+    """Flows that do not fit in the kernel's table pass through the ring: every flow is exact."""
     space = cable(test)
     capture = test.path('random.pcap')
     packets = 60000
@@ -341,11 +345,11 @@ def test_more_flows_than_the_kernel_has_room_for(test):
 
 
 def test_more_flows_than_the_kernel_decodes(test):
-    """All are measured; whose packets they are is said of those that are sure, and bounds hold."""
+    """All packets are measured. Decoded flows are reported, and bounds hold."""
     space = cable(test)
     plan = test.run('plan', '--kernel', 'lo', '--sketch', 'iblt').expect(0).stdout
     assert 'iblts of 3 x 32768 cells' in plan, plan
-    # Few of the first flows, many of the others.
+    # Few packets of the first flows, many of the others.
     frames = [(i, lib.udp_frame(i % 3000 if i % 4 else i % 50, 60 + i % 50)) for i in range(PACKETS)]
     truth = {}
     for i, (_, frame) in enumerate(frames):
@@ -368,7 +372,8 @@ def test_more_flows_than_the_kernel_decodes(test):
 
 
 def test_changes_of_measurements(test):
-    """Where the kernel counts in iblts a sketch that asks for more is refused, and another iblt is not."""
+    """With iblts in the kernel, a sketch that needs more is refused, and another iblt is
+    accepted."""
     space = cable(test)
     capture, truth = flows_capture(test)
     output, stats = test.path('output.csv'), test.path('stats.csv')
@@ -404,7 +409,8 @@ def epochs_of(design):
 
 
 def epochs_balance(test, *how):
-    """Many of them at a million packets a second and more: each balances, and their sum is what was sent."""
+    """Many epochs at a million packets per second and more: each balances, and their sum is the
+    number sent."""
     space = cable(test)
     if shutil.which('ethtool') is None:
         test.skip('ethtool is not installed')
@@ -427,7 +433,7 @@ def epochs_balance(test, *how):
     lost = lib.total(ledger, 'ring_full')
     assert len(ledger) > (50 if test.settings.full else 3), f'{len(ledger)} epochs'
     assert lib.total(ledger, 'received') == lib.total(ledger, 'measured') + lost == packets, ledger[-1]
-    if 'rss' in how:  # a worker that cannot run in time loses what its ring does not hold
+    if 'rss' in how:  # with async, a worker without CPU time loses packets that exceed its ring
         lib.expect_lossless(ledger)
     seen = {('10.0.0.1', '10.0.0.2', str(port), '2000', '17'): [0, 0] for port in range(FLOWS)}
     for row in lib.read_output(output):
@@ -448,7 +454,8 @@ def cases(settings):
 
 
 def test_more_joined_packets_than_are_counted(test):
-    """A machine behind a tap may claim any number; the program and the workers agree on it."""
+    """A machine on a tap may claim any number of joined packets; program and workers agree on
+    it."""
     needs_program(test)
     space = net.Namespace(test)
     machine = test.start('tap0', *(1, 1000, 7500, 65535, 65536, 65537, 100000), program=['python3', JOINED], inside=space)
@@ -469,7 +476,8 @@ def test_more_joined_packets_than_are_counted(test):
 
 
 def test_headers_longer_than_are_brought(test):
-    """IPv6 extension headers that hide the ports: such packets are nobody's, and not those of ports 0."""
+    """IPv6 extension headers that hide the ports: such packets are malformed, and do not count as
+    port 0."""
     space = cable(test)
     addresses = bytes(15) + b'\1' + bytes(15) + b'\2'
 
@@ -489,7 +497,7 @@ def test_headers_longer_than_are_brought(test):
 
 
 def test_a_ring_that_is_full(test):
-    """A worker that stands still: what found no room is counted, and in the bounds."""
+    """A stopped worker: packets that exceed the ring are counted, and are within the bounds."""
     space = cable(test)
     capture, truth = flows_capture(test)
     run = Measuring(test, space, 'tap0,direction=in', PACKETS, '--ring-size', '1024', *TOP)
@@ -507,7 +515,8 @@ def test_a_ring_that_is_full(test):
 
 
 def test_a_worker_that_stalls(test):
-    """On the path the kernel goes on counting: nothing is lost, however long nobody looks."""
+    """On-path, the kernel continues to count: nothing is lost, however long the worker is
+    stopped."""
     plan = test.run('plan', '--kernel', 'lo', '--sketch', 'flow-table').expect(0).stdout
     assert 'tables of 32768 flows' in plan, plan
     space = cable(test)
@@ -547,7 +556,8 @@ peer.recv(1)
 
 
 def test_joined_packets(test):
-    """A TCP transfer in joined packets counts as those of the cable: the queue's own count, which knows them."""
+    """A TCP transfer in joined packets counts like packets on the cable, whose number the queue
+    reports."""
     needs_program(test)
     near, far = net.Namespace(test), net.Namespace(test)
     near.veth('tap0', 'wire0')
@@ -581,7 +591,7 @@ def test_joined_packets(test):
     assert frames < packets, f'nothing was joined: {frames} frames of {packets} packets'
 
 
-# ---- others on the same hook, and what is left behind
+# ---- other programs on the same hook, and leftovers
 
 QUERY = """
 import ctypes, os, socket, struct, sys
@@ -595,23 +605,25 @@ else:
 
 
 def programs_at(space, interface, where):
-    """How many programs a hook has."""
+    """Returns the number of programs on a hook."""
     return int(space.call('python3', '-c', QUERY, interface, where, PROG_QUERY))
 
 
 def needs_links(test, space):
-    """Several programs at a place of tc."""
+    """Skips the test unless tc supports several programs."""
     if programs_at(space, 'tap0', TCX_IN) < 0:
         test.skip('this kernel has no links at tc: its filters are what test_kernel_program looks at')
 
 
 def test_others_see_all(test):
-    """Two at tc and one at xdp count every packet; a second one at xdp is refused, and the first goes on."""
+    """Two programs at tc and one at XDP count every packet. A second one at XDP is refused, and the
+    first continues."""
     space = cable(test)
     needs_links(test, space)
     capture, truth = flows_capture(test)
     places = ('tap0,hook=xdp', 'tap0,direction=in', 'tap0,direction=in')
-    runs = [Measuring(test, space, place, PACKETS, *TOP) for place in places]  # each before the others
+    # each runs before the previous ones
+    runs = [Measuring(test, space, place, PACKETS, *TOP) for place in places]
     refused = test.run('--kernel', 'tap0,hook=xdp', '--design', 'async', '--output', '/dev/null', inside=space)
     refused.expect(1).expect_one_line('tap0', 'another XDP program')
     send(test, space, 'wire0', capture, XDP_RATE)
@@ -622,7 +634,7 @@ def test_others_see_all(test):
 
 
 def test_filters_of_others(test):
-    """They are the same before, meanwhile and behind."""
+    """Filters of others stay unchanged before, during and after a run."""
     space = cable(test)
     needs_links(test, space)
     capture, _ = flows_capture(test)
@@ -644,7 +656,7 @@ def test_filters_of_others(test):
 
 
 def test_nothing_stays_behind(test):
-    """However it ends, no program is left on any hook, and the next one starts."""
+    """After any kind of exit, no program is left on a hook, and the next run starts."""
     space = cable(test)
     needs_links(test, space)
     for end in (signal.SIGTERM, signal.SIGKILL):
@@ -657,11 +669,12 @@ def test_nothing_stays_behind(test):
                    'xdp' not in space.link('wire0'), 'nothing is left')
 
 
-# ---- interfaces that leave
+# ---- interfaces that disappear
 
 
 def test_an_interface_that_goes(test):
-    """Deleted while it is measured: the run says so, its account is complete, and it exits with 1."""
+    """An interface deleted during a run: the run reports it, its ledger is complete, and it exits
+    with 1."""
     space = cable(test)
     capture, _ = flows_capture(test)
     run = Measuring(test, space, 'tap0,direction=in', 10**9)
@@ -673,7 +686,7 @@ def test_an_interface_that_goes(test):
 
 
 def test_an_interface_that_goes_down_or_is_renamed(test):
-    """Both are no end: packets count under whatever name."""
+    """Neither ends the run: packets count under any name."""
     space = cable(test)
     capture, _ = flows_capture(test)
     run = Measuring(test, space, 'tap0,direction=in', 2 * PACKETS)
@@ -688,7 +701,7 @@ def test_an_interface_that_goes_down_or_is_renamed(test):
     assert int(ledger['measured']) == 2 * PACKETS, ledger
 
 
-# ---- what cannot be
+# ---- unsupported cases
 
 BAD = (
     (('--kernel', 'eth0', '--design', 'rss'), 'flow-table and iblt', '--design async'),
@@ -730,7 +743,7 @@ CAPABILITIES = ('bpf', 'net_admin')
 
 
 def test_rights(test):
-    """Two capabilities are enough, three on the path, each is needed, and none is missed without a word."""
+    """async needs two capabilities, rss three. Each missing one is reported."""
     space = cable(test)
 
     def without_all_but(given):
@@ -750,7 +763,8 @@ def test_rights(test):
     def run(given, status, *how):
         return test.wait(start(given, *how)).expect(status)
 
-    # The verifier of Linux 6.1 takes no store to a part of what was spilled, without the third.
+    # Without the third capability, the verifier of Linux 6.1 rejects a partial store to a spilled
+    # register.
     strict = tuple(int(part) for part in os.uname().release.split('.')[:2]) < (6, 12)
     bare = test.wait(start(CAPABILITIES))
     if strict and bare.status != 0:
@@ -771,11 +785,11 @@ def test_rights(test):
         run([name for name in CAPABILITIES if name != missing], 1).expect_one_line('--kernel')
 
 
-# ---- what it costs
+# ---- cost
 
 
 def test_bench(test):
-    """Every contestant has a row a round, above the empty program of its kind."""
+    """Every program has a row per round, and costs more than the empty program of its kind."""
     needs_program(test)
     figures = test.path('figures.csv')
     test.bench('kernel', '--quick', '--flows', '10', '--output', figures).expect(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys of every kind of field, on every capture and in every sketch, against what the packets say."""
+"""Keys of every kind of field, on every capture and in every sketch, against the packets."""
 
 import functools
 import socket
@@ -7,7 +7,7 @@ import struct
 
 import lib
 
-# What each kind of key is made of: a layout of 16 bytes or of 40, of both families or of one.
+# Each kind of key: a layout of 16 or 40 bytes, of both address families or one.
 KEYS = (
     'src_port',
     'dst_port,proto',
@@ -21,14 +21,14 @@ KEYS = (
     'src/13/33,dst/32/127,vlan,mpls,dscp',
     'src,dst/32/64,src_port,dst_port,proto,vlan,dscp,in_port',
 )
-# Of a packet alone: what fields_of() finds, with a row in KEYS.
+# Fields of a packet itself, as returned by fields_of(); each has a row in KEYS.
 COLUMNS = (*lib.KEY_COLUMNS, 'tcp_flags', 'vlan', 'dscp', 'mpls')
 TOP = 200
-FEW = 4096  # different packets
+FEW = 4096  # distinct packets, at most
 
 
 def ipv4_fields(found, header):
-    """Adds fields; returns what follows, nothing where it is no beginning. None: malformed."""
+    """Adds fields; returns the payload, empty for later fragments, or None if malformed."""
     size = (header[0] & 15) * 4 if header else 0
     if len(header) < 20 or header[0] >> 4 != 4 or size < 20 or len(header) < size:
         return None
@@ -39,7 +39,7 @@ def ipv4_fields(found, header):
 
 
 def ipv6_fields(found, header):
-    """As ipv4_fields()."""
+    """Like ipv4_fields()."""
     if len(header) < 40 or header[0] >> 4 != 6:
         return None
     proto, rest, walked = header[6], header[40:], 0
@@ -60,15 +60,13 @@ def ipv6_fields(found, header):
 
 
 def fields_of(oracle, record):
-    """
-    What a packet has that a key may have, by column; addresses are bytes. None where it has no
-    key. The rule of truth.py, and on its way the outermost VLAN id and the top MPLS label.
-    """
+    """Returns the key fields of a packet by column, addresses as bytes; None if it has no key.
+    Follows the rule of truth.py, and adds the outermost VLAN id and the top MPLS label."""
     link, _, data, _ = record
     at, kind = oracle.layer3(record)
     if at is None:
         return None
-    tag = {1: 14, 113: 16, 276: 20}.get(link, at)  # where the link's own header ends
+    tag = {1: 14, 113: 16, 276: 20}.get(link, at)  # end of the link header
     found = dict.fromkeys(COLUMNS, 0)
     if at > tag:
         found['vlan'] = int.from_bytes(data[tag:tag + 2], 'big') & 0xfff
@@ -93,7 +91,7 @@ def fields_of(oracle, record):
 
 
 def packets_of(traces, path):
-    """{what a packet has, in the order of COLUMNS: (packets, bytes)}"""
+    """Returns {fields in the order of COLUMNS: (packets, bytes)}."""
     oracle, counts = lib.Oracle(), {}
     for record in oracle.records(path):
         found = fields_of(oracle, record)
@@ -106,7 +104,7 @@ def packets_of(traces, path):
 
 @functools.lru_cache(maxsize=1 << 18)
 def address(raw, lengths):
-    """As an output prints it; lengths: of IPv4 and IPv6, those that were given."""
+    """Formats an address like the outputs; lengths: the given ones, of IPv4 and IPv6."""
     family, bits, given = ((socket.AF_INET, 32, lengths[:1]) if len(raw) == 4 else
                            (socket.AF_INET6, 128, lengths[1:]))
     length = int(given[0]) if given else bits
@@ -116,7 +114,7 @@ def address(raw, lengths):
 
 
 def printer(word, column):
-    """From the fields of a packet to the text of a column."""
+    """Returns a function from the fields of a packet to the text of a column."""
     if column == 'in_port':
         return lambda fields: '0'
     place, lengths = COLUMNS.index(column), tuple(word.split('/')[1:])
@@ -126,7 +124,7 @@ def printer(word, column):
 
 
 def truth_of(packets, rule):
-    """{key as an output has it: (packets, bytes)}"""
+    """Returns {key as printed: (packets, bytes)}."""
     printers = [printer(word, column) for word in rule.split(',')
                 for column in lib.key_columns(word)]
     truth = {}
@@ -138,7 +136,8 @@ def truth_of(packets, rule):
 
 
 def configuration(test, sketch, keys, packets):
-    """A measurement for each key; tables of few packets are small, as there are many of them."""
+    """Writes a measurement per key. Tables are small if there are few packets, because there are
+    many tables."""
     path = test.path(f'{sketch}.conf')
     with open(path, 'w', encoding='utf-8') as stream:
         if packets <= FEW:
@@ -150,12 +149,13 @@ def configuration(test, sketch, keys, packets):
 
 
 def keys_of(sketch):
-    """A reversible sketch needs bits that no field has."""
+    """Returns the keys of a sketch. A reversible sketch has too few spare bits for one of them."""
     return [key for key in KEYS if sketch != 'reversible' or key != '5tuple,vlan']
 
 
 def check_rows(rows, truth, key, sketch, what):
-    """A simple-hash may have no room for a key; a search or a decoding of many may give up."""
+    """Keys may be missing: in a simple-hash without free entries, or if a sketch with many keys
+    stops decoding."""
     complete = sketch in ('count-min', 'flow-table') or (
         sketch != 'simple-hash' and len(truth) <= FEW)
     try:
@@ -170,7 +170,7 @@ def check_rows(rows, truth, key, sketch, what):
 
 
 def case(entry, number):
-    """Exactly, in the flow table, and in one of the other sketches, by turns."""
+    """Exact in the flow table; within bounds in one of the other sketches, in turn."""
     def check(test):
         path = lib.unpack(test, entry['file'])
         packets = packets_of(test.traces, path)
@@ -203,7 +203,7 @@ def tagged(flow, vlan):
 
 
 def test_vlans_are_never_one(test):
-    """Of one 5-tuple, and with whatever reserved bits a sketch has for itself."""
+    """VLANs of one 5-tuple are separate, for any reserved bits of a sketch."""
     path = lib.write_pcap(test.path('vlans.pcap'), [
         (number, tagged(7, number % 16)) for number in range(160)])
     for turn, sketch in enumerate(lib.sketches(test.binary)):
@@ -219,7 +219,7 @@ def test_vlans_are_never_one(test):
 
 
 def test_files_are_ports(test):
-    """in_port is the number of the capture file, in the order in which they were named."""
+    """in_port is the number of the capture file, in command line order."""
     paths = [lib.write_pcap(test.path(f'{name}.pcap'), [
         (number * 10 + place, lib.udp_frame()) for number in range(3 + place)])
              for place, name in enumerate('cab')]
@@ -232,7 +232,7 @@ def test_files_are_ports(test):
 
 
 def test_ports_are_numbered(test):
-    """in_port is the number of the --port, whatever DPDK numbers its device."""
+    """in_port is the number of the --port option, independent of DPDK's device number."""
     paths = [lib.write_pcap(test.path(f'{name}.pcap'), [
         (number, lib.udp_frame()) for number in range(3 + 2 * place)])
              for place, name in enumerate('ab')]
@@ -243,7 +243,7 @@ def test_ports_are_numbered(test):
 
 
 def test_columns_only_where_asked(test):
-    """Columns of further fields stand at the end, in runs with a key that has them."""
+    """Columns of further fields are at the end, only in runs with such a key."""
     path = lib.write_pcap(test.path('one.pcap'), [(0, tagged(1, 5))])
     conf = test.path('two.conf')
     with open(conf, 'w', encoding='utf-8') as stream:
@@ -272,7 +272,7 @@ def test_table_shows_them(test):
 
 
 def test_refused_keys(test):
-    """Exit 2, the option and what is allowed."""
+    """Exit status 2, the option and the allowed values."""
     for arguments, mentions in (
             (('--key', 'vlan,colour'), ('--key', 'allowed: 5tuple', 'in_port', 'src/24/48')),
             (('--key', 'src,vlan,src'), ('--key', 'src twice')),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Links that go down and come back, and devices that vanish while a run is at work."""
+"""Links that go down and up, and devices that vanish during a run."""
 
 import signal
 
@@ -7,12 +7,12 @@ import lib
 import net
 import test_service
 
-RATE = 20000  # packets a second
+RATE = 20000  # packets per second
 SENT = 1000
 
 
 class Run:
-    """A run that is ready, on one port of a namespace of its own."""
+    """A ready run on one port in its own namespace."""
 
     def __init__(self, test, port):
         self.test = test
@@ -39,7 +39,8 @@ class Run:
 
 
 def vanish(test, port, interface, sends_on):
-    """The run ends by itself, with one line and exit status 1, and reports all that it received."""
+    """Checks that the run ends with one error line and exit status 1, and reports all received
+    packets."""
     run = Run(test, port)
     run.space.set(interface, 'arp', 'off', 'multicast', 'off', 'up')
     run.send(sends_on)
@@ -66,7 +67,7 @@ def test_tap_vanishes(test):
 
 
 def test_frames_that_are_not_of_ethernet(test):
-    """They would all be non_ip, or what else their bytes look like."""
+    """Interfaces without Ethernet are refused: their frames would all be non_ip, or misread."""
     space = net.Namespace(test)
     try:
         space.ip('tuntap', 'add', 'mode', 'tun', 'name', 'bare0')
@@ -79,7 +80,7 @@ def test_frames_that_are_not_of_ethernet(test):
 
 
 def test_link_flap(test):
-    """Said with the epoch's number, each way; the run goes on and counts as before."""
+    """Both changes are logged with the epoch number; the run continues and counts as before."""
     run = Run(test, net.af_packet('tap0'))
     run.send('wire0')
     run.space.set('wire0', 'down')
@@ -99,7 +100,8 @@ def test_link_flap(test):
 
 
 def test_peer_leaves(test):
-    """What it may have left on the rings is in the upper bounds, and in no column."""
+    """Packets that the peer may have left in the rings widen the upper bounds, and are in no
+    column."""
     socket, stats = test.path('memif'), test.path('stats.csv')
     output = test.path('output.csv')
     device = f'socket={socket},socket-abstract=no,rsize=10'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel interfaces under live ports: what a real sender sent is in the account, to the packet.
+"""Kernel interfaces under live ports: all packets of a real sender are in the ledger, exactly.
 
-Every queue between sender and worker holds all that is sent, so that nothing is lost however busy
-the machine is; only af_xdp's are shorter, and it counts what it loses.
+Every queue between sender and worker holds all sent packets, so that nothing is lost even on a busy
+machine. Only the queues of af_xdp are shorter, and it counts its losses.
 """
 
 import os
@@ -13,8 +13,8 @@ import lib
 import net
 
 PACKETS = 10000
-FRAMES = 32768  # of af_packet's ring, and of the rings to workers: more than any test sends
-RATE = 50000    # packets a second
+FRAMES = 32768  # size of af_packet's ring and of worker rings; more than any test sends
+RATE = 50000  # packets per second
 
 # design, sharing, workers
 DESIGNS = (('rss', 'separate', 1), ('async', 'shared', 2), ('sync', 'separate', 2))
@@ -22,7 +22,7 @@ TWO_QUEUES = (('rss', 'separate', 2), ('rss', 'shared', 2))
 
 
 def own_capture(test, name='sent.pcap', first_flow=0):
-    """(path, truth) of 300 flows of unequal size, in frames of many sizes."""
+    """Returns (path, truth) of 300 flows of different rates, with many frame sizes."""
     choice = random.Random(first_flow)
     frames, truth = [], {}
     for i in range(PACKETS):
@@ -35,7 +35,7 @@ def own_capture(test, name='sent.pcap', first_flow=0):
 
 
 class Measuring:
-    """A run on live ports, as one epoch, that ends by itself when it has seen so many packets."""
+    """A run on live ports with one epoch, which ends after `packets` packets."""
 
     def __init__(self, test, space, ports, packets, design, sharing, workers, *options):
         self.test = test
@@ -48,7 +48,7 @@ class Measuring:
         net.wait_until_ready(test, self.process, self.stats)
 
     def finish(self):
-        """(heavy hitters, the account)"""
+        """Returns (heavy hitters, ledger)."""
         self.test.wait(self.process).expect(0)
         ledger = lib.read_stats(self.stats)
         assert len(ledger) == 1, ledger
@@ -85,7 +85,7 @@ def veth_with_af_xdp(test, *how):
     capture, truth = own_capture(test)
     run = Measuring(test, space, ['net_af_xdp0,iface=tap0,busy_budget=0'], 10**9, *how)
     send_all(test, space.send('wire0', capture, RATE / 5), PACKETS)
-    # What found veth's own queue full never came to the port.
+    # Packets that did not fit in the queue of veth never reached the port.
     came = PACKETS - space.link('wire0')['stats64']['tx']['dropped']
     test.until(lambda: space.received('tap0') >= came, 'the kernel has received it all')
     run.process.signal(net.END)
@@ -106,7 +106,7 @@ def tap(test, *how):
     space = net.Namespace(test)
     capture, truth = own_capture(test)
     run = Measuring(test, space, ['net_tap0,iface=tap0'], PACKETS, *how)
-    space.silence('tap0', 'txqueuelen', FRAMES - 1)  # the most that newer kernels take
+    space.silence('tap0', 'txqueuelen', FRAMES - 1)  # maximum of newer kernels
     send_all(test, space.send('tap0', capture, RATE), PACKETS)
     rows, ledger = run.finish()
     expect_all(ledger, PACKETS)
@@ -114,7 +114,7 @@ def tap(test, *how):
 
 
 def two_ports(test, *how):
-    """Both directions of a tap, each with its own sender."""
+    """Two ports, each with its own sender."""
     space = net.Namespace(test)
     captures, truth = [], {}
     for i in range(2):
@@ -133,7 +133,7 @@ def two_ports(test, *how):
 
 
 def test_queues_that_af_xdp_does_not_receive(test):
-    """What an interface spreads over them is in no account, and is said."""
+    """Packets in queues without an af_xdp socket are not in the ledger; a warning says so."""
     space = net.Namespace(test)
     for queues in (1, 2):
         space.veth(f'tap{queues}', f'wire{queues}', queues)
@@ -144,7 +144,7 @@ def test_queues_that_af_xdp_does_not_receive(test):
 
 
 def test_what_loops_counts_once(test):
-    """A packet socket on lo sees each packet as it leaves, and as it comes in."""
+    """A packet socket on lo receives each packet twice: on egress and ingress."""
     space = net.Namespace(test)
     space.set('lo', 'up')
     capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
@@ -157,7 +157,7 @@ def test_what_loops_counts_once(test):
 
 
 def test_af_xdp_beside_long_frames(test):
-    """A packet socket takes a frame in one mbuf, and af_xdp no such long ones."""
+    """A packet socket needs one mbuf per frame, and af_xdp does not support such large mbufs."""
     space = net.Namespace(test)
     for i, mtu in enumerate((1500, 9000, 1500)):
         space.veth(f'tap{i}', f'wire{i}', mtu=mtu)
@@ -168,7 +168,8 @@ def test_af_xdp_beside_long_frames(test):
 
 
 def test_two_ports_over_af_xdp(test):
-    """Its driver takes 2048 mbufs for each queue as it starts, whatever the rings have."""
+    """The af_xdp driver allocates 2048 mbufs per queue at the start, independent of the ring
+    size."""
     space = net.Namespace(test)
     capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
     for i in range(2):
@@ -195,7 +196,7 @@ def case(check, how):
 
 
 def cases(settings):
-    """With sanitizers, one design of each kind, another one each time."""
+    """With sanitizers, only one design per kind, in turn."""
     found = []
     for number, (kind, check, hows) in enumerate(KINDS):
         chosen = hows if not settings.slow else (hows[number % len(hows)],)
@@ -219,7 +220,8 @@ def test_tcpreplay_of_a_campus_uplink(test):
 
 
 def zoo(test, wanted):
-    """(capture, number of packets, ledger, truth) of the Ethernet frames that a cable carries."""
+    """Returns (capture, number of packets, ledger, truth) of the Ethernet frames that fit a
+    cable."""
     oracle = lib.Oracle()
     records = []
     for entry in lib.index(test.traces):
@@ -240,13 +242,13 @@ def expect_zoo(rows, ledger, packets, expected, truth):
 
 
 def is_fragment(frame):
-    """Of IPv4, behind one VLAN tag or none."""
+    """Returns true for IPv4 fragments with at most one VLAN tag."""
     at = 16 if frame[12:14] in (b'\x81\x00', b'\x88\xa8') else 12
     return frame[at:at + 2] == b'\x08\x00' and int.from_bytes(frame[at + 8:at + 10], 'big') & 0x3fff
 
 
 def test_tcpreplay_of_the_zoo(test):
-    """Without fragments, which the kernel puts together before af_packet sees them."""
+    """Without fragments, which the kernel reassembles before af_packet receives them."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     capture, packets, *truth = zoo(test, lambda frame: not is_fragment(frame) and not net.is_cut_tag(frame))
@@ -259,14 +261,14 @@ def test_tcpreplay_of_the_whole_zoo_on_a_tap(test):
     space = net.Namespace(test)
     capture, packets, *truth = zoo(test, lambda frame: True)
     run = Measuring(test, space, ['net_tap0,iface=probe0'], packets, 'async', 'separate', 1)
-    space.silence('probe0', 'txqueuelen', FRAMES - 1)  # the most that newer kernels take
-    # Of an interface called tap newer tcpreplays want to be the other end.
+    space.silence('probe0', 'txqueuelen', FRAMES - 1)  # maximum of newer kernels
+    # The interface is not called tap: newer versions of tcpreplay would open its other end.
     test.wait(space.tcpreplay('probe0', capture, RATE)).expect(0)
     expect_zoo(*run.finish(), packets, *truth)
 
 
 def naps_of_workers(pid):
-    """How often its workers gave their CPU away because they had nothing to do."""
+    """Returns the voluntary context switches of the workers."""
     naps = 0
     for task in os.listdir(f'/proc/{pid}/task'):
         with open(f'/proc/{pid}/task/{task}/status', encoding='ascii') as stream:
@@ -277,7 +279,7 @@ def naps_of_workers(pid):
 
 
 def test_an_idle_interface_takes_no_cpu(test):
-    """A run that waits for packets of the kernel sleeps, though its worker has a CPU of its own."""
+    """A run that waits for packets of the kernel sleeps, even if its worker has its own CPU."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     stats = test.path('stats.csv')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports between two processes, and the port that makes packets up: no kernel in between.
+"""Ports between two processes, and the null port, without the kernel.
 
-The sender waits for room in the shared rings, so that every packet arrives; what a replay of the same
-SPEC reports is the truth.
+The sender waits for free slots in the shared rings, so that every packet arrives. A replay of the
+same SPEC gives the truth.
 """
 
 import os
@@ -12,14 +12,14 @@ import net
 
 PACKETS = 30000
 SPEC = f'packets={PACKETS},flows=2K,zipf=1.05,size=60-1514,ipv6=0.2,vlan=0.1,seed=7'
-RING = 32768  # of the rings to workers: more than is sent
+RING = 32768  # size of worker rings; more than the packets sent
 
 # design, sharing, workers
 DESIGNS = (('rss', 'separate', 1), ('async', 'shared', 2), ('sync', 'separate', 2))
 
 
 def memif(test):
-    """(the receiver's port, the sender's port, the socket between them)"""
+    """Returns (receiver's port, sender's port, socket between them)."""
     path = test.path('memif')
     device = f'socket={path},socket-abstract=no,rsize=10,bsize=2048'
     return f'net_memif0,role=server,{device}', f'net_memif0,role=client,{device}', path
@@ -39,7 +39,7 @@ def start(test, port, *options):
 
 
 def truth_of(test, spec):
-    """{key: (packets, bytes)}, by a replay that loses nothing and is exact."""
+    """Returns {key: (packets, bytes)} from an exact replay without loss."""
     rows, ledger, _ = test.measure('--synthetic', spec, '--interval', '0', '--top', '2000',
                                    '--sketch', 'simple-hash', '--seed', '2',
                                    '--workers', '1')
@@ -68,7 +68,7 @@ def lossless(ports):
 
 
 def null(test, design, sharing, workers):
-    """Packets without end that are all the same and no IP; losses, if any, have their names."""
+    """Endless equal packets that are not IP; losses, if any, have a reason."""
     process, output, stats = start(
         test, 'net_null0', '--interval', '100ms', '--design', design, '--sharing', sharing,
         '--workers', workers, '--duration', '400ms')
@@ -89,7 +89,7 @@ def case(check, how):
 
 
 def cases(settings):
-    """With sanitizers, one design of each kind, another one each time."""
+    """With sanitizers, only one design per kind, in turn."""
     return [(f'{kind}, {how[0]} {how[1]}, {how[2]} workers', case(check, how))
             for number, (kind, check) in enumerate(KINDS)
             for place, how in enumerate(DESIGNS)
@@ -97,7 +97,8 @@ def cases(settings):
 
 
 def test_a_port_that_does_not_tell(test):
-    """Its peer never came: that is said, and the account of the other port is closed all the same."""
+    """A port without a peer reports no losses: a warning is logged, and the ledger of the other
+    port balances."""
     receiving, _, _ = memif(test)
     _, ledger, result = test.measure(
         '--port', receiving, '--port', 'net_null0', '--eal', '--no-pci', '--workers', '1',
@@ -107,7 +108,8 @@ def test_a_port_that_does_not_tell(test):
 
 
 def test_overload(test):
-    """A receiver that is faster than its worker: what the ring cannot take is counted, and in the bounds."""
+    """A receiver faster than its worker: packets that exceed the ring are counted, and are within
+    the bounds."""
     receiving, sending, _ = memif(test)
     process, output, stats = start(
         test, receiving, '--packets', PACKETS, '--interval', '0', '--design', 'async',

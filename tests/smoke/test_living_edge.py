@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/living-edge: its judgement on figures made up; with --full also two points of it. No time is judged."""
+"""bench/living-edge: its judgement of invented figures; with --full also two real points. Times are
+not judged."""
 
 import csv
 import os
@@ -25,7 +26,7 @@ def read_rows(path):
 
 
 def point(load, monitor, sampling, turn, mbps, switch_s=1.0, agent_s=0.0, others=0):
-    """A transfer of 10 seconds, and the share of the CPUs that others took of it."""
+    """A transfer of 10 seconds, and the share of the CPUs used by others."""
     return ('living-edge points', load, monitor, sampling, turn, 10, mbps, mbps / 800, switch_s, agent_s, switch_s + agent_s,
             5 * turn, 1, 2, 10 * others * os.cpu_count())
 
@@ -49,7 +50,8 @@ def only(rows, **wanted):
 
 
 def test_comparison(test):
-    """Changes are within a round and against both points without monitoring; rounds that disagree decide nothing."""
+    """Changes are computed within a round, against both points without monitoring. Contradicting
+    rounds give no verdict."""
     points = []
     for turn, base in enumerate((400, 800, 600)):
         points += [point('unbounded', 'none', '', turn, base * 1.02), point('unbounded', 'none again', '', turn, base * 0.98),
@@ -66,18 +68,19 @@ def test_comparison(test):
     assert (sflow['value'], sflow['min'], sflow['max'], sflow['rounds'], sflow['verdict']) == (
         '-17', '-20', '-10', '3', 'fail'), sflow
     assert sflow['note'] == '', sflow
-    for monitor, verdict in (('sflow', 'undecided'), ('netflow', 'undecided'), ('ipfix', 'fail')):  # 0.9 of 1.1
+    # noise: 0.9 of 1.1
+    for monitor, verdict in (('sflow', 'undecided'), ('netflow', 'undecided'), ('ipfix', 'fail')):
         noisy = only(rows, figure='R1', load='1gbit', monitor=monitor)
         assert (noisy['verdict'], noisy['note']) == (verdict, 'noise up to 18 %'), noisy
     assert only(rows, figure='R1', quantity='throughput', monitor='netflow', load='unbounded')['verdict'] == 'pass'
     assert only(rows, figure='R1', quantity='throughput', monitor='sketchtap')['verdict'] == 'fail'
-    # A CPU second: half as much with sFlow, 0.94 with sketchtap, whose own time counts.
+    # Per CPU second: half as much with sFlow; 0.94 with sketchtap, including its own time.
     assert only(rows, figure='R1', quantity='per_cpu_second', monitor='sflow')['value'] == '-58.5'
     assert only(rows, figure='R1', quantity='per_cpu_second', monitor='sketchtap')['value'] == '-6'
     slow = only(rows, figure='R1', quantity='throughput', monitor='sflow', load='100mbit')
     assert (slow['value'], slow['verdict'], slow['note']) == (
         '-1', 'pass', 'noise is not known, 2 of 3 rounds disturbed'), slow
-    # Beside the paper: 3 s and 1 s of 10 are 20 % of a CPU more.
+    # Compared with the paper: 3 s instead of 1 s in 10 s are 20 % of a CPU more.
     added = only(rows, figure='5', load='100mbit')
     assert (added['paper'], added['value'], added['unit']) == ('20', '20', '% of a CPU'), added
     figure4 = only(rows, figure='4', sampling='1', load='unbounded')
@@ -87,7 +90,8 @@ def test_comparison(test):
 
 
 def test_rounds(test):
-    """Of nine rounds one may be anything on either side: 2 x (1 + 9) / 2^9 is below 5 %. Of eight none."""
+    """With nine rounds, one outlier on either side is allowed: 2 x (1 + 9) / 2^9 is below 5 %. With
+    eight, none."""
     def judged(changes):
         points = []
         for turn, change in enumerate(changes):
@@ -125,7 +129,7 @@ def needs_laboratory(test):
 
 
 def switches():
-    """Processes of a switch on this machine."""
+    """Returns the processes of a switch on this machine."""
     found = set()
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
@@ -139,7 +143,7 @@ def switches():
 
 @lib.alone
 def test_two_points(test):
-    """Without monitoring and with sFlow; the samples are there, and their datagrams hold them."""
+    """Without monitoring and with sFlow: samples exist, and their datagrams contain them."""
     needs_laboratory(test)
     output = test.path('points.csv')
     before = switches()
@@ -149,14 +153,15 @@ def test_two_points(test):
     assert set(rows) == {'none', 'sflow'} and all(float(row['seconds']) >= 1 for row in rows.values()), rows
     assert float(rows['none']['mbps']) > 0 and rows['none']['export_bytes'] == '0', rows
     samples, size = int(rows['sflow']['export_samples']), int(rows['sflow']['export_bytes'])
-    # Each sample holds its 128 bytes of header, or an acknowledgement of 66, and at most some 100 about it.
+    # Each sample has 128 bytes of header, or an acknowledgement of 66, and at most about 100 bytes
+    # of description.
     assert samples > 0 and 66 * samples < size < 300 * samples, rows
     assert switches() <= before, 'a switch is left'
 
 
 @lib.alone
 def test_interrupted(test):
-    """What was measured stands in the file, and nothing runs on."""
+    """The file has the finished points, and no process is left."""
     needs_laboratory(test)
     output = test.path('points.csv')
     before = switches()

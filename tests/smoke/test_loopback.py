@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""generate --return: what a device under test does to packets is told to the packet."""
+"""generate --rx-port: every effect of a device under test on packets is reported exactly."""
 
 import csv
 import os
@@ -20,7 +20,7 @@ SHORT = 'packets=2000,flows=100,size=64,ipv6=0.2,seed=1'
 
 
 def account(result):
-    """What it says: {'sent': n, 'bytes': n, 'rate': n, 'returned': n, ..., 'min': us, ...}"""
+    """Parses the report: {'sent': n, 'bytes': n, 'rate': n, 'returned': n, ..., 'min': us, ...}."""
     sent = re.search(r'sent (\d+) packets, (\d+) bytes, at (\d+) packets/s', result.stderr)
     assert sent, result.describe()
     told = dict(zip(('sent', 'bytes', 'rate'), map(int, sent.groups())))
@@ -40,7 +40,7 @@ def account(result):
 
 
 def expect(result, **counts):
-    """These, and nothing else happened."""
+    """Checks these counts, and that all others are 0."""
     told = account(result)
     for name in COUNTS[1:]:
         wanted = counts.get(name.replace(' ', '_'), 0)
@@ -49,7 +49,7 @@ def expect(result, **counts):
 
 
 def histogram(path):
-    """[(from, to, packets)], in order and without a gap in a step."""
+    """Returns [(from, to, packets)]; checks that the ranges are in order and disjoint."""
     rows = [tuple(map(int, (row['from_ns'], row['to_ns'], row['packets'])))
             for row in lib.read_csv(path, ['from_ns', 'to_ns', 'packets'])]
     assert all(low <= high for low, high, _ in rows), rows
@@ -76,7 +76,7 @@ class Device:
         return process
 
     def stop(self, process):
-        """(forwarded, dropped)"""
+        """Returns (forwarded, dropped)."""
         process.signal(signal.SIGTERM)
         result = self.test.wait(process).expect(0)
         return tuple(map(int, re.search(r'forwarded (\d+) dropped (\d+)', result.stdout).groups()))
@@ -124,7 +124,7 @@ def cases(settings):
 
 
 def test_delay_of_a_device(test):
-    """Five milliseconds are never read as less, and not as another kind of time."""
+    """Five milliseconds of delay are never reported as less, nor as another kind of time."""
     device = Device(test)
     forwarder = device.start('hold=5')
     path = test.path('latency.csv')
@@ -144,7 +144,7 @@ def test_delay_of_a_device(test):
 
 
 def test_frames_that_are_too_short_become_longer(test):
-    """TCP over IPv4 has 54 bytes of headers, the stamp 16: nothing of a header is overwritten."""
+    """TCP over IPv4 has 54 bytes of headers, the stamp 16: the stamp overwrites no header."""
     path = test.path('sent.pcap')
     result = test.run('generate', '--synthetic', 'packets=1000,flows=50,size=60,ipv6=0.3,vlan=0.3,seed=4', '--no-huge',
                       '--port', f'net_pcap0,tx_pcap={path}', '--return', 'net_ring0', '--linger', '100ms').expect(0)
@@ -176,7 +176,7 @@ def read_frames(path):
 
 
 def parts(frame):
-    """(offset of IP, offset of what follows it, protocol, whether it is IPv6)"""
+    """Returns (offset of IP, offset of its payload, protocol, true for IPv6)."""
     at = 18 if frame[12:14] == b'\x81\0' else 14
     if frame[at - 2:at] == b'\x86\xdd':
         return at, at + 40, frame[at + 6], True
@@ -206,7 +206,7 @@ def check_checksums(frame):
 
 
 def test_loop_in_memory(test):
-    """A million packets over a ring, as fast as it goes: none is lost, none is mistaken for another."""
+    """A million packets over a ring at full speed: none is lost or misidentified."""
     packets = 20000 if test.slow else 1000000
     told = expect(test.run('generate', '--synthetic', f'packets={packets},flows=1000,size=imix,ipv6=0.3,vlan=0.2',
                            '--no-huge', *LOOP).expect(0))
@@ -215,7 +215,7 @@ def test_loop_in_memory(test):
 
 
 def test_stamps_of_another_run_are_foreign(test):
-    """What an earlier run sent is not taken for a packet of this one."""
+    """Packets of an earlier run count as foreign."""
     path = test.path('earlier.pcap')
     test.run('generate', '--synthetic', 'packets=500', '--no-huge', '--port', f'net_pcap0,tx_pcap={path}', '--return',
              'net_ring0', '--linger', '100ms').expect(0)
@@ -225,7 +225,8 @@ def test_stamps_of_another_run_are_foreign(test):
 
 
 def test_search_finds_the_rate_of_a_device(test):
-    """A token bucket, which a sender that is held up does not fill at once: it makes up for 128 packets at most."""
+    """A token bucket. A delayed sender does not fill it at once: it catches up by at most 128
+    packets."""
     rate, depth, seconds = 4000, 200, 1
     device = Device(test)
     forwarder = device.start(f'rate={rate},depth={depth}')
@@ -238,8 +239,8 @@ def test_search_finds_the_rate_of_a_device(test):
     assert [int(trial[0]) for trial in trials] == list(range(1, len(trials) + 1)), result.describe()
     for _, sent, _, lost, verdict in trials:
         assert (int(lost) <= 0.01 * int(sent)) == (verdict == 'passed'), result.describe()
-    found = int(re.search(r'highest rate with at most 1 % lost: (\d+) packets/s', result.stderr)[1])
-    # Nothing passes that the bucket does not let through in the time; a busy machine sends less.
+    found = int(re.search(r'highest rate with no more than 1 % lost: (\d+) packets/s', result.stderr)[1])
+    # No more packets pass than the bucket permits; a busy machine sends fewer.
     most = (rate + depth / seconds) / 0.99
     assert rate * 0.5 <= found <= most * 1.02, f'{found} of {rate}\n{result.describe()}'
     told = account(result)
@@ -248,7 +249,7 @@ def test_search_finds_the_rate_of_a_device(test):
 
 
 def test_rate_of_a_sender_that_was_held_up(test):
-    """It does not make up for a pause, and tells the rate at which packets really left."""
+    """The sender does not catch up after a pause, and reports the actual rate."""
     device = Device(test)
     forwarder = device.start()
     process = device.generate('--duration', '3s', pace='1kpps', begin=True)
@@ -258,12 +259,12 @@ def test_rate_of_a_sender_that_was_held_up(test):
     process.signal(signal.SIGCONT)
     told = expect(test.wait(process).expect(0))
     device.stop(forwarder)
-    # Of three seconds at most half were sent in, and what one makes up for.
+    # At most half of the three seconds were used for sending, plus a catch-up.
     assert 0 < told['sent'] <= 1500 + 200 and 0 < told['rate'] <= (1500 + 200) / 3 * 1.01, told
 
 
 def test_rate_of_a_device_that_takes_less(test):
-    """What it is given waits for it: packets left over all of the time that they were sent in."""
+    """Packets wait for a slow device: the rate covers the whole time of sending."""
     device = Device(test, loop=True)
     try:
         device.space.call('tc', 'qdisc', 'replace', 'dev', 'out', 'root', 'tbf', 'rate', '20mbit',
@@ -278,7 +279,7 @@ def test_rate_of_a_device_that_takes_less(test):
 
 
 def test_search_without_a_limit(test):
-    """Where nothing is lost the first trial is the answer, and is said to be no more than a lower bound."""
+    """Without loss the first trial is the answer, reported as a lower bound."""
     for options in ((), ('--pace', '10kpps')):
         result = test.run('generate', '--synthetic', 'flows=100,packets=500', '--no-huge', *LOOP, '--find-rate', '0',
                           '--duration', '300ms', *options).expect(0)
@@ -295,7 +296,7 @@ def test_search_where_everything_is_lost(test):
 
 
 def test_signal_ends_a_search(test):
-    """What was found so far is told, and that it is no more than that."""
+    """The result so far is reported, with the remark that the search ended early."""
     device = Device(test)
     forwarder = device.start('rate=2000,depth=50')
     process = device.generate('--find-rate', '1%', '--duration', '300ms', '--linger', '100ms', begin=True)

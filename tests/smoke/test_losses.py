@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every lost packet has a name: overload that is certain, because the receiver stands still meanwhile.
+"""Every lost packet has a reason. Overload is certain, because the receiver is stopped meanwhile.
 
-What was sent is then received plus lost, to the packet, and the bounds hold what was sent.
+Received plus lost packets equal those sent, exactly, and the bounds hold the truth.
 """
 
 import collections
@@ -14,11 +14,11 @@ import test_service
 
 SENT = 6000
 FLOWS = 40
-RATE = 40000  # packets a second
+RATE = 40000  # packets per second
 
 
 def write_flows(test, name='sent.pcap'):
-    """A capture of SENT packets, and {key: (packets, bytes)} of it."""
+    """Returns a capture of SENT packets, and its {key: (packets, bytes)}."""
     truth = collections.Counter()
     size = {}
     packets = []
@@ -34,7 +34,8 @@ def write_flows(test, name='sent.pcap'):
 
 
 def check_loss(test, output, stats, truth, sent=SENT, bounded=True):
-    """The ledger holds what was sent, some of it lost; no interval misses its truth."""
+    """Checks that the ledger has all sent packets, some of them lost, and that every interval holds
+    the truth."""
     ledger = lib.read_stats(stats)
     lost = sum(lib.total(ledger, column) for column in lib.LOSSES)
     assert lib.total(ledger, 'offered') == sent, f'{lib.total(ledger, "offered")} of {sent}'
@@ -54,7 +55,7 @@ def check_loss(test, output, stats, truth, sent=SENT, bounded=True):
 
 
 class Overload:
-    """A run that is stopped while a sender sends, so that its queues overflow."""
+    """A run that is stopped during sending, so that its queues overflow."""
 
     def __init__(self, test, space, *options, interval='0'):
         self.test, self.space = test, space
@@ -62,7 +63,7 @@ class Overload:
         manager = test_service.Manager(test)
         self.process = manager.start('--output', self.output, '--stats', self.stats, *options,
                                      '--interval', interval, '--seed', '1', inside=space)
-        # What is lost before a run begins is not in its account.
+        # Losses before a run begins are not in its ledger.
         test.until(lambda: manager.messages('READY') or not self.process.running(), 'ready')
         manager.close()
         assert self.process.running(), self.process.result.describe()
@@ -87,7 +88,7 @@ def run_af_packet(test, queues, *options):
     capture, truth = write_flows(test)
     run = Overload(test, space, '--port', net.af_packet('tap0', queues, frames=64), *options)
     sent = run.send('wire0', capture)
-    # The kernel's account is closed when everything has arrived.
+    # The kernel's counters are final when everything has arrived.
     test.until(lambda: space.received('tap0') == sent, 'all')
     result = run.finish()
     assert 'upper bounds' not in result.stderr, result.describe()
@@ -97,7 +98,7 @@ def run_af_packet(test, queues, *options):
 
 
 def test_losses_of_several_epochs(test):
-    """A loss is in one epoch, be it the next: the bounds of all of them together hold what was sent."""
+    """A loss counts in one epoch, possibly the next: the summed bounds hold the truth."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     capture, truth = write_flows(test)
@@ -126,7 +127,7 @@ def test_af_packet_one_queue(test):
 
 
 def test_af_packet_two_queues(test):
-    """Flows roll over to the other queue before they are lost."""
+    """A full queue passes flows to the other one before packets are lost."""
     run_af_packet(test, 2, '--workers', '2')
 
 
@@ -135,7 +136,7 @@ def test_af_packet_async(test):
 
 
 def test_af_packet_two_ports(test):
-    """Each port's sockets are its own."""
+    """Each port has its own sockets."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     space.veth('tap1', 'wire1')
@@ -174,7 +175,7 @@ def test_af_xdp(test):
 
 
 def test_memif(test):
-    """A full ring is the sender's to see: it waits, and nothing that it got rid of is lost."""
+    """The sender detects a full ring and waits: nothing that it sent is lost."""
     socket = test.path('memif')
     output, stats = test.path('output.csv'), test.path('stats.csv')
     device = f'socket={socket},socket-abstract=no,rsize=6'
@@ -195,14 +196,14 @@ def test_memif(test):
     test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
     lib.expect_lossless(ledger)
-    # What it left on the ring as it went is the one thing that nobody can count.
+    # Only packets left on the ring by the ended sender cannot be counted.
     assert 100000 - 64 <= lib.total(ledger, 'offered') <= 100000, ledger
     for row in lib.read_output(output):
         assert int(row['packets_low']) <= 100000 <= int(row['packets_high']) + 64, row
 
 
 def test_unknown_losses_leave_no_bound(test):
-    """A driver that nobody knows: a warning, the losses that it tells, and no upper bound."""
+    """An unknown driver: a warning, the losses that it reports, and no upper bound."""
     capture, truth = write_flows(test)
     output, stats, result = test.measure(
         '--port', f'net_failsafe0,dev(net_pcap0,rx_pcap={capture})', '--workers', '1',
@@ -216,7 +217,7 @@ def test_unknown_losses_leave_no_bound(test):
 
 
 def check_bounds(output, stats, truth):
-    """Of a run that was offered everything, and lost some of it."""
+    """Checks the bounds of a run that was offered all packets and lost some."""
     assert lib.total(stats, 'offered') == SENT
     for row in output:
         packets, _ = truth[lib.row_key(row)]
@@ -224,7 +225,7 @@ def check_bounds(output, stats, truth):
 
 
 def test_paced_replay(test):
-    """The feeder drops what finds no room, as a card does."""
+    """The feeder drops packets that do not fit, like a NIC."""
     capture, truth = write_flows(test)
     output, stats, result = test.measure(
         '--pcap', capture, '--pace', '100Mpps', '--descriptors', '64', '--workers', '1',
@@ -234,7 +235,7 @@ def test_paced_replay(test):
 
 
 def test_async_ring(test):
-    """A ring between receiver and worker that is too small: ring_full, nothing else."""
+    """A ring between receiver and worker that is too small: only ring_full."""
     capture, truth = write_flows(test)
     output, stats, result = test.measure(
         '--pcap', capture, '--pace', '100Mpps', '--design', 'async', '--workers', '2',
@@ -244,7 +245,7 @@ def test_async_ring(test):
 
 
 def test_the_last_line(test):
-    """Loss is never silent: without any output but the heavy hitters, and where only warnings are said."""
+    """Loss is never silent: without other outputs, and at log level warning."""
     capture, _ = write_flows(test)
     lossy = ('--pcap', capture, '--pace', '100Mpps', '--descriptors', '64', '--workers', '1',
              '--sketch', 'reversible', '--output', '/dev/null')
@@ -260,7 +261,7 @@ def test_the_last_line(test):
 
 
 def test_the_last_line_of_two_measurements(test):
-    """What one of them shed the other measured."""
+    """Packets that one measurement shed were measured by the other."""
     config = test.path('two.conf')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('[measurement all]\nsketch = count-min\n'
@@ -273,7 +274,8 @@ def test_the_last_line_of_two_measurements(test):
 
 
 def test_max_loss(test):
-    """A run that lost more than it may exits 1 and says how much; its outputs are complete."""
+    """A run with too many losses exits with 1 and reports their number; its outputs are
+    complete."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     capture, truth = write_flows(test)
@@ -288,7 +290,7 @@ def test_max_loss(test):
 
 
 def test_max_loss_kept(test):
-    """No loss is no more than none, and any loss is allowed where nothing is said."""
+    """No loss satisfies --max-loss 0, and without the option any loss is allowed."""
     capture, _ = write_flows(test)
     test.measure('--pcap', capture, '--max-loss', '0')
     test.measure('--pcap', capture, '--pace', '100Mpps', '--descriptors', '64',

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-Designs x sharings x sketches on real captures: exact ledger, true bounds, the true top 100, and on
-floods and scans no heavy hitter that is none. Every combination on one capture, and the other
-captures spread over them; with --full every combination on every capture with 1 to 4 workers, and the
-other ways to share on one.
-"""
+"""Designs x sharings x sketches on real captures: exact ledger, correct bounds, the true top 100,
+and no false heavy hitter on floods and scans. One capture with every combination, the other
+captures spread over them. With --full every capture with every combination and 1 to 4 workers, and
+one capture with the other ways of sharing."""
 
 import itertools
 import os
@@ -14,7 +12,7 @@ import lib
 DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'round-robin'),
            ('sync',))
 SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'))
-EXACT = ('flow-table', 'iblt')  # and must stay so
+EXACT = ('flow-table', 'iblt')  # sketches that must be exact
 
 LARGE = ('mix', 'uplink', 'mix-x4')
 THRESHOLD = 0.01
@@ -69,7 +67,7 @@ def name(file, combination):
 
 
 def combinations(settings, attacks):
-    """[(file, combination)]"""
+    """Returns [(file, combination)]."""
     sketches = [(name,) for name in lib.sketches(settings.binary)]
     every = list(itertools.product(DESIGNS, SHARINGS, sketches, (1, 2, 3, 4)))
     if settings.full:
