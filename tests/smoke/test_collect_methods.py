@@ -17,7 +17,7 @@ EDGES = range(101, 105)  # ingress ports of all routers of generate --export-for
 EDGE = ('--exporter', '192.0.2.0/24,edge=101-104')
 METHODS = ('best', 'exporter', 'window', 'edge', 'none')
 DROPS = (0, 0.05, 0.3)
-PROTOCOLS = ('v5', 'ipfix', 'sflow', 'v9', 'v5', 'ipfix')  # with 1, 2, ... routers
+PROTOCOLS = ('v5', 'ipfix', 'sflow', 'v9', 'v5', 'ipfix')  # for 1, 2, ... routers
 SMALL = 'flows=800,zipf=1.0,size=100-1400,packets=8K,rate=400,seed=7'  # 20 s
 # more than the flows of the traffic; the default takes longer to start
 FLOWS = ('--observed-flows', '16K')

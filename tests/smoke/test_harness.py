@@ -63,7 +63,7 @@ def test_cleaning_up_in_vain(test):
 
 
 def test_a_failure_tells_of_the_run_behind_it(test):
-    """A failure of a client includes the output of the failed run behind it."""
+    """A failure of a client includes the output of the run that caused it."""
     def asks_in_vain(child):
         child.wait(child.start('-c', 'echo out of patience >&2; exit 3', program=['sh']))
         child.run('-c', 'exit 1', program=['sh']).expect(0)

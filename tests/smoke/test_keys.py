@@ -24,7 +24,7 @@ KEYS = (
 # Fields of a packet itself, as returned by fields_of(); each has a row in KEYS.
 COLUMNS = (*lib.KEY_COLUMNS, 'tcp_flags', 'vlan', 'dscp', 'mpls')
 TOP = 200
-FEW = 4096  # distinct packets, at most
+FEW = 4096  # maximum number of distinct packets
 
 
 def ipv4_fields(found, header):

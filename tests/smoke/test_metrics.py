@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--metrics: what it says is what the files say; clients that mean no good; Prometheus itself; the alerts."""
+"""--metrics: equal to the files; malicious clients; a real Prometheus; the alerts."""
 
 import contextlib
 import http.client
@@ -26,7 +26,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def needs_server(test):
-    """A port that nobody has, of a build that serves."""
+    """Returns a free port; skips the test if the build has no server."""
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(('127.0.0.1', 0))
@@ -49,7 +49,7 @@ def ask(port, path, headers=None, method='GET', host='127.0.0.1'):
 
 
 def samples(text):
-    """{(name, ((label, value), ...)): number as it is printed}"""
+    """Returns {(name, ((label, value), ...)): number as printed}."""
     found = {}
     for line in text.splitlines():
         if not line.startswith('#'):
@@ -70,7 +70,7 @@ def packets(found, fate):
 
 
 def start(test, port, *options):
-    """A live port that received 500 packets, and none any more, which is asked until it has told of all."""
+    """A live port that receives 500 packets and then no more; waits until all are measured."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
     process = test.start('--port', f'net_pcap0,rx_pcap={capture}', *LIVE, *options)
 
@@ -91,7 +91,8 @@ def stop(test, process):
 
 
 def test_answers_are_the_files(test):
-    """Counters are sums of --stats, JSON is rows of --stats and --output; before any output is touched a port is bound."""
+    """Counters are sums of --stats, JSON has the rows of --stats and --output. The port is bound
+    before any output is opened."""
     port = needs_server(test)
     output, stats, by_row = test.path('output.csv'), test.path('stats.csv'), test.path('stats.json')
     process = start(test, port, '--metrics', str(port), '--metrics-top', '3', '--output', output,
@@ -128,7 +129,7 @@ def test_answers_are_the_files(test):
 
 
 def test_heavy_hitters_of_the_last_epoch(test):
-    """While packets come: /metrics and /api/v1/top have the same rows as --output."""
+    """During traffic, /metrics and /api/v1/top have the same rows as --output."""
     port = needs_server(test)
     output = test.path('output.csv')
     process = test.start('--synthetic', 'flows=50,zipf=1.1,packets=100G,rate=50K,seed=1', '--pace', 'recorded',
@@ -160,7 +161,8 @@ def test_heavy_hitters_of_the_last_epoch(test):
 
 
 def test_bad_clients(test):
-    """Noise, a megabyte, half a request, 200 connections: each has its answer or its end, others are served."""
+    """Noise, a megabyte, half a request, 200 connections: each gets a response or is closed, and
+    others are served."""
     port = needs_server(test)
     process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
     before = lib.resident(process.popen.pid)
@@ -186,11 +188,12 @@ def test_bad_clients(test):
                 while data := client.recv(65536):
                     answer += data
             except OSError:
-                pass  # it was refused before all was sent
+                pass  # closed before everything was sent
             assert not answer.startswith(b'HTTP/1.1 2'), (request[:40], answer[:100])
-    # More than may be open at once, beside one that says nothing more.
+    # More connections than may be open at once, next to an idle one.
     crowd = []
-    for _ in range(200):  # each asks at once: who is silent in a crowd is not waited for
+    # each sends its request at once: idle clients are closed if there are many
+    for _ in range(200):
         crowd.append(socket.create_connection(('127.0.0.1', port), timeout=20))
         crowd[-1].sendall(b'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     for client in crowd:
@@ -203,7 +206,7 @@ def test_bad_clients(test):
 
 
 def test_idle_clients(test):
-    """Connections that ask nothing hold up nobody for long, however many they are; one by itself has its time."""
+    """Many idle connections delay others only briefly; a single one gets its full timeout."""
     port = needs_server(test)
     process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
     with contextlib.ExitStack() as stack:
@@ -221,8 +224,8 @@ def test_idle_clients(test):
 
 
 def test_names(test):
-    """On loopback who asks by a name that is not this host's is turned away, as a page of elsewhere whose name leads
-    here; where others are let in, any name is theirs."""
+    """On loopback, requests with a foreign host name are rejected: it could be a web page whose
+    name resolves to this host. On other addresses every name is accepted."""
     port = needs_server(test)
     process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
 
@@ -246,7 +249,7 @@ def test_names(test):
 
 
 def test_a_byte_now_and_then(test):
-    """A connection is ended after five seconds, whatever comes; only with --full."""
+    """A connection ends after five seconds, even if bytes arrive; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     port = needs_server(test)
@@ -268,7 +271,7 @@ def test_a_byte_now_and_then(test):
 
 
 def test_prometheus(test):
-    """It scrapes a run, and its answer is the number of the file; only with --full."""
+    """Prometheus scrapes a run, and returns the number of the file; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     if shutil.which('prometheus') is None:
@@ -302,7 +305,8 @@ def test_prometheus(test):
 
 
 def test_alerts(test):
-    """Each fires when it should, and ends: config/prometheus/alerts_test.yml names them all."""
+    """Each alert fires and ends as specified in config/prometheus/alerts_test.yml, which lists
+    all."""
     if shutil.which('promtool') is None:
         test.skip('promtool is not installed')
     folder = os.path.join(test.settings.root, 'config', 'prometheus')
@@ -314,13 +318,13 @@ def test_alerts(test):
 
 
 def labelled(found, name, **labels):
-    """Sums of a metric's samples that have these labels, as a number."""
+    """Sums a metric's samples with these labels."""
     return sum(float(value) for (metric, of), value in found.items()
                if metric == name and set(labels.items()) <= set(of))
 
 
 def test_losses_of_each_port(test):
-    """Two ports, of which one loses: its counter is that of the run, and of --stats."""
+    """Two ports, one with losses: its counter equals that of the run and of --stats."""
     needs_server(test)
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
@@ -345,7 +349,8 @@ def test_losses_of_each_port(test):
 
 
 def test_what_is_forwarded(test):
-    """The counters of each direction are the sums of --forwarded until then, and the latency is the last epoch's."""
+    """The counters of each direction are the sums of --forwarded so far; the latency is that of the
+    last epoch."""
     port, path = needs_server(test), test.path('forwarded.csv')
     process = test.start('--port', 'net_null0', '--port', 'net_null1', '--forward', 'pairs', '--eal', '--no-pci', '--workers',
                          '1', '--interval', '100ms', '--packets', '100G', '--metrics', str(port), '--output', '/dev/null',
@@ -376,7 +381,8 @@ def test_what_is_forwarded(test):
 
 
 def test_collecting(test):
-    """What exporters sent is told as --exporters has it, summed up over all of them; the page has its JSON, too."""
+    """Exporter counters are the sums of --exporters over all exporters; the JSON of the page works
+    also."""
     port = needs_server(test)
     run = test_collect_live.Listening(test, '--interval', '200ms', '--metrics', str(port), *test_collect_live.ALL)
     with test_collect_live.sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Old spellings of options and configuration files do what the new ones do, byte for byte."""
+"""Former spellings of options and configuration files give the same output as the new ones, byte
+for byte."""
 
 import os
 import re
@@ -13,7 +14,7 @@ TABLE = (*WHOLE, '--sketch', 'flow-table')
 PLAN = ('plan', '--port', 'net_null0', '--workers', '2')
 GENERATE = ('generate', '--synthetic', 'flows=500,packets=20K,rate=10kpps,seed=3')
 
-# Old and new words after the same beginning; {f} is a file that both write, {p} the file of prefixes.
+# Old and new words after the same beginning. {f}: an output file. {p}: the file of prefixes.
 SAME = {
     'rank_by': (WHOLE, '--count bytes', '--rank-by bytes'),
     'width': (TABLE, '--buckets 3000', '--width 3000'),
@@ -60,7 +61,7 @@ def words(text, file, prefixes):
 
 
 def outcome(test, common, text, number):
-    """Standard output and the file, where names of files are the same word."""
+    """Returns standard output and the file; both file names are replaced by one word."""
     prefixes, file = test.path('prefixes'), test.path(f'file{number}')
     with open(prefixes, 'w', encoding='ascii') as stream:
         stream.write('0.0.0.0/1 lower\n128.0.0.0/1 upper\n')
@@ -102,7 +103,7 @@ def written(test, name, text):
 
 
 def test_former_files(test):
-    """Example configurations of the last version plan the same run as those of this one."""
+    """Example configurations of the last version plan the same run as the current ones."""
     for name in os.listdir(os.path.join(HERE, 'former')):
         former = os.path.join(HERE, 'former', name)
         now = os.path.join(HERE, '..', '..', 'config', name)
@@ -111,7 +112,7 @@ def test_former_files(test):
 
 
 def test_former_keys(test):
-    """Old keys and words of sections, in a run; and as the command line changes them."""
+    """Former keys and words of sections, in a run."""
     old = ('count = bytes\nkeep-up = valve\n[measurement a]\nsketch = flow-table\n'
            'buckets = 3000\ndeep = rate\ndeep-after = 5\n[export x]\nwhat = states\nurl = {f}\n')
     new = ('rank-by = bytes\noverload = valve\n[measurement a]\nsketch = flow-table\n'
@@ -126,7 +127,7 @@ def test_former_keys(test):
 
 
 def test_value_replaces_value(test):
-    """A whole value on the command line takes the place of the file's, parts included."""
+    """A value on the command line replaces the whole value of the file, including its parts."""
     path = written(test, 'a.conf', 'flow-detail = tcp,after=3\ndesign = async:round-robin\nlog-level = debug\n'
                                    'sketch = flow-table\n')
     file = test.run(*WHOLE, '--config', path, '--design', 'rss', '--flow-detail', 'rate', '--log-level', 'error').expect(0)
@@ -137,7 +138,8 @@ def test_value_replaces_value(test):
 
 
 def test_set(test):
-    """Keys of the run, of one measurement and of one export; over the file, and told by name where they are wrong."""
+    """--set for the run, one measurement and one export: it overrides the file, and mistakes are
+    reported by name."""
     path = written(test, 'a.conf', 'top = 3\n[measurement a]\nkey = src\n[measurement b.c]\nkey = dst\n'
                                    '[export x]\nwhat = stats\nurl = /dev/null\n')
     stats = test.path('stats.csv')
@@ -175,16 +177,16 @@ def test_messages_name_what_was_written(test):
 
 
 def test_no_old_spelling_is_documented(test):
-    """Help shows none of the old names."""
+    """Help shows no former name."""
     text = ''.join(test.run(command, '--help', 'all').expect(0).stdout for command in ('run', 'collect', 'generate', 'tune'))
     old = {word[2:] for _, words_of_old, _ in SAME.values() for word in words_of_old.split() if word.startswith('--')}
     new = {word[2:] for _, _, words_of_new in SAME.values() for word in words_of_new.split() if word.startswith('--')}
-    for name in old - new - {'flows', 'output'}:  # these are kinds of --export, too
+    for name in old - new - {'flows', 'output'}:  # flows and output are also kinds of --export
         assert not re.search(rf'^  --{name}\b(?!-)', text, re.M), name
 
 
 def test_former_keys_of_prefixes(test):
-    """Old keys of --prefixes in a file."""
+    """Former keys of --prefixes in a file."""
     prefixes = written(test, 'prefixes', '0.0.0.0/1 lower\n128.0.0.0/1 upper\n')
     outputs = []
     for number, text in enumerate(('monitor = {p}\nmonitor-side = src\nrules = {f}\n',

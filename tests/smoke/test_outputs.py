@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where rows go: files, standard output, tables; --append, --force; disks and pipes that fail."""
+"""Destinations of rows: files, standard output, text tables; --append, --force; failing disks and
+pipes."""
 
 import os
 import re
@@ -21,7 +22,7 @@ def test_standard_output_is_csv_where_it_is_no_terminal(test):
 
 
 def test_nothing_on_standard_error(test):
-    """A measurement that goes well has nothing to say when nobody watches."""
+    """A successful measurement logs nothing if standard error is not a terminal."""
     result = test.run(*SOURCE, '--workers', '1').expect(0)
     assert result.error_lines() == [], result.describe()
 
@@ -42,7 +43,7 @@ def test_table(test):
 
 
 def human(value):
-    """As the table shows it: three digits and a letter."""
+    """Formats a value like the text table: three digits and a letter."""
     unit = -1
     while value >= 999.5 and unit < 5:
         value, unit = value / 1000, unit + 1
@@ -52,7 +53,7 @@ def human(value):
 
 
 def shown_rates(row):
-    """pps and bps as the table has them, from packets, bytes and times of the row."""
+    """Returns pps and bps as in the text table, from packets, bytes and times of the row."""
     ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
     for name, factor, unit in (('packets', 1, ''), ('bytes', 8, 'b')):
         exact = row[name] == row[f'{name}_low'] == row[f'{name}_high']
@@ -62,7 +63,8 @@ def shown_rates(row):
 
 
 def test_rates_in_the_table(test):
-    """Of whole seconds, so that times as they are printed are exact; of no time at all there are none."""
+    """Intervals of whole seconds, so that printed times are exact; an interval of no duration has
+    no rates."""
     shown = 0
     for entry in lib.index(test.traces)[::6]:
         if entry['expected'] != 'measured' or entry['file'].endswith('.xz'):
@@ -100,7 +102,7 @@ def test_append_goes_on_numbering(test):
     for _ in range(3):
         test.run(*SOURCE, '--interval', '1s', '--output', output, '--stats', stats, '--append'
                  ).expect(0)
-    rows, ledger = lib.read_output(output), lib.read_stats(stats)  # one header only
+    rows, ledger = lib.read_output(output), lib.read_stats(stats)  # fails if a header is repeated
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == list(range(len(numbers))), numbers
     assert lib.total(ledger, 'measured') == 600000
@@ -108,7 +110,7 @@ def test_append_goes_on_numbering(test):
 
 
 def test_append_to_something_else(test):
-    """A file that is none of ours is not written into."""
+    """A foreign file is not modified."""
     path = test.path('letter.txt')
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('Dear reader,\n')
@@ -119,7 +121,8 @@ def test_append_to_something_else(test):
 
 
 def test_link_that_leads_nowhere(test):
-    """Nothing is made where it points to, and the reason is no riddle."""
+    """A symbolic link to a missing file is refused with a clear reason, and the file is not
+    created."""
     link = test.path('link.csv')
     os.symlink(test.path('nowhere.csv'), link)
     for mode in (), ('--force',), ('--append',):
@@ -128,7 +131,7 @@ def test_link_that_leads_nowhere(test):
 
 
 def test_what_is_read_is_never_an_output(test):
-    """By whatever name: the file itself is compared, and stays as it was."""
+    """An input is never overwritten under any of its names: files are compared, not names."""
     capture, rules, settings = test.path('in.pcap'), test.path('rules.txt'), test.path('tap.conf')
     linked, hard = test.path('linked'), test.path('hard')
     lib.write_pcap(capture, [(i, lib.udp_frame(i)) for i in range(50)])
@@ -176,7 +179,7 @@ def test_same_file_twice(test):
 
 
 def close_early(test, *arguments, bytes_read=100, program=None):
-    """Reads a little of what it prints and closes the pipe, as head does; returns the Result."""
+    """Reads a little of the output and closes the pipe like head; returns the Result."""
     reading, writing = os.pipe()
     process = test.start(*arguments, program=program, stdout=writing)
     os.close(writing)
@@ -189,7 +192,7 @@ def close_early(test, *arguments, bytes_read=100, program=None):
 
 
 def test_reader_wants_no_more(test):
-    """Who closes standard output ends an endless run, and nothing is wrong."""
+    """Closing standard output ends an endless run without an error."""
     for output in ('csv', 'table'):
         close_early(test, '--synthetic', 'flows=1K,packets=0,rate=100K,seed=1', '--interval', '100ms',
                     '--format', output).expect(0)
@@ -199,7 +202,7 @@ def test_reader_wants_no_more(test):
 
 
 def test_other_outputs_go_on(test):
-    """The reader goes away, a file stays: everything is measured, and the run ends with 0."""
+    """The reader closes, and a file remains: everything is measured, and the run ends with 0."""
     stats = test.path('stats.csv')
     result = close_early(test, '--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval', '100ms',
                          '--stats', stats, '--output', '-').expect(0)
@@ -208,7 +211,7 @@ def test_other_outputs_go_on(test):
 
 
 def test_reader_of_a_fifo_goes(test):
-    """An output that was named is lost with its reader: said, and status 1."""
+    """The reader of a named output closes: an error, and status 1."""
     fifo, stats = test.path('fifo'), test.path('stats.csv')
     os.mkfifo(fifo)
     process = test.start('--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval', '100ms',
@@ -225,14 +228,14 @@ def test_reader_of_a_generated_capture_goes(test):
 
 
 def test_reader_of_a_bench_goes(test):
-    """The rest is not measured for nobody."""
+    """The bench stops when its reader closes."""
     close_early(test, 'kernels', '--no-huge', '--sketch', 'cms', '--sharing', 'separate', '--threads', '1', '--zipf', '1.05', '--packets', '100K', '--rounds', '20', '--width', ','.join(['4K'] * 16), '--flows',
                 ','.join(str(1000 + i) for i in range(16)), bytes_read=10, program=[test.bench_binary]).expect(0)
 
 
 def test_full_device(test):
     stats = test.path('stats.csv')
-    # Nothing is given up where nothing is paced: no row comes behind the header.
+    # Unpaced runs shed nothing: no row follows the header.
     result = test.run(*SOURCE, '--keep-up', 'best', '--states', '/dev/full', '--output', os.devnull).expect(1)
     assert '1 rows could not be written' in result.stderr, result.describe()
     result = test.run(*SOURCE, '--output', '/dev/full', '--stats', stats, '--force').expect(1)
@@ -241,7 +244,7 @@ def test_full_device(test):
 
 
 def test_disk_full(test):
-    """A tmpfs of 64 KB: whole rows while there is room, everything measured, status 1."""
+    """A tmpfs of 64 KB: whole rows until it is full, everything is measured, status 1."""
     small, stats = test.path('small'), test.path('stats.csv')
     os.mkdir(small)
     mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small],
@@ -257,7 +260,7 @@ def test_disk_full(test):
         assert rows, 'nothing was written before the disk was full'
         ledger = lib.read_stats(stats)
         assert lib.total(ledger, 'measured') == 200000
-        # No gap: what was written is the beginning of what there was.
+        # No gap: the written rows are a prefix of the complete output.
         expected = test.run(*SOURCE, '--interval', '50ms').expect(0).stdout
         with open(output, encoding='utf-8') as stream:
             assert expected.startswith(stream.read()), 'rows are missing in between'

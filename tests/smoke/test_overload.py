@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets that are not looked at are in the ledger, and every interval still holds the truth.
+"""Packets that load shedding skips are in the ledger, and every interval still holds the truth.
 
-What is given up is given beforehand (--states-from), so that the same happens each time.
+--overload-schedule fixes the shedding levels, so that each run is the same.
 """
 
 import collections
@@ -25,7 +25,7 @@ SHARINGS = (('separate',), ('shared',))
 
 
 def write_states(test, rows, name='states.csv'):
-    """rows: (worker, packet, state)"""
+    """rows: (worker, packet, shedding level)."""
     with open(test.path(name), 'w', encoding='utf-8') as stream:
         stream.write('epoch,worker,packet,to\n')
         stream.writelines(f'0,{worker},{packet},{state}\n' for worker, packet, state in rows)
@@ -33,7 +33,7 @@ def write_states(test, rows, name='states.csv'):
 
 
 def mixed(workers, packets, seed, states=STATES):
-    """Each worker changes about forty times."""
+    """Returns rows in which each worker changes its level about forty times."""
     choose = random.Random(seed)
     rows = []
     for worker in range(workers):
@@ -45,7 +45,7 @@ def mixed(workers, packets, seed, states=STATES):
 
 
 def check_intervals(rows, truth, rule='5tuple'):
-    """As lib.check_bounds(), but for the share, which is of an estimate."""
+    """Like lib.check_bounds(), without the share, which is estimated here."""
     keys = [lib.row_key(row, rule) for row in rows]
     assert rows and len(set(keys)) == len(keys), 'no row, or a key that is reported twice'
     for key, row in zip(keys, rows):
@@ -56,7 +56,7 @@ def check_intervals(rows, truth, rule='5tuple'):
 
 
 def check_skipped(stats, packets, size):
-    """To the packet, and to the byte where all packets have keys."""
+    """Checks that packets add up exactly, and also bytes if all packets have keys."""
     assert lib.total(stats, 'offered') == lib.total(stats, 'received') == packets, stats
     if size is not None:
         assert lib.total(stats, 'bytes') + lib.total(stats, 'skipped_bytes') == size, stats
@@ -69,7 +69,7 @@ def options(combination, states):
 
 
 def capture_case(file, combination, state):
-    """state: all the time; None: now this, now that."""
+    """state: a fixed shedding level, or None for changing levels."""
     def check(test):
         entry = lib.entry_of(test.traces, file)
         packets, workers = int(entry['packets']), int(combination[3])
@@ -88,7 +88,7 @@ def capture_case(file, combination, state):
 
 
 def write_flows(test):
-    """{key: (packets, bytes)} of a capture of the generator's, and where it is."""
+    """Returns (path of a generated capture, {key: (packets, bytes)}, ledger)."""
     path = test.path('flows.pcap')
     test.run('generate', '--synthetic', SYNTHETIC, '--output', path).expect(0)
     rows, stats, _ = test.measure('--pcap', path, '--sketch', 'flow-table', '--top', '0',
@@ -97,7 +97,7 @@ def write_flows(test):
 
 
 def test_every_sketch(test):
-    """Under weights that change all the time, on traffic of our own."""
+    """Weights that change all the time, on generated traffic."""
     path, truth, exact = write_flows(test)
     size = lib.total(exact, 'bytes')
     ways = itertools.cycle(itertools.product(SHARINGS, DESIGNS))
@@ -111,7 +111,7 @@ def test_every_sketch(test):
 
 
 def test_the_same_each_time(test):
-    """Whatever the bursts were: outputs hang on the states and the seed alone."""
+    """Outputs depend only on the schedule and the seed, not on bursts."""
     states = write_states(test, mixed(2, 50000, 5))
     outputs = []
     for seed in ('7', '7', '8'):
@@ -123,7 +123,7 @@ def test_the_same_each_time(test):
 
 
 def test_full(test):
-    """Nothing is given up: the same figures, and columns that say so."""
+    """At full detail, figures are unchanged, and the columns show it."""
     states = write_states(test, [(0, 0, 'full')])
     common = ('--synthetic', SYNTHETIC, '--workers', '1', '--seed', '7', '--interval', '0')
     rows, stats, result = test.measure(*common, '--states-from', states)
@@ -136,7 +136,8 @@ def test_full(test):
 
 
 def test_what_waits(test):
-    """A measurement that waits sees less, says so, and its bounds have what it did not see."""
+    """A paused measurement counts fewer packets, reports it, and its bounds include the skipped
+    packets."""
     path, truth, _ = write_flows(test)
     config = test.path('two.conf')
     with open(config, 'w', encoding='utf-8') as stream:
@@ -156,7 +157,7 @@ def test_what_waits(test):
     for name in ('first', 'third'):
         check_intervals(lib.in_epoch(rows, '0', name), truth)
     for row in lib.in_epoch(rows, '0', 'third'):
-        # What it saw it counted exactly, and it may have missed 60000.
+        # Processed packets are exact; up to 60000 may be missing.
         assert row['packets_low'] == row['packets'], row
         assert int(row['packets_high']) == int(row['packets']) + 60000, row
 
@@ -175,7 +176,8 @@ def write_stepping(test):
 
 
 def write_steps(test, seed, workers=2, packets=50000):
-    """Each worker's measurements take steps of their own, under levels that change besides."""
+    """Writes a schedule: measurements of each worker have their own steps, in addition to changing
+    levels."""
     choose = random.Random(seed)
     rows = [(worker, packet, '', state) for worker, packet, state in mixed(workers, packets, seed, ('full', '1/2', 'count'))]
     rows += [(worker, choose.randrange(packets), name, choose.choice(steps))
@@ -184,12 +186,12 @@ def write_steps(test, seed, workers=2, packets=50000):
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to,share\n')
         stream.writelines(','.join(map(str, row)) + ',\n' for row in sorted(rows))
-        stream.write(',,first,full,\n')  # of an interval as a whole
+        stream.write(',,first,full,\n')  # a row for the whole interval
     return path
 
 
 def test_steps(test):
-    """Each measurement has rates of its own: its ledger balances, and its intervals hold the truth."""
+    """Each measurement has its own rates: its ledger balances, and its intervals hold the truth."""
     path, truth, exact = write_flows(test)
     size = lib.total(exact, 'bytes')
     sources = collections.defaultdict(lambda: (0, 0))
@@ -214,7 +216,7 @@ def test_steps(test):
 
 
 def test_intervals_and_filter(test):
-    """Epochs end where they ended, and what a filter leaves out is left out of what is looked at."""
+    """Epochs keep their bounds, and filtered packets are not processed packets."""
     states = write_states(test, mixed(2, 50000, 11))
     spec = SYNTHETIC + ',rate=50K'
     common = ('--synthetic', spec, '--workers', '2', '--interval', '1s', '--filter', 'udp')
@@ -228,7 +230,7 @@ def test_intervals_and_filter(test):
 
 
 def test_small_table(test):
-    """A flow table sheds packets, and not what they stand for."""
+    """A flow table sheds only processed packets, not the packets that they represent."""
     states = write_states(test, [(0, 0, '1/8')])
     rows, stats, _ = test.measure(
         '--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--sketch', 'flow-table',
@@ -247,7 +249,7 @@ def test_max_skip(test):
 
 
 def test_json_and_table(test):
-    """They say the same."""
+    """JSON and text table have the same figures."""
     states = write_states(test, [(0, 0, '1/4')])
     path = test.path('rows.json')
     common = ('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--states-from', states)
@@ -265,7 +267,7 @@ def test_json_and_table(test):
 
 
 def test_bad_states(test):
-    """Files that cannot be taken, each with one line that says where."""
+    """Invalid schedules are refused, each with one line that names the position."""
     for text, *mentions in (
             ('', ':0: empty file'),
             ('worker,to\n', ":1: no column 'packet'"),
@@ -294,7 +296,7 @@ def test_bad_states(test):
     test.run('--synthetic', SYNTHETIC, '--max-skip', '1%').expect(2).expect_one_line('max-skip', 'without')
 
 
-# ---- the valve
+# ---- load shedding from queue fill
 
 
 LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'dst,dst_port', 'src,src_port',
@@ -302,7 +304,7 @@ LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'd
 
 
 def write_load(test, name='load', priority=''):
-    """A configuration under which a packet takes a worker much longer than the feeder."""
+    """Writes a configuration with which a packet costs a worker far more than the feeder."""
     path = test.path(f'{name}.conf')
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('[measurement first]\n')
@@ -313,7 +315,7 @@ def write_load(test, name='load', priority=''):
 
 
 def overload(test, path, factors, truth):
-    """Pairs (lost without, with) at multiples of what a worker takes, as it says itself."""
+    """Yields losses (without, with load shedding) at multiples of the measured capacity."""
     ways = (('--config', write_load(test)),
             ('--config', write_load(test, 'ranked', 'priority = 2\n'), '--keep-up', 'valve'))
     common = ('--pcap', path, '--workers', '1', '--interval', '0', '--descriptors', '32768')
@@ -336,19 +338,20 @@ def check_overload(test, factors):
     path, truth, _ = write_flows(test)
     for factor, (without, kept), ledger, result in overload(test, path, factors, truth):
         if factor > 1:
-            # What a scheduler took from the worker is lost with it, too.
+            # Packets also get lost while the scheduler suspends the worker.
             assert kept <= without / 2, (factor, without, kept, result.describe())
-            # Where the feeder is too slow there is nothing to give up.
+            # If the feeder is too slow, nothing needs to be shed.
             assert int(ledger['skipped']) > 0 or kept == 0, (factor, ledger)
 
 
 def test_overload(test):
-    """At some times of what it can a worker gives up detail, and not packets."""
+    """At a multiple of its capacity, a worker reduces detail instead of losing packets."""
     check_overload(test, (4,))
 
 
 def until_filled(test, *arguments):
-    """A run whose queue was half full at least, and its loads: a feeder that gets no CPU fills none."""
+    """Repeats a run until its queue was at least half full: a feeder without CPU time fills none.
+    Returns its loads."""
     queues = test.path('queues.csv')
     for _ in range(5):
         rows, stats, _ = test.measure(*arguments, '--keep-up', 'valve', '--queues', queues, '--force')
@@ -359,9 +362,9 @@ def until_filled(test, *arguments):
 
 
 def test_calm_again(test):
-    """After a burst everything is looked at again."""
+    """After a burst, all packets are processed again."""
     frames = [lib.udp_frame(i * i % 300, 60) for i in range(1000)]
-    packets = [(0, frames[i % 1000]) for i in range(120000)]  # as fast as they are read
+    packets = [(0, frames[i % 1000]) for i in range(120000)]  # at full speed
     packets += [(30000 + i * 500, frames[i % 1000]) for i in range(3000)]  # 2 kpps for 1.5 s
     path = lib.write_pcap(test.path('burst.pcap'), packets)
     rows, stats, loads = until_filled(test, '--pcap', path, '--pace', 'recorded', '--config', write_load(test),
@@ -376,7 +379,7 @@ def test_calm_again(test):
 
 
 def test_rings(test):
-    """With async it is the ring between receiver and worker that fills."""
+    """With async, the ring between receiver and worker fills."""
     path, truth, _ = write_flows(test)
     rows, stats, _ = until_filled(test, '--pcap', path, '--pace', '100Mpps', '--config', write_load(test),
                                   '--workers', '1', '--interval', '0', '--descriptors', '32768',
@@ -386,7 +389,7 @@ def test_rings(test):
 
 
 def test_unpaced(test):
-    """Nothing is given up where the feeder waits, and that is said."""
+    """If the feeder waits, nothing is shed, and a line says so."""
     rows, stats, result = test.measure('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0',
                                        '--keep-up', 'valve', '--descriptors', '64')
     assert 'has no effect' in result.stderr, result.describe()
@@ -394,7 +397,7 @@ def test_unpaced(test):
 
 
 def test_unpaced_is_the_same(test):
-    """Byte for byte, but for the trailing columns."""
+    """Equal byte for byte, except trailing columns."""
     common = ('--synthetic', SYNTHETIC + ',rate=50K', '--workers', '1', '--interval', '1s', '--seed', '7')
     plain, kept = (test.run(*common, *way).expect(0).stdout for way in ((), ('--keep-up', 'best')))
     lines = kept.splitlines(keepends=True)
@@ -404,7 +407,7 @@ def test_unpaced_is_the_same(test):
 
 
 def test_polls(test):
-    """A port that tells nothing: polls that are full, one after another, are a full queue and no more."""
+    """A port that does not report its fill: only consecutive full polls count as a full queue."""
     queues = test.path('queues.csv')
     result = test.run('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--duration', '300ms',
                       '--descriptors', '512', '--keep-up', 'valve', '--output', os.devnull, '--queues', queues)
@@ -415,7 +418,7 @@ def test_polls(test):
 
 @contextlib.contextmanager
 def halted(test, thread):
-    """One thread of a process stands still, and the others go on: no signal does that, a tracer can."""
+    """Stops one thread of a process while the others run, which needs ptrace."""
     seize, interrupt, detach, wait_all = 0x4206, 0x4207, 17, 0x40000000  # linux/ptrace.h, linux/wait.h
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
@@ -430,7 +433,8 @@ def halted(test, thread):
 
 
 def test_reporter_halted(test):
-    """While nobody decides the valve alone keeps up; afterwards the account is whole, to the packet."""
+    """While the reporter is stopped, workers shed load by queue fill only; afterwards the ledger is
+    exact."""
     path, _, _ = write_flows(test)
     plain = write_load(test)
     ranked = write_load(test, 'ranked', 'steps = rate:1/2, off\n')
@@ -459,13 +463,13 @@ def test_reporter_halted(test):
         without, _ = missed(f'without{attempt}', plain)
         kept, ledger = missed(f'kept{attempt}', ranked, '--keep-up', 'best')
         assert kept == 0 or lib.total(ledger, 'skipped') > 0, ledger
-        if kept <= without / 2:  # what a scheduler took from the worker is lost with it, too
+        if kept <= without / 2:  # packets also get lost while the scheduler suspends the worker
             return
     raise AssertionError(f'lost {without} without it, and {kept} with it')
 
 
 def test_one_port_floods(test):
-    """Their worker gives up, and neither port loses a packet, nor is one in the wrong column."""
+    """The common worker sheds load; neither port loses a packet, and all columns are correct."""
     packets = 5000
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
@@ -486,7 +490,7 @@ def test_one_port_floods(test):
     ledger, = lib.read_stats(stats)
     assert int(ledger['nic_missed']) == int(ledger['unaccounted']) == 0, ledger
     assert int(ledger['skipped']) > 0, ledger
-    # Those of the flood have 64 bytes, and the others 60.
+    # Packets of the flood have 64 bytes, others 60.
     size = int(ledger['bytes']) + int(ledger['skipped_bytes']) + 64 * int(ledger['non_ip'])
     assert size == 64 * int(ledger['received']) - 4 * packets, ledger
     if int(ledger['measured']) > 0:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real Open vSwitch as a monitor, beside sketchtap at its ports and behind its exports; and bench/edge.
+"""A real Open vSwitch as a monitor, compared with sketchtap at its ports and with its exports; and
+bench/edge.
 
-What is sent is the truth, of each flow. UMON's rules (bench/umon.py) make a megaflow of each; what a switch counts so
-begins with the packet after the one that made it.
+The sent packets are the truth for each flow. UMON's rules (bench/umon.py) create a megaflow per
+flow, whose counter lacks the packet that created it.
 """
 
 import csv
@@ -24,9 +25,9 @@ import peers
 LONG = ('bench', 'bench_interrupted')
 
 TRAFFIC = 'flows=100,zipf=1.0,size=100-1400,packets=1500,seed=7'
-RATE = 1500  # a second
+RATE = 1500  # packets per second
 HOSTS = '198.18.0.0/15'
-PORTS = ('6', '17')  # protocols that have them
+PORTS = ('6', '17')  # protocols with ports
 FORMATS = {
     'netflow': ('v5', ('targets="127.0.0.1:PORT"', 'active-timeout=1')),
     'ipfix': ('ipfix', ('targets="127.0.0.1:PORT"', 'sampling=1', 'obs_domain_id=1', 'cache_active_timeout=1',
@@ -40,7 +41,7 @@ def program(test, name):
 
 
 def module(test, name):
-    """A module of bench/, where others of it are beside it."""
+    """Imports a module of bench/ that imports others of its folder."""
     folder = os.path.dirname(program(test, name))
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True
@@ -61,7 +62,7 @@ class Sent:
         self.truth = {key: packets for key, (packets, _) in exports.traffic(self.path).items()}
 
     def send(self):
-        """All of it, and all of it came out."""
+        """Sends the capture, and waits until all packets have left."""
         self.test.wait(self.namespace.send('near', self.path, RATE)).expect(0)
         sent = self.namespace.sent('near')
         assert sent == sum(self.truth.values()), sent
@@ -71,12 +72,13 @@ class Sent:
         return {key: packets for key, packets in self.truth.items() if key[4] in PORTS}
 
     def missed(self):
-        """Packets that were in no megaflow when they came, by the switch's own count."""
+        """Returns packets without a megaflow, from the switch's own counter."""
         return int(re.search(r'missed:(\d+)', self.switches.ask('dpctl/show'))[1])
 
 
 def measure(test, sent, *source):
-    """A sketchtap that keeps every flow while all is sent; {5-tuple: packets}, its ledger balances without a loss."""
+    """Runs a sketchtap that keeps every flow; checks that its ledger balances without loss; returns
+    {5-tuple: packets}."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('run', *source, *collected.EVERYTHING, '--output', output, '--stats', stats, inside=sent.namespace)
     net.wait_until_ready(test, process, stats)
@@ -90,7 +92,7 @@ def measure(test, sent, *source):
 
 
 def test_the_packet_that_misses(test):
-    """Every 6-tuple is a megaflow; what all of them lack are the packets that missed, at least one of each."""
+    """Every 6-tuple has a megaflow. Together they lack the missed packets, at least one each."""
     umon = module(test, 'umon')
     sent = Sent(test)
     sent.switches.rules(0, umon.rules([HOSTS], 'output:2'))
@@ -105,7 +107,7 @@ def test_the_packet_that_misses(test):
 
 
 def test_plain_rules_tell_nothing(test):
-    """Without UMON's rules all flows are in one megaflow."""
+    """Without UMON's rules, all flows share one megaflow."""
     umon = module(test, 'umon')
     sent = Sent(test)
     sent.send()
@@ -115,7 +117,7 @@ def test_plain_rules_tell_nothing(test):
 
 
 def test_the_poller(test):
-    """What a megaflow counted that goes, and comes again, is credited twice."""
+    """Counts of a megaflow that is deleted and created again are added."""
     umon = module(test, 'umon')
     sent = Sent(test)
     sent.switches.rules(0, umon.rules([HOSTS], 'output:2'))
@@ -123,7 +125,7 @@ def test_the_poller(test):
     sent.send()
     credit.take(sent.switches.ask('dpctl/dump-flows', '-m'))
     sent.switches.ask('revalidator/purge')
-    credit.take(sent.switches.ask('dpctl/dump-flows', '-m'))  # of nothing
+    credit.take(sent.switches.ask('dpctl/dump-flows', '-m'))  # no megaflows
     sent.test.wait(sent.namespace.send('near', sent.path, RATE)).expect(0)
     sent.test.until(lambda: sent.switches.passed() == 2 * sum(sent.truth.values()), 'all came out again')
     credit.take(sent.switches.ask('dpctl/dump-flows', '-m'))
@@ -132,7 +134,7 @@ def test_the_poller(test):
 
 
 def test_learnt_rules(test):
-    """The second form: a rule for every flow, which lacks what missed, too."""
+    """The second form: a learned rule per flow, which also lacks the missed packets."""
     umon = module(test, 'umon')
     sent = Sent(test)
     sent.switches.rules(0, umon.learning_rules([HOSTS], 'output:2'))
@@ -142,7 +144,7 @@ def test_learnt_rules(test):
     def learnt():
         return umon.learnt(sent.switches.table(0, umon.LEARNT))
 
-    # Rules are credited twice a second.
+    # Rules are read twice a second.
     test.until(lambda: sum(learnt().values()) >= sum(truth.values()) - sent.missed(), 'all rules are credited')
     found = learnt()
     assert set(found) == set(truth), set(found) ^ set(truth)
@@ -160,9 +162,9 @@ def exported(table):
         net.wait_until_ready(test, collector, stats)
         sent.switches.export(table, table, *(setting.replace('PORT', port) for setting in settings))
         sent.send()
-        time.sleep(2.5)  # flows are sent when their second is over
+        time.sleep(2.5)  # flows are sent after their second
         sent.switches.silence(table)
-        sent.switches.end()  # what it said is in the collector's socket by then
+        sent.switches.end()  # the collector's socket has all exports by then
         time.sleep(0.2)
         collector.signal(signal.SIGTERM)
         result = test.wait(collector).expect(0)
@@ -174,7 +176,7 @@ def exported(table):
 
 
 def test_the_mirror(test):
-    """A port that all is copied to: each packet, once."""
+    """A mirror port has each packet once."""
     sent = Sent(test)
     sent.switches.mirror(0)
     assert measure(test, sent, '--port', 'mirrored') == sent.truth
@@ -195,14 +197,14 @@ def in_kernel(*words):
 
 
 def processes_in(directory):
-    """Command lines of processes that have to do with a directory."""
+    """Returns command lines of processes that use a directory."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
             with open(f'/proc/{pid}/cmdline', 'rb') as file:
                 words = file.read().decode(errors='replace').split('\0')
         except OSError:
-            continue  # has ended
+            continue  # the process has ended
         if any(directory in word for word in words):
             found.append(' '.join(words))
     return found
@@ -236,7 +238,8 @@ def point(what, contestant, turn, **figures):
 
 
 def test_judgement(test):
-    """Ratios are of one round; rounds that disagree, and noise that could turn it round, decide nothing."""
+    """Ratios are computed within a round. Contradicting rounds, and noise of the size of the
+    effect, give no verdict."""
     judge = module(test, 'edge_judge')
     rows = []
     for turn, base in enumerate((100, 300, 200)):
@@ -256,7 +259,7 @@ def test_judgement(test):
     assert verdicts['on-path iblt, above that'] == 'undecided', found  # 10, 20 and 30
     assert verdicts['on-path count-min, above that'] == 'not measured', found
     assert verdicts['flows exact, wherever sketchtap sees packets'] == 'met', found
-    # What was lost on the way to it, or by its own account, is no error of what it says.
+    # Packets lost before the monitor, or counted by it as lost, are not errors of its figures.
     for figures, verdict in (({'note': 'were lost', 'uncounted': 0}, 'met'), ({'uncounted': 7}, 'met'),
                              ({'uncounted': 0}, 'undecided')):
         wrong = point('cost', 'ovs, mirror to sketchtap', 0, exact=0.9, lost=0, **figures)
@@ -266,7 +269,7 @@ def test_judgement(test):
 
 @lib.alone
 def test_bench(test):
-    """Rows of all that were asked for, and nothing runs on. Who cannot take part is named."""
+    """Rows of all selected subjects; missing ones are named; no process is left."""
     needs_bench(test)
     test.wait(bench(test, '--what', 'cost,sender', '--only',
                     'ovs, umon/beside it/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design')).expect(0)
@@ -285,7 +288,7 @@ def test_bench(test):
 
 @lib.alone
 def test_bench_on_devices(test):
-    """Who forwards in memory, on one thread: a packet costs something, and each comes back."""
+    """Subjects that forward in memory on one thread: each packet has a cost, and each returns."""
     needs_bench(test)
     if not test.settings.full:
         test.skip('takes a polling thread of each contestant: --full')
@@ -299,7 +302,7 @@ def test_bench_on_devices(test):
 
 @lib.alone
 def test_bench_interrupted(test):
-    """What was measured stands in the file, and nothing runs on."""
+    """The file has the finished points, and no process is left."""
     needs_bench(test)
     process = bench(test, '--rounds', '100', '--what', 'cost', '--only', 'beside it')
     path = test.path('figures/edge.csv')

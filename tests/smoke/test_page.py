@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page at / of --metrics: what a browser gets, and what it shows, which is what the files say."""
+"""The page at / of --metrics: the response of the server, and the rendered page, which equals the
+files."""
 
 import base64
 import csv
@@ -16,13 +17,14 @@ PACED = ('--synthetic', 'flows=2K,zipf=1.1,ipv6=0.3,packets=100G,rate=10K,seed=1
          '500ms')
 SENT = {'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Referrer-Policy': 'no-referrer',
         'Cross-Origin-Resource-Policy': 'same-origin', 'Cache-Control': 'no-store'}
-# A file of this name is made, and its name is shown.
+# Name of a file that the page displays.
 MARKUP = '<img src=x onerror=document.title=1>\'"&amp;\\.csv'
 UNITS = {'': 1, 'k': 1e3, 'M': 1e6, 'G': 1e9}
 
 
 def test_what_a_browser_gets(test):
-    """Its size, its headers, hashes of what may run in it; nothing of others, and nothing that makes markup of text."""
+    """Size, headers and hashes of scripts and styles; no external resource, and no function that
+    parses text as markup."""
     port = needs_server(test)
     process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
     status, headers, page = ask(port, '/')
@@ -40,7 +42,7 @@ def test_what_a_browser_gets(test):
     assert policy == {'default-src': "'none'", 'connect-src': "'self'", 'img-src': 'data:', 'base-uri': "'none'",
                       'form-action': "'none'", 'frame-ancestors': "'none'"}, policy
     assert other['Content-Security-Policy'] == "default-src 'none'; frame-ancestors 'none'", other
-    # What is named is the language of SVG, which nobody asks for.
+    # The only URL is the SVG namespace, which is never requested.
     assert set(re.findall(r'\w+://[^\'" ]+', page)) == {'http://www.w3.org/2000/svg'}, page
     assert not re.search(r'<input[^>]* checked', page), 'a unit, before it is known what is counted'
     for word in ('innerHTML', 'outerHTML', 'insertAdjacentHTML', 'document.write', 'eval(', ' style="', '@import'):
@@ -48,7 +50,8 @@ def test_what_a_browser_gets(test):
 
 
 def test_json_of_the_page(test):
-    """Deliveries are the sums of --deliveries, whatever a file is called; epochs from one on; the ledger's words."""
+    """Deliveries are the sums of --deliveries, for any file name; epochs start from a given one;
+    reasons of the ledger."""
     port = needs_server(test)
     output, deliveries = test.path(MARKUP), test.path('deliveries.csv')
     process = start(test, port, '--metrics', str(port), '--output', output, '--deliveries', deliveries)
@@ -87,7 +90,7 @@ def shown_value(text):
 
 
 def table(page, name):
-    """Texts of its cells, and the title of each row's fourth cell."""
+    """Returns the texts of its cells, and the title of each row's fourth cell."""
     return page.look(f'[...document.querySelectorAll("#{name} tbody tr")].map(row => [...[...row.cells].map('
                      'cell => cell.firstChild ? cell.firstChild.textContent : ""), row.cells[3] && row.cells[3].title])')
 
@@ -127,7 +130,7 @@ def check_ledger(page, stats, measurement):
 
 
 def check_chart(page, rows):
-    """The keys go from interval to interval, and each is told as it is in the file."""
+    """Arrow keys move between intervals, and the readout equals the file."""
     page.look('byId("traffic").focus()')
     page.press('Home')
     for row in rows:
@@ -142,10 +145,10 @@ def check_chart(page, rows):
 
 
 def check_screens(page):
-    """At each width nothing is wider than the screen; in the dark it is dark."""
+    """At each width nothing is wider than the screen; dark mode is dark."""
     for width, dark in ((1280, False), (360, False), (360, True), (768, True)):
         page.show(width, 900, dark)
-        # A scroll bar takes some of it.
+        # A scroll bar takes part of the width.
         assert page.look('document.documentElement.scrollWidth') <= width, width
         red, green, blue = map(int, re.findall(r'\d+', page.look('getComputedStyle(document.body).backgroundColor')))
         assert (red + green + blue < 150) == dark, (width, dark, red, green, blue)
@@ -162,7 +165,8 @@ def choose(page, measurement):
 
 
 def test_in_a_browser(test):
-    """It shows what the files say, row by row; no complaint, no foreign request, no markup; only with --full."""
+    """The page equals the files, row by row; no console error, no external request, no markup; only
+    with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     port = needs_server(test)
@@ -179,7 +183,7 @@ def test_in_a_browser(test):
     check_flows(page, output, 'flows', 'packets')
     rows = check_ledger(page, stats, 'flows')
     check_chart(page, rows[:4])
-    # Each measurement begins with the unit of what it counts, and then has the one that was chosen.
+    # Each measurement starts with the unit of its ranking, and keeps the unit chosen by the user.
     for name, counted, checked in (('senders', 'bytes', 'bits'), ('flows', 'packets', 'packets')):
         choose(page, name)
         check_flows(page, output, name, counted)
@@ -198,7 +202,7 @@ def test_in_a_browser(test):
     found = table(page, 'flows')
     assert found and all('198.1' in cells[1] for cells in found), found
     check_screens(page)
-    # Whoever has no mouse comes to all that can be operated.
+    # All controls can be reached by keyboard.
     page.look('document.activeElement.blur()')
     been = set()
     for _ in range(25):
@@ -213,7 +217,7 @@ def test_in_a_browser(test):
 
 
 def check_errors(page):
-    """Of a figure that is nothing there is no share."""
+    """Errors have no percentage if the value is zero."""
     for value, low, high, shown in ((0, 0, 0, 'exact'), (0, 0, 1500, '+1.50\u00a0k'), (10, 10, 10, 'exact'),
                                     (10, 5, 10, '\u221250.0\u00a0%'), (10, 10, 40, '+300\u00a0%')):
         assert page.look(f'errorText({{value: {value}, low: {low}, high: {high}}})') == shown, (value, low, high)
@@ -221,7 +225,7 @@ def check_errors(page):
 
 
 def check_ends_and_begins(test, page, run, port):
-    """It says that nobody answers, and then shows another run from its beginning."""
+    """The page reports that the run does not respond, and then shows another run from its start."""
     before = int(page.look('document.body.dataset.epoch'))
     page.look('byId("freeze").click()')
     page.until(f'document.body.dataset.epoch > {before}', 'it goes on')
@@ -231,11 +235,11 @@ def check_ends_and_begins(test, page, run, port):
     again = test.start(*PACED, '--output', '/dev/null', '--metrics', str(port))
     page.until(f'document.body.dataset.epoch < {before} && seen.rows.length > 2', 'another run is shown')
     assert page.look('seen.measurement') == 'main' and page.look('seen.rows[0].epoch') == 0
-    # Nothing is the difference of two runs: a worker is busy for none, some or all of its time.
+    # No figure is a difference between two runs: a worker is busy for 0 to 100 % of its time.
     page.until('[...document.querySelectorAll("#run tr")].some(row => row.textContent.includes("busy"))', 'a worker')
     busy = [cells[1] for cells in table(page, 'run') if 'busy' in cells[1]]
     assert all(0 <= float(re.match(r'<?(-?[0-9.]+)', text)[1]) <= 101 for text in busy), busy
-    # Who looked elsewhere for ten minutes is not told that nothing came meanwhile.
+    # After ten minutes in a background tab, the page does not report missing data.
     state = '(drawState(), byId("state").className)'
     states = page.look(f'[seen.fresh = seen.looked = 1, {state}, seen.looked = 600000, {state}]')
     assert states[1::2] == ['', 'late'], states

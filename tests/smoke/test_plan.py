@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans for machines that are copied, or made up."""
+"""Plans for copied and invented machines."""
 
 import os
 import re
@@ -9,14 +9,15 @@ PLAN_MD = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/P
 
 
 def cpus_of(text):
-    """The CPUs of a list such as 0-3,8."""
+    """Returns the CPUs of a list such as 0-3,8."""
     for part in text.split(','):
         first, _, last = part.partition('-')
         yield from range(int(first), int(last or first) + 1)
 
 
 def write_machine(test, nodes, ports, isolated='', memory_gb=256, name='machine'):
-    """The files of a machine. nodes: lists of CPUs, or of first and second threads of its cores."""
+    """Writes the files of a machine. nodes: lists of CPUs, or of first and second threads of its
+    cores."""
     def write(path, text):
         path = os.path.join(test.path(name), path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -45,20 +46,20 @@ def write_machine(test, nodes, ports, isolated='', memory_gb=256, name='machine'
 
 
 def two_cards(test):
-    """Two packages of 28 cores with two threads, a card in each."""
+    """Two packages of 28 cores with two threads, and a NIC in each."""
     return write_machine(test, [('0-27', '56-83'), ('28-55', '84-111')],
                          {'0000:3b:00.0': 0, '0000:af:00.0': 1},
                          isolated='2-27,30-55,58-83,86-111')
 
 
 def lcores(text):
-    """(role, CPU, node) of every lcore."""
+    """Returns (role, CPU, node) of every lcore."""
     return [(role, int(cpu), int(node)) for cpu, node, role in
             re.findall(r'^\d+ +(\d+) +(\d+) +(reporter|feeder|receiver|worker) ', text, re.M)]
 
 
 def rows_of(path):
-    """Lines behind the header; the file may not be there yet."""
+    """Returns the number of lines after the header; the file may not exist yet."""
     if not os.path.exists(path):
         return 0
     with open(path, encoding='ascii') as lines:
@@ -66,7 +67,7 @@ def rows_of(path):
 
 
 def test_capacity_of_a_server(test):
-    """As docs/PLAN.md says."""
+    """The example of docs/PLAN.md."""
     result = test.run('plan', '--topology', two_cards(test), '--port', '0000:3b:00.0',
                       '--port', '0000:af:00.0').expect(0)
     placed = lcores(result.stdout)
@@ -88,7 +89,7 @@ def test_receiver_for_each_node(test):
 
 
 def test_one_worker_is_no_range(test):
-    """Three workers on two small nodes: they lie where the cores are, as without the option."""
+    """Three workers on two small nodes are placed like the default."""
     machine = write_machine(test, [('0-1',), ('2-3',)], {'a': 0, 'b': 1})
     ports = ('--port', 'a', '--port', 'b')
     result = test.run('plan', '--topology', machine, *ports, '--workers', '3').expect(0)
@@ -113,7 +114,7 @@ def test_what_cannot_work(test):
 
 
 def test_nothing_is_known_of_a_port(test):
-    """A node that the copy does not have, none at all, and no such port: planned for all the same."""
+    """A node missing from the copy, no node, and a missing port: a plan is still made."""
     machine = write_machine(test, [('0-3',)], {'far': 7, 'farther': 5000, 'none': -1, 'words': 'x'})
     for port in ('far', 'farther', 'none', 'words', 'other', '0000:01:00.0,mprq_en=1'):
         result = test.run('plan', '--topology', machine, '--port', port).expect(0)
@@ -122,7 +123,7 @@ def test_nothing_is_known_of_a_port(test):
 
 
 def test_copy_of_this_machine(test):
-    """The command of docs/PLAN.md, here: the copy plans as the machine does."""
+    """The command of docs/PLAN.md run here: the copy gives the plan of the machine."""
     with open(PLAN_MD, encoding='utf-8') as page:
         command = re.search(r'```\n(mkdir .*?)^tar ', page.read(), re.M | re.S).group(1)
     copy = test.path('copy')
@@ -135,14 +136,14 @@ def test_copy_of_this_machine(test):
 
 
 def test_rings_of_a_driver(test):
-    """Some take rings of one size, whatever is asked."""
+    """Some drivers have a fixed ring size."""
     for port, entries in (('net_tap0', 32), ('net_af_xdp0,iface=lo', 2048), ('net_null0', 64)):
         plan = test.run('plan', '--port', port, '--workers', '1', '--descriptors', '64').expect(0)
         assert f'1 queue of {entries} descriptors\n' in plan.stdout, plan.describe()
 
 
 def test_threads_keep_off_polling_cpus(test):
-    """The reporter, the writer and DPDK's own threads do not run where a worker polls."""
+    """The reporter, the writer and DPDK's own threads do not run on a worker's CPU."""
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         test.skip('one CPU: all share it')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap plot: what the picture shows is what the files say, read off its lines; files that are none."""
+"""sketchtap plot: the lines of the chart equal the files; invalid files are refused."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ LEFT, RIGHT, HEIGHT = 84, 940, 190
 
 
 class Picture:
-    """Of one file, with a scale for each panel: (top, highest value)."""
+    """A chart read from a file. Each panel has its own scale."""
 
     def __init__(self, path, seconds):
         self.root = xml.etree.ElementTree.parse(path).getroot()
@@ -24,7 +24,7 @@ class Picture:
         self.tops = [float(text.get('y')) + 10 for text in self.root.iter(SVG + 'text') if text.get('class') == 'title']
 
     def highest(self, panel):
-        """The value at the top of a panel."""
+        """Returns the value at the top of a panel."""
         label, = [text.text for text in self.root.iter(SVG + 'text')
                   if text.get('class') == 'end' and abs(float(text.get('y')) - 4 - self.tops[panel]) < 0.2]
         number, unit = re.match(r'([0-9.]+)\s*([KMG%]?)', label).groups()
@@ -37,7 +37,7 @@ class Picture:
         return (x - LEFT) / (RIGHT - LEFT) * self.seconds
 
     def line(self, flow):
-        """[(from, to, rate)] in seconds since the beginning."""
+        """Returns [(from, to, rate)] in seconds since the beginning."""
         lines = ''.join(path.get('d') for path in self.root.iter(SVG + 'path')
                         if path.get('class').startswith('line') and path.find(SVG + 'title').text == flow)
         steps, x, y = [], 0, 0
@@ -52,13 +52,13 @@ class Picture:
         return sorted(steps)
 
     def intervals(self, number):
-        """[(low, high)] of the flow with that number."""
+        """Returns [(low, high)] of the flow with this number."""
         path = [path for path in self.root.iter(SVG + 'path') if path.get('class') == 'interval'][::-1][number]
         return [(self.value(0, float(low)), self.value(0, float(high)))
                 for low, high in re.findall(r'M[0-9.-]+ ([0-9.-]+)H[0-9.-]+V([0-9.-]+)H', path.get('d'))]
 
     def piles(self, panel, colour):
-        """Heights of rectangles of a colour."""
+        """Returns the heights of rectangles of a colour."""
         return [float(rect.get('height')) / HEIGHT * self.highest(panel) for rect in self.root.iter(SVG + 'rect')
                 if rect.get('fill') == colour and rect.get('width') != '11' and
                 self.tops[panel] - 1 <= float(rect.get('y')) <= self.tops[panel] + HEIGHT + 1]
@@ -119,7 +119,7 @@ def test_rates_intervals_shares_losses(test):
 
 
 def test_many_intervals_and_files(test):
-    """800 intervals in two files are put together into steps whose sums are those of the files."""
+    """800 intervals in two files are merged into steps with the sums of the files."""
     output, _ = record(test, '--interval', '2500us', '--width', '256')
     text = lib.read_text(output).splitlines(keepends=True)
     half = next(n for n, line in enumerate(text) if line.startswith('399,'))
@@ -139,7 +139,7 @@ def test_many_intervals_and_files(test):
 
 
 def test_times(test):
-    """No two times of the axis are called the same."""
+    """Labels of the time axis are unique."""
     picture = test.path('picture.svg')
     for interval, packets in (('1ms', '60'), ('0', '9')):
         output, _ = record(test, '--interval', interval, packets=packets)
@@ -149,7 +149,7 @@ def test_times(test):
 
 
 def in_halves(path, names, first_of_second):
-    """A file's rows in two files, each with the header."""
+    """Splits a file's rows into two files, each with the header."""
     text = lib.read_text(path).splitlines(keepends=True)
     half = next(n for n, line in enumerate(text) if line.startswith(first_of_second))
     for name, lines in zip(names, (text[:half], text[:1] + text[half:])):
@@ -158,7 +158,8 @@ def in_halves(path, names, first_of_second):
 
 
 def test_rotated_accounts(test):
-    """Files of --stats, wherever they are named; intervals that none of them has are no intervals without losses."""
+    """Files of --stats in any position; intervals without a ledger count as unknown, not as
+    lossless."""
     output, stats = record(test, '--sketch', 'flow-table', '--width', '32')
     outputs, accounts = [[test.path(f'{name}{n}.csv') for n in (1, 2)] for name in ('flows', 'stats')]
     in_halves(output, outputs, '12,')
@@ -174,7 +175,7 @@ def test_rotated_accounts(test):
 
 
 def test_missing_in_some(test):
-    """Where intervals are put together and a flow is missing from one of them, its figure has no upper end."""
+    """If merged intervals lack a flow in one of them, the figure has no upper bound."""
     output, _ = record(test)
     header, row = lib.read_text(output).splitlines()[:2]
     flow, other = dict(zip(header.split(','), row.split(','))), test.path('other.csv')
@@ -197,7 +198,8 @@ def test_missing_in_some(test):
 
 
 def test_measurements(test):
-    """The first, with a word about the others; the one that is named, whatever its name; names are text."""
+    """The first measurement, with a note about others; a named one, with any name; names are
+    escaped."""
     output, _ = record(test)
     picture, odd = test.path('picture.svg'), test.path('odd.csv')
     header, *lines = lib.read_text(output).splitlines()
@@ -213,7 +215,7 @@ def test_measurements(test):
 
 
 def test_what_is_refused(test):
-    """What the text says is 2, what the machine says is 1, and no picture is touched."""
+    """Mistakes in arguments or contents give status 2, system errors 1; no chart is written."""
     output, stats = record(test)
     picture, empty = test.path('picture.svg'), test.path('empty.csv')
     with open(empty, 'w', encoding='utf-8') as stream:

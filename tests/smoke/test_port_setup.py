@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a port is found, set up and begun: names, long frames, queues, links."""
+"""Finding, configuring and starting a port: names, long frames, queues, links."""
 
 import csv
 import os
@@ -24,7 +24,8 @@ def capture_of(test, frames):
 
 
 def measure_sent(test, space, sender, frames, *options):
-    """Sends the frames on an interface while a run measures; (its Result, heavy hitters, ledger)."""
+    """Sends the frames on an interface during a run; returns (its Result, heavy hitters,
+    ledger)."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('--output', output, '--stats', stats, '--interval', '100ms', '--no-huge',
                          *options, inside=space)
@@ -85,7 +86,7 @@ def test_jumbo_frames_of_a_packet_socket(test):
 
 
 def test_slots_shorter_than_frames(test):
-    """A packet socket that copies less of a frame than there is still counts all of its bytes."""
+    """A packet socket with slots shorter than a frame still counts all of its bytes."""
     space = net.Namespace(test)
     for i in range(2):
         space.veth(f'tap{i}', f'wire{i}', mtu=9000)
@@ -103,7 +104,7 @@ def test_slots_shorter_than_frames(test):
 
 
 def test_jumbo_frames_of_a_tap(test):
-    """Chained mbufs, because nobody asked DPDK for the MTU that the interface has."""
+    """Chained mbufs, because DPDK was not configured with the MTU of the interface."""
     space = net.Namespace(test)
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('--port', 'net_tap0,iface=probe0', '--interval', '100ms', '--no-huge',
@@ -122,7 +123,7 @@ def test_jumbo_frames_of_a_tap(test):
 
 
 def test_jumbo_frames_over_memif(test):
-    """Frames of nine kilobytes in chains of two: every byte counts, whatever receives."""
+    """Frames of nine kilobytes in chains of two: every byte counts, for any receiver."""
     for design in ('rss', 'async'):
         socket = test.path('socket ' + design).replace(' ', '_')
         output, stats = test.path(design + '.csv'), test.path(design + '_stats.csv')
@@ -182,7 +183,7 @@ def test_names_that_are_not_to_be_had(test):
 
 
 def test_an_interface_by_two_of_its_names(test):
-    """They look like two devices; each packet would count twice."""
+    """Two names of one interface are refused: each packet would count twice."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     space.ip('link', 'property', 'add', 'dev', 'tap0', 'altname', 'uplink')
@@ -197,7 +198,8 @@ def test_an_interface_by_two_of_its_names(test):
 
 
 def test_a_key_that_nobody_uses(test):
-    """Said, whatever its length: af_packet does not hash, and one queue needs no choice."""
+    """A warning, for any number of queues: af_packet does not hash, and one queue needs no
+    distribution."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     for number, workers in enumerate((1, 2)):
@@ -224,7 +226,7 @@ def test_options_that_a_port_refuses(test):
 
 
 def test_every_choice_of_rss(test):
-    """net_null takes fields, key and table as cards do; each choice runs."""
+    """net_null accepts fields, key and table like NICs; each choice runs."""
     for number, words in enumerate((
             (), ('--rss-fields', 'addresses'), ('--rss-fields', 'src'), ('--rss-key', 'default'),
             ('--mbuf-cache', '0'), ('--mbuf-cache', '512'), ('--mtu', 'max'), ('--mtu', '9000'),
@@ -235,13 +237,13 @@ def test_every_choice_of_rss(test):
                           *words, '--stats', stats, '--output', test.path(f'{number}.csv')).expect(0)
         ledger = lib.read_stats(stats)
         assert lib.total(ledger, 'received') >= 10000, ledger
-        # A symmetric key by addresses and ports is had: nothing to warn of.
+        # Its default symmetric key covers addresses and ports: no warning.
         assert ('net_null0:' in result.stderr.replace('net_null0: MTU', '')) == (
             '--rss-fields' in words and 'src' in words), result.describe()
 
 
 def workers_of(test, frames, *options):
-    """How many workers a port without a flow hash gives frames to."""
+    """Returns how many workers receive frames of a port without a flow hash."""
     capture = lib.write_pcap(test.path('frames.pcap'), list(enumerate(frames)))
     queues = test.path('queues.csv')
     test.run('--port', f'net_pcap0,rx_pcap={capture}', '--no-huge', '--design', 'async', '--workers', '2',
@@ -257,7 +259,7 @@ def test_fields_that_the_receiver_hashes(test):
     frames = []
     for flow in range(64):
         frame = bytearray(lib.udp_frame())
-        frame[33] = flow  # of the destination: one source
+        frame[33] = flow  # part of the destination: all frames have one source
         frames.append(bytes(frame))
     assert workers_of(test, frames) == 2
     assert workers_of(test, frames, '--rss-fields', 'dst') == 2
@@ -289,7 +291,8 @@ def test_a_link_that_is_awaited(test):
 
 
 def test_a_driver_says_why_it_refuses(test):
-    """net_pcap wants an mbuf for each packet of a file that it repeats: it says so, and how many."""
+    """net_pcap needs an mbuf for each packet of a repeated file; the error has its reason and their
+    number."""
     path = lib.write_pcap(test.path('many.pcap'), [(i, lib.udp_frame(i)) for i in range(20000)])
     result = test.run('--port', f'net_pcap0,rx_pcap={path},infinite_rx=1', '--workers', '1',
                       '--output', '/dev/null').expect(1)

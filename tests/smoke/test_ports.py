@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Live ports that need neither a card nor the kernel: one process sends to another."""
+"""Live ports without NIC and kernel: one process sends to another."""
 
 import csv
 import io
@@ -13,7 +13,8 @@ SENT = 100000
 
 
 def check_sender_goes_away(test, *options):
-    """Its end resets the device's counters; the ledger balances all the same. Returns the ledger."""
+    """A sender that ends resets the device's counters; the ledger still balances. Returns the
+    ledger."""
     path = test.path('socket')
     output, stats = test.path('output.csv'), test.path('stats.csv')
     device = f'socket={path},socket-abstract=no,rsize=10'
@@ -39,7 +40,7 @@ def test_sender_that_goes_away(test):
 
 
 def test_sender_that_goes_away_under_keep_up(test):
-    """What was given up before is told of each interval, of those after it too."""
+    """The overload log has a row for each interval, including those after the sender has ended."""
     states = test.path('states.csv')
     ledger = check_sender_goes_away(test, '--keep-up', 'best', '--states', states)
     told = {row['epoch']: row for row in csv.DictReader(io.StringIO(lib.read_text(states)))
@@ -52,7 +53,8 @@ def test_sender_that_goes_away_under_keep_up(test):
 
 
 def test_peer_that_says_nothing(test):
-    """It is listened to, and never answered: why nothing leaves is said once, and a signal ends it."""
+    """A peer that accepts and never replies: one line with the reason why nothing is sent, and a
+    signal ends the run."""
     path = test.path('socket')
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
         server.bind(path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--monitor and --rules: what is measured and what each rule saw are the truth's; reloads lose nothing."""
+"""--prefixes and --prefix-stats: measured packets and the counts of each prefix equal the truth;
+reloads lose nothing."""
 
 import ipaddress
 import os
@@ -11,8 +12,8 @@ import lib
 RULE_COLUMNS = 'epoch,start,end,prefix,name,packets,bytes,flows'.split(',')
 SIDES = {'dst': ('dst_ip',), 'src': ('src_ip',), 'either': ('dst_ip', 'src_ip')}
 RELOADS_LEAST = 3
-RELOADS, RELOADS_SECONDS = 60, 40  # as many as a busy machine does in that time
-RELOADS_FULL = 1000  # however long it takes
+RELOADS, RELOADS_SECONDS = 60, 40  # on a busy machine, fewer: as many as fit in this time
+RELOADS_FULL = 1000  # without a time limit
 
 
 def write_rules(test, rules, name='rules'):
@@ -23,7 +24,7 @@ def write_rules(test, rules, name='rules'):
 
 
 def credited(key, networks, side):
-    """The prefixes that hold an address of the key."""
+    """Returns the prefixes that contain an address of the key."""
     key = dict(zip(lib.KEY_COLUMNS, key))
     addresses = [ipaddress.ip_address(key[column]) for column in SIDES[side]]
     return {str(network) for network in networks
@@ -31,7 +32,7 @@ def credited(key, networks, side):
 
 
 def test_truth(test):
-    """Every side and design, IPv4 and IPv6 in one run, overlapping rules."""
+    """Every side and design, IPv4 and IPv6 in one run, overlapping prefixes."""
     files = [lib.file_of(test.traces, role) for role in ('uplink', 'ipv6')]
     truth = {}
     for file in files:
@@ -71,7 +72,7 @@ def test_truth(test):
 
 
 def test_no_more_flows_than_packets(test):
-    """Where each packet is a flow of its own, an estimate of flows may say more."""
+    """If each packet is its own flow, the estimate of flows is limited to the packets."""
     rules = write_rules(test, [(f'{i * 16}.0.0.0/4', f'part {i}') for i in range(16)])
     name = test.path('rules.csv')
     test.measure('--synthetic', 'random,packets=20K', '--interval', '0', '--monitor', rules, '--monitor-side', 'dst',
@@ -83,7 +84,7 @@ def test_no_more_flows_than_packets(test):
 
 
 def test_with_a_filter(test):
-    """Both leave out: filtered is what neither wants, and the account is whole."""
+    """Filter and prefixes both drop packets: `filtered` counts each once."""
     rules = write_rules(test, [('198.18.0.0/17', 'half')])
     everything = test.measure('--synthetic', 'packets=50K,flows=1K', '--interval', '0')[1]
     _, stats, _ = test.measure(
@@ -103,10 +104,8 @@ def lines(path):
 
 @lib.alone
 def test_reload(test):
-    """
-    Under load, again and again: the account of every epoch is whole and its packets are all with the rules of one
-    file, whichever was there; a bad file changes nothing.
-    """
+    """Repeated reloads under load: the ledger of every epoch balances, and its packets match the
+    prefixes of a single file. An invalid file changes nothing."""
     halves = [('198.18.0.0/16', 'low'), ('198.19.0.0/16', 'high')], [('198.18.0.0/15', 'all')]
     rules = write_rules(test, halves[0])
     stats, out = test.path('stats.csv'), test.path('rules.csv')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect and probes on a campus uplink: pmacct's, softflowd's, and what tshark and nfdump read in them."""
+"""sketchtap collect with probes on a campus uplink: pmacct and softflowd, compared with tshark and
+nfdump."""
 
 import os
 import subprocess
@@ -14,12 +15,12 @@ import test_exporters
 LONG = ('softflowd_sampled_on_a_lan',)
 
 UPLINK = 'uplink'
-LAN = 'mix'  # both ends of many connections lie in one network
+LAN = 'mix'  # both ends of many connections are in one network
 FIELDS = ('srcaddr', 'dstaddr', 'srcport', 'dstport', 'protocol', 'packets', 'octets')
 
 
 def truth_of(test):
-    """{5-tuple: (packets, bytes of layer 3)}; the uplink has neither VLANs nor IPv6."""
+    """Returns {5-tuple: (packets, layer 3 bytes)}; the uplink has neither VLANs nor IPv6."""
     sums = {}
     for _, frame in exports.frames(lib.unpack(test, UPLINK)):
         length = exports.struct.unpack_from('>H', frame, 16)[0]
@@ -28,14 +29,14 @@ def truth_of(test):
 
 
 def pmacctd(test, port, *settings):
-    """Reads the capture and ends; waits some seconds for its plugin."""
+    """Runs pmacctd on the capture to its end; it waits some seconds for its plugin."""
     name = test.path('pmacctd.conf')
     with open(name, 'w', encoding='ascii') as stream:
         stream.write('\n'.join((
             'daemonize: false', f'pcap_savefile: {lib.unpack(test, UPLINK)}', f'pidfile: {test.path("pmacctd.pid")}',
             'plugin_buffer_size: 102400', 'plugin_pipe_size: 102400000', *settings, '')).replace('PORT', str(port)))
     result = test.run('-f', name, program=[peers.needs(test, 'pmacctd')])
-    # 1 where it sees that its plugin ended before it asked it to.
+    # Status 1 if its plugin ended before the request to end.
     assert result.status in (0, 1) and 'Shutting down on user request' in result.stdout + result.stderr, (
         result.describe())
 
@@ -55,7 +56,7 @@ def sfprobe(test, rate):
 
 def pmacct(form):
     def check(test):
-        """It fills a datagram less than softflowd does, and keeps to all documents."""
+        """pmacct fills datagrams less than softflowd, and follows all specifications."""
         path = nfprobe(test, form)
         rows, _, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
         truth = truth_of(test)
@@ -68,7 +69,7 @@ def pmacct(form):
 
 
 def test_pmacct_sflow(test):
-    """Its last datagram stays behind; what came is each packet, from the first on."""
+    """pmacct does not send its last datagram; the others have each packet, from the first on."""
     path = sfprobe(test, 1)
     rows, ledger, _, _ = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
     count = lib.total(ledger, 'measured')
@@ -108,7 +109,8 @@ def softflowd(test, form, *options):
 
 def sampled(form):
     def check(test):
-        """softflowd takes every tenth packet, and says so: in headers of v5, in options of the others."""
+        """softflowd takes every tenth packet and reports it: in headers of v5, in options of v9 and
+        IPFIX."""
         path = softflowd(test, form, '-s', '10')
         _, ledger, exporters, _ = collected.collect(
             test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
@@ -125,7 +127,7 @@ def sampled(form):
 
 
 def test_softflowd_sampled_on_a_lan(test):
-    """It is one observer, though it tells the two directions of a connection apart."""
+    """One observer, although it reports the two directions of a connection separately."""
     capture = lib.unpack(test, LAN)
     path = peers.recorded(test, 'lan-sampled', 'v9',
                           lambda port: peers.softflowd(test, capture, 'v9', port, '-s', '10'))
@@ -136,7 +138,7 @@ def test_softflowd_sampled_on_a_lan(test):
 
 
 def test_softflowd_biflows(test):
-    """Two directions in a record; of some the second alone has packets."""
+    """Records with two directions; in some, only the reverse one has packets."""
     path = softflowd(test, 'ipfix', '-b')
     rows, _, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
     truth = truth_of(test)
@@ -146,11 +148,11 @@ def test_softflowd_biflows(test):
                                  sent=test_exporters.count_datagrams(path))
 
 
-# ---- the same datagrams, read by others
+# ---- the same datagrams, read by other programs
 
 
 def shark_records(test, path, fields):
-    """Records as tuples of strings."""
+    """Returns records as tuples of strings."""
     lines = peers.tshark(test, path, '-T', 'fields', '-E', 'aggregator=;',
                          *(f'-ecflow.{field}' for field in fields))
     return [record for line in lines if line.strip()
@@ -163,7 +165,7 @@ def shark(form):
         rows, _, _, _ = collected.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
         sums = {}
         for *ends, proto, packets, size in shark_records(test, path, FIELDS):
-            # It prints the ports that ICMP's type and code lie in.
+            # tshark prints the ports that hold ICMP type and code.
             ports = ends[2:] if proto in ('6', '17', '132') else ('0', '0')
             exports.add(sums, (*ends[:2], *ports, proto), int(packets), int(size))
         assert len(sums) > 2000, len(sums)
@@ -172,7 +174,8 @@ def shark(form):
 
 
 def test_tshark_and_sflow(test):
-    """Datagrams whose samples all hold one IP header alone: there is no record's number to tell others by."""
+    """Only datagrams in which each sample has a single IP header: tshark prints no record numbers
+    to separate others."""
     path = sfprobe(test, 10)
     lines = peers.tshark(test, path, '-T', 'fields', '-E', 'aggregator=;', '-eip.src', '-eip.dst', '-eip.proto',
                          '-eip.len', '-esflow.flow_sample.sampling_rate')
@@ -194,7 +197,7 @@ def test_tshark_and_sflow(test):
 
 
 def test_nfreplay(test):
-    """What nfcapd stored of IPFIX, sent once more as v9 by nfreplay."""
+    """IPFIX records stored by nfcapd, sent again as v9 by nfreplay."""
     program = peers.needs(test, 'nfreplay')
     path = nfprobe(test, 'ipfix')
     peers.nfcapd(test, 'ipfix', path)
@@ -211,7 +214,7 @@ def test_nfreplay(test):
 
 
 def test_tcpreplay(test):
-    """Recorded exports on a wire, as of two routers that saw the same: one after the other, interleaved."""
+    """Recorded exports on a cable, interleaved as from two routers with the same packets."""
     path = nfprobe(test, 'ipfix')
     both = [(int(when) // 1000, peers.frame(router, 4739, 4739, data, '198.18.0.1'))
             for when, _, _, data in exports.datagrams(path) for router in ('198.18.0.2', '198.18.0.3')]
@@ -236,7 +239,8 @@ def test_tcpreplay(test):
 
 
 def test_libfixbuf(test):
-    """Fields of variable length, counters of 2 to 5 bytes, and a template that another one replaces."""
+    """Fields of variable length, counters of 2 to 5 bytes, and a template that another one
+    replaces."""
     program, count = peers.fixbuf(test, 'fixbuf_export'), 1000
 
     def send(port):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be asked: other keys, bytes, a threshold, two questions at once."""
+"""Measurements: other keys, bytes, a threshold, two at once."""
 
 import lib
 
@@ -43,7 +43,7 @@ def test_threshold(test):
 
 
 def test_share_of_reversible_bytes(test):
-    """It knows nothing of packets, and still which share of the bytes a key has."""
+    """Counts only bytes, and still reports the share of bytes of a key."""
     truth = lib.load_truth(test.traces, UPLINK)
     rows, _, _ = measure(test, '--sketch', 'reversible', '--count', 'bytes', '--top', '20')
     whole = sum(size for _, size in truth.values())
@@ -57,7 +57,7 @@ def test_top_and_threshold(test):
 
 
 def test_memory(test):
-    """--memory takes the largest sketch that fits."""
+    """--memory selects the largest sketch that fits."""
     truth = lib.load_truth(test.traces, UPLINK)
     for size in ('1MB', '4MB', '5MB'):
         rows, _, _ = measure(test, '--memory', size)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--queues: what each worker got adds up to the ledger, whatever the design; one that drowns is named."""
+"""--queues: the counts of workers add up to the ledger, for any design; an overloaded worker is
+named."""
 
 import lib
 
@@ -9,7 +10,7 @@ WORKERS = 3
 
 
 def check(rows, stats):
-    """Every epoch of the ledger has a row per worker, and they add up to it."""
+    """Checks that every epoch of the ledger has a row per worker, and that they add up."""
     by_epoch = {}
     for row in rows:
         by_epoch.setdefault(row['epoch'], []).append(row)
@@ -59,7 +60,8 @@ def test_sync(test):
 
 
 def test_one_queue_drowns(test):
-    """One flow: all packets on one worker, and its ring overflows. Said once, not every epoch."""
+    """One flow: all packets go to one worker, and its ring overflows. Logged once, not in every
+    epoch."""
     rows, stats, result = measure(
         test, '1', '--design', 'async', '--ring-size', '64', '--pace', '100Mpps',
         '--sketch', 'reversible')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/EXPORTS.md tells operators to write, as it stands there but for ports, files and names of this test."""
+"""Recipes of docs/EXPORTS.md work as printed, except for ports, files and names of this test."""
 
 import base64
 import os
@@ -31,7 +31,7 @@ def blocks(test):
 
 
 def recipe(test, begin):
-    """The one block that begins so."""
+    """Returns the single block with this beginning."""
     found = [block for block in blocks(test) if block.startswith(begin)]
     assert len(found) == 1, (begin, found)
     return found[0]
@@ -45,7 +45,7 @@ def replaced(text, changes):
 
 
 def test_commands_and_sections(test):
-    """Each command and each section is one that sketchtap takes."""
+    """sketchtap accepts each command and each section."""
     commands = [line.split('#')[0] for block in blocks(test) for line in block.replace('\\\n', ' ').splitlines()
                 if line.startswith('sketchtap ')]
     sections = [block for block in blocks(test) if block.startswith('[export ')]
@@ -64,7 +64,7 @@ def test_commands_and_sections(test):
 
 
 def test_nfdump(test):
-    """The commands of the table: what nfdump lists are the records."""
+    """The commands of the table: nfdump lists all records."""
     peers.needs(test, 'nfcapd', 'nfdump')
     capture, listing = re.search(r'^\| nfdump \| `(.*?)`; `(.*?)` \|$', text_of(test), re.MULTILINE).groups()
     port, folder = peers.free_port(), test.path('nfcapd.d')
@@ -85,7 +85,7 @@ def test_nfdump(test):
 
 
 def test_prometheus(test):
-    """Its configuration, with the rules, is one that it takes."""
+    """Prometheus accepts its configuration with the alert rules."""
     program = peers.needs(test, 'promtool')
     rules = os.path.join(test.settings.root, 'config', 'prometheus', 'alerts.yml')
     path = test.path('prometheus.yml')
@@ -96,7 +96,7 @@ def test_prometheus(test):
 
 
 def get(port, path, user=None):
-    """(status, body) by TLS, whose certificate nobody vouches for."""
+    """Returns (status, body) over TLS, without checking the certificate."""
     request = urllib.request.Request(f'https://127.0.0.1:{port}{path}')
     if user is not None:
         request.add_header('Authorization', 'Basic ' + base64.b64encode(user.encode()).decode())
@@ -110,7 +110,7 @@ def get(port, path, user=None):
 
 
 def start_nginx(test, server):
-    """With `server` in a configuration of nothing else."""
+    """Starts nginx with only this server block."""
     folder = test.path('nginx')
     os.mkdir(folder)
     with open(f'{folder}/nginx.conf', 'w', encoding='utf-8') as file:
@@ -127,7 +127,7 @@ def is_open(port):
 
 
 def test_nginx(test):
-    """TLS and users before the page: who has no password sees nothing, who has one sees what is behind it."""
+    """TLS and user names for the page: without a password it is hidden, with one it is complete."""
     peers.needs(test, 'nginx', 'openssl')
     behind, port = test_metrics.needs_server(test), peers.free_port()
     files = {name: test.path(name) for name in ('probe.pem', 'probe.key', 'users')}

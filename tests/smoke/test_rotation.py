@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--rotate: complete files get names that tell their time, whole epochs, and never each other's."""
+"""--rotate: names of complete files have their time; they hold whole epochs, and no file is
+overwritten."""
 
 import csv
 import datetime
@@ -18,7 +19,7 @@ READERS = (('output', lib.read_output), ('stats', lib.read_stats))
 
 
 def complete_files(path):
-    """[(time in the name, path)] of the complete files of `path`, in the order of their names."""
+    """Returns [(time in the name, path)] of the complete files of `path`, sorted by name."""
     folder, file = os.path.split(path)
     stem, extension = os.path.splitext(file)
     pattern = re.escape(stem) + r'-(\d{8}T\d{6}Z)(_\d{4})?' + re.escape(extension)
@@ -37,15 +38,15 @@ def second(row):
 
 
 def body(path):
-    """What follows the header."""
+    """Returns the text after the header."""
     with open(path, encoding='utf-8') as stream:
         return stream.read().split('\n', 1)[1]
 
 
 def expect_whole(path, read):
-    """Complete files and the current one: each with its header, no epoch in two of them.
+    """Checks complete files and the current one: each has a header, and no epoch is in two of them.
 
-    Returns the epochs' numbers in the order of the files.
+    Returns the epoch numbers in the order of the files.
     """
     seen = []
     for when, name in complete_files(path) + [(None, path)]:
@@ -64,7 +65,7 @@ def run_rotated(test, *options, name=''):
 
 
 def expect_nothing_lost(test, paths, interval):
-    """All files together say what an unrotated run says."""
+    """Checks that all files together equal an unrotated run."""
     plain = run_rotated(test, '--interval', interval, name='-plain-run')
     for path, expected, (_, read) in zip(paths, plain, READERS):
         expect_whole(path, read)
@@ -74,7 +75,7 @@ def expect_nothing_lost(test, paths, interval):
 
 
 def test_by_time(test):
-    """40 seconds of traffic, and files of 10 that begin at multiples of 10 seconds."""
+    """40 seconds of traffic in files of 10 s, which begin at multiples of 10 seconds."""
     paths = run_rotated(test, '--interval', '1s', '--rotate', '10s')
     for path, (_, read) in zip(paths, READERS):
         files = complete_files(path)
@@ -96,9 +97,9 @@ def test_by_size(test):
 
 
 def test_every_file_rotates(test):
-    """Also where it is the only one, and has its times in another column."""
+    """A single output with other time columns also rotates."""
     queues = test.path('queues.csv')
-    for expected in ([0], [0, 0, 10]):  # the second goes on in a file that is not complete
+    for expected in ([0], [0, 0, 10]):  # the second run continues in an incomplete file
         test.run(*SOURCE, '--queues', queues, '--rotate', '10s', '--append', '--duration', '15s'
                  ).expect(0)
         files = complete_files(queues)
@@ -112,7 +113,7 @@ def test_an_epoch_larger_than_the_size_has_a_file_of_its_own(test):
     paths = run_rotated(test, '--interval', '10s', '--top', '30', '--rotate', '1KB')
     for _, name in complete_files(paths[0]):
         assert len({row['epoch'] for row in lib.read_output(name)}) == 1, name
-    assert len(complete_files(paths[0])) == 3  # and the current one
+    assert len(complete_files(paths[0])) == 3  # plus the current one
 
 
 def test_by_both(test):
@@ -124,7 +125,7 @@ def test_by_both(test):
 
 
 def test_names_that_are_taken(test):
-    """Many files in one second, and somebody else's: nothing is overwritten."""
+    """Many files within a second, and a foreign one: nothing is overwritten."""
     strange = test.path('output-20000101T000000Z.csv')
     with open(strange, 'w', encoding='utf-8') as stream:
         stream.write('mine\n')
@@ -137,13 +138,14 @@ def test_names_that_are_taken(test):
 
 
 def test_next_start(test):
-    """It refuses, or goes on in the same numbering: also after a stop that left an empty file."""
+    """A restart refuses, or continues the numbering with --append, even after a stop that left an
+    empty file."""
     paths = run_rotated(test, '--interval', '1s', '--rotate', '10s')
     result = test.run(*SOURCE, '--output', paths[0], '--rotate', '10s').expect(2)
     result.expect_one_line(paths[0], '--append')
     for last in (39, 79):
         before = {name: body(name) for _, name in complete_files(paths[0])}
-        if last == 79:  # as a stop between completing one file and beginning the next
+        if last == 79:  # like a stop between completing one file and beginning the next
             for path in paths:
                 os.remove(path)
         run_rotated(test, '--interval', '1s', '--rotate', '10s', '--append')
@@ -154,7 +156,7 @@ def test_next_start(test):
 
 
 def test_silence_completes_a_file_too(test):
-    """A live port that has said all: its file is complete when its time is over."""
+    """A silent live port: its file is complete when its time is over."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(50)])
     output = test.path('output.csv')
     process = test.start('--port', f'net_pcap0,rx_pcap={capture}', '--eal', '--no-pci', '--workers',
@@ -168,7 +170,7 @@ def test_silence_completes_a_file_too(test):
 
 
 def test_a_file_that_cannot_be_renamed_grows(test):
-    """It is a mount point: rows go on into it, and that is said once."""
+    """A mount point cannot be renamed: rows continue in it, with one warning."""
     output = test.path('output.csv')
     with open(output, 'w', encoding='utf-8'):
         pass
@@ -185,7 +187,7 @@ def test_a_file_that_cannot_be_renamed_grows(test):
 
 
 def moved(path):
-    """Renames the file, which has its name most of the time."""
+    """Renames the file, which exists most of the time."""
     try:
         os.rename(path, path + '.moved')
     except FileNotFoundError:
@@ -194,7 +196,7 @@ def moved(path):
 
 
 def test_moved_away_and_emptied(test):
-    """What logrotate does while the program rotates too: nothing is lost or mixed up."""
+    """External rotation by logrotate together with --rotate: nothing is lost or mixed up."""
     stats = test.path('stats.csv')
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval',
                          '50ms', '--rotate', '1s', '--output', '/dev/null', '--stats', stats)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds of sampled figures against exact truth, over many intervals in which little is sampled.
+"""Bounds of sampled figures against exact truth, over many intervals with few samples.
 
-An interval may exclude the truth with a probability of 1 - CONFIDENCE. A test fails if the number of intervals that do
-has a probability below RISK.
+An interval may exclude the truth with a probability of 1 - CONFIDENCE. A test fails if the number
+of such intervals has a probability below RISK.
 """
 
 import json
@@ -33,16 +33,18 @@ def sampled(chance, packets, rate):
 
 
 class Agent:
-    """Samples packets by chance. Its sample pool is true, and so are its drops."""
+    """Samples packets at random. Its sample pool and its drops are correct."""
 
     def __init__(self, address, rate, seed):
         self.router, self.rate, self.chance = Router('sflow', address), rate, random.Random(seed)
         self.samples, self.drops = [], 0
         self.said = rate
-        self.lose = self.gap = lambda: False  # a sample, counted in drops; or in its sequence numbers only
+        # loses a sample: counted in drops, or only in sequence numbers
+        self.lose = self.gap = lambda: False
 
     def see(self, *traffic):
-        """(Flow, packets, size of the frame): they pass in random order. Returns how many samples were taken."""
+        """traffic: (Flow, packets, size of the frame), passing in random order. Returns the number
+        of samples."""
         taken = [(flow, size) for flow, packets, size in traffic
                  for _ in range(sampled(self.chance, packets, self.rate))]
         self.chance.shuffle(taken)
@@ -65,13 +67,13 @@ class Agent:
         self.samples = []
 
     def send_counters(self, capture, when):
-        """A datagram with a sample of no counters."""
+        """Sends a datagram with an empty counter sample."""
         sample = struct.pack('>IIIII', 2, 12, self.router.sequence, 1, 0)
         capture.add(when, self.router.address, self.router.sflow(when, [sample]))
 
 
 class NetFlow:
-    """A router that samples by chance, and says so in options."""
+    """A router that samples at random, and announces it in options."""
 
     SCOPE, OPTIONS = [(1, 4)], [(SAMPLER, 1), (SAMPLER_INTERVAL, 4)]
 
@@ -108,7 +110,8 @@ class World:
             self.truth[epoch, flow.src] = (before[0] + packets, before[1] + packets * size)
 
     def check(self, *options, promised=INTERVALS):
-        """Rows, and --stats of keys without one, hold the truth. Returns the rows and those of --exporters."""
+        """Checks that rows, and the bounds of keys without a row in --stats, hold the truth.
+        Returns the rows and those of --exporters."""
         path = self.capture.write(self.test.path('exports.pcap'))
         with socket.create_server(('127.0.0.1', 0)) as server:
             reader = Reader(server)
@@ -150,7 +153,8 @@ def to(flow, dst):
 
 
 def silent(kind, heard, shared):
-    """A fine sampler and a coarse one, which has no sample in many intervals, or none of the flows that no other sees."""
+    """A fine sampler and a coarse one. In many intervals the coarse one has no sample, or none of
+    flows that only it sees."""
     def check(test):
         world = World(test)
         fine, coarse = Agent('192.0.2.1', FINE, 1), kind('192.0.2.2', COARSE, 2)
@@ -179,7 +183,7 @@ def silent(kind, heard, shared):
 
 
 def test_large_packets(test):
-    """Few large packets among many small ones: in some intervals none of the large ones is sampled."""
+    """Few large packets among many small ones: some intervals have no sample of a large one."""
     world, agent = World(test), Agent('192.0.2.1', 1000, 3)
     for epoch in range(INTERVALS):
         traffic = [(to(Flow(1), '203.0.113.1'), 1800, 1514), (Flow(1), 2000, 90)]
@@ -191,7 +195,7 @@ def test_large_packets(test):
 
 
 def test_jumbo_frames(test):
-    """Once a jumbo frame was sampled, others may have passed in the intervals after it."""
+    """After the first sample of a jumbo frame, later intervals allow for jumbo frames."""
     world, agent = World(test), Agent('192.0.2.1', 1000, 4)
     for epoch in range(INTERVALS):
         traffic = [(to(Flow(1), '203.0.113.1'), 1800, 9014), (Flow(1), 2000, 90)]
@@ -205,7 +209,8 @@ def test_jumbo_frames(test):
 
 
 def test_one_rate(test):
-    """An exporter that samples no coarser than what counted adds nothing, alive or not, once roles are known."""
+    """Once roles are known, another exporter with an equal or finer rate does not change the
+    bounds, alive or not."""
     found, elsewhere = [], to(Flow(1 << 16), '203.0.113.1')
     for others in ((), ('192.0.2.2',), ('192.0.2.2', '192.0.2.3')):
         world, agent = World(test), Agent('192.0.2.1', 50, 5)
@@ -229,7 +234,8 @@ def test_one_rate(test):
 
 
 def losing(how, share):
-    """An agent that loses this share of its samples has it in its drops, or its numbers have gaps: intervals hold."""
+    """An agent loses this share of its samples, shown in its drops or as gaps in its numbers:
+    intervals hold."""
     def check(test):
         world, agent, chance = World(test), Agent('192.0.2.1', 100, 7), random.Random(8)
         setattr(agent, how, lambda: chance.random() < share)
@@ -241,7 +247,7 @@ def losing(how, share):
             lost -= len(agent.samples)
             agent.send(world.capture, epoch + 0.5)
         _, exporters, result = world.check()
-        # Those before the first two samples and after the last one have no number that tells them.
+        # Losses before the first two samples and after the last one are not visible in the numbers.
         told = sum(int(row['lost_agent']) for row in exporters)
         assert 0.9 * lost < told <= lost, (told, lost)
         assert f', perhaps {100 * told} more' in result.stderr, result.describe()
@@ -250,7 +256,8 @@ def losing(how, share):
 
 
 def pool(rate, said):
-    """An agent whose samples announce another interval than its own: its pool tells, after some of them."""
+    """An agent whose samples announce a wrong rate: its pool shows the real one after some
+    samples."""
     def check(test):
         world, agent = World(test), Agent('192.0.2.1', rate, 9)
         agent.said = said
@@ -265,7 +272,7 @@ def pool(rate, said):
 
 
 def test_lost_datagrams(test):
-    """Samples that were lost with their datagram are not the agent's."""
+    """Samples lost with their datagram do not count as lost by the agent."""
     world, agent = World(test), Agent('192.0.2.1', 10, 10)
     for epoch in range(10):
         traffic = [(Flow(n), 1000 * n, 600) for n in range(1, 4)]
@@ -281,7 +288,7 @@ RELIABILITY = [(144, 4)], [(164, 8), (166, 8), (167, 8)]
 
 
 def test_reported_losses(test):
-    """Packets that an exporter did not send, or did not meter, may have been of any key."""
+    """Packets that an exporter did not send or meter may have been of any key."""
     capture, router = Capture(), Router('ipfix', '192.0.2.1')
     lost = {2: (0, 0, 0), 3: (7, 0, 0), 4: (7, 5, 90), 5: (7, 9, 90), 6: (7, 9, 90)}
     for epoch in range(8):

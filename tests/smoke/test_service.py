@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""As a service manager has it: readiness, status, watchdog, reload, stop, through its socket."""
+"""The socket of a service manager: readiness, status, watchdog, reload, stop."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ ENDLESS = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'r
 
 
 class Manager:
-    """The manager's end of the socket, and what it heard: [{name: value}]."""
+    """The manager's end of the socket, and the messages received: [{name: value}]."""
 
     def __init__(self, test, abstract=False):
         self.test = test
@@ -90,7 +90,7 @@ def expect_signs_of_life(manager, process, count=8):
 
 
 def test_watchdog_is_fed(test):
-    """Whatever there is to wait for: a long epoch, one that never ends, input, traffic."""
+    """The watchdog is notified during any wait: a long epoch, an endless one, input, traffic."""
     for source in (LIVE, ENDLESS):
         for interval in ('50ms', '1h', '0'):
             manager = Manager(test, abstract=True)
@@ -116,7 +116,7 @@ def test_watchdog_while_input_does_not_come(test):
 
 
 def test_watchdog_while_a_reader_does_not_read(test):
-    """A replay waits for who reads its rows; that is not its own standstill."""
+    """A replay that waits for the reader of its rows still notifies the watchdog."""
     manager = Manager(test)
     reading, writing = os.pipe()
     process = manager.start('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms',
@@ -139,7 +139,7 @@ def test_watchdog_of_another_process(test):
 
 
 def test_nobody_listens(test):
-    """A socket that is not there is worth a warning, not the run."""
+    """A missing socket causes a warning, and the run continues."""
     process = test.start('--synthetic', 'flows=1K,packets=1K,seed=1', '--output', '/dev/null',
                          program=['env', 'NOTIFY_SOCKET=/nonexistent', test.binary])
     result = test.wait(process).expect(0)
@@ -147,7 +147,7 @@ def test_nobody_listens(test):
 
 
 class Frozen:
-    """Stops one thread of a process while the others run on (ptrace, without killing at exit)."""
+    """Stops one thread of a process while the others run (ptrace, without a kill at exit)."""
 
     SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
@@ -181,7 +181,7 @@ def worker_thread(process):
 
 
 def test_watchdog_starves_while_a_worker_hangs(test):
-    """Nothing but the worker stands still: epochs do not close, and the manager hears nothing."""
+    """Only the worker is stopped: epochs do not close, and the watchdog is not notified."""
     manager = Manager(test)
     process = manager.start(*LIVE, '--interval', '50ms', '--output', '/dev/null', watchdog=1)
     manager.wait_for('WATCHDOG', 2)

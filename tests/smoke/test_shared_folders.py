@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Folders where others may write: nothing that another user puts in the way of an output is touched, or followed."""
+"""Folders that others may write: files planted by another user in place of an output are neither
+followed nor changed."""
 
 import csv
 import os
@@ -26,7 +27,7 @@ def require_root(test):
 
 
 def plant(code, *words):
-    """Runs Python as another user."""
+    """Runs Python code as another user."""
     subprocess.run([*AS_OTHER, sys.executable, '-c', f'import os, sys; {code}', *words], check=True)
 
 
@@ -59,7 +60,8 @@ PLANTS = {
 
 
 def put_in_the_way(kind, path, victim):
-    """Another user does; returns what must stay as it is. Hard links are made as if fs.protected_hardlinks were 0."""
+    """Plants an obstacle as another user; returns its state, which must not change. Hard links are
+    made as if fs.protected_hardlinks were 0."""
     if kind == 'hard link':
         os.link(victim, path)
     else:
@@ -73,7 +75,8 @@ def describe(path):
 
 
 def writers(test):
-    """(name, program, words before the path, words after it), each of which replaces a file that is its own."""
+    """Yields (name, program, words before the path, words after it) of every command that may
+    replace its own file."""
     capture, rows = collected.generate(test, 'in.pcap', '--as', 'ipfix', spec='flows=10,packets=1K,rate=1K'), test.path('rows.csv')
     test.run(*TRAFFIC, '--output', rows).expect(0)
     for option in '--output', '--stats':
@@ -93,17 +96,19 @@ def writers(test):
 
 
 def test_every_writer(test):
-    """In a folder like /tmp: exit 1, one line, nothing touched. A name that nothing has is made, and is this user's."""
+    """In a folder like /tmp: exit status 1, one line, nothing changed. A free name is created, and
+    belongs to this user."""
     require_root(test)
     folder, victim = make_folder(test, 'shared', 0o1777), write(test.path('victim'))
     untouched = describe(victim)
     kinds = (*PLANTS, 'hard link')
     for number, (name, program, before, after) in enumerate(writers(test)):
         path = os.path.join(folder, 'name.svg')
-        every = number == 0 or test.settings.full  # else each writer has two, and each kind several writers
+        # else two kinds per writer, so that each kind has several writers
+        every = number == 0 or test.settings.full
         for kind in kinds if every else (kinds[number % 5], kinds[(number + 2) % 5]):
             if name == '--templates' and kind == 'hard link':
-                continue  # it replaces the name, not the file
+                continue  # replaces the name, not the file
             there = put_in_the_way(kind, path, victim)
             now = describe(victim)
             result = test.run(*before, path, *after, program=[program])
@@ -115,7 +120,7 @@ def test_every_writer(test):
             os.unlink(path)
         assert not os.path.exists(victim + '.none'), name
         if name == 'bench':
-            continue  # it would measure
+            continue  # this would run a benchmark
         test.run(*before, path, *after, program=[program]).expect(0)
         made = os.lstat(path)
         assert stat.S_ISREG(made.st_mode) and made.st_uid == 0, name
@@ -124,7 +129,7 @@ def test_every_writer(test):
 
 
 def test_folders_on_the_way(test):
-    """A link of another user's in the middle of a path."""
+    """A link of another user in the middle of a path."""
     require_root(test)
     shared, private = make_folder(test, 'shared', 0o1777), make_folder(test, 'private', 0o700)
     plant('os.symlink(sys.argv[2], sys.argv[1])', os.path.join(shared, 'logs'), private)
@@ -138,8 +143,8 @@ def test_folders_on_the_way(test):
 
 
 def test_folder_of_a_user(test):
-    """root writes, appends, overwrites and rotates in a folder that it gave a user, and follows that user's links only to
-    that user's files."""
+    """root writes, appends, overwrites and rotates in a user's folder. It follows the user's links
+    only to files of the same user."""
     require_root(test)
     home, victim = make_folder(test, 'home', 0o755, OTHER), write(test.path('victim'))
     path = os.path.join(home, 'name.csv')
@@ -161,7 +166,8 @@ def test_folder_of_a_user(test):
 
 
 def test_numbers_of_others(test):
-    """A complete file that another user made up, or a FIFO of its name, does not number this run's intervals."""
+    """A complete file planted by another user, or a FIFO of its name, does not change the numbering
+    of this run."""
     require_root(test)
     folder = make_folder(test, 'shared', 0o1777)
     path = os.path.join(folder, 'rows.csv')
@@ -183,8 +189,8 @@ def spool_config(test, spool):
 
 
 def test_spools(test):
-    """A spool's folder is of the user who runs, and others cannot write to it; nothing is made, emptied or removed in any
-    other, and no output is begun."""
+    """A spool folder belongs to the current user, and others cannot write to it. In any other
+    folder nothing is created, emptied or removed, and no output is begun."""
     require_root(test)
     victim, output = write(test.path('victim')), test.path('rows.csv')
     for number, (mode, owner) in enumerate(((0o700, OTHER), (0o755, OTHER), (0o1777, OTHER), (0o770, 0), (0o777, 0), (0o1777, 0))):
@@ -210,7 +216,7 @@ def test_spools(test):
 
 
 def test_folder_of_a_group(test):
-    """A folder of root's that a group may write to is good for a user of that group."""
+    """A folder of root that a group may write is accepted for a user of that group."""
     require_root(test)
     if subprocess.run([*AS_OTHER, 'test', '-x', test.binary], check=False).returncode != 0:
         test.skip('another user cannot reach the binary')
@@ -228,7 +234,8 @@ def test_folder_of_a_group(test):
 
 
 def test_socket_of_another(test):
-    """Rows go to no socket that another user put into a shared folder; to one in that user's own folder they do."""
+    """No rows go to a socket that another user planted in a shared folder; a socket in that user's
+    own folder is accepted."""
     require_root(test)
     for name, mode, owner, connects in ('shared', 0o1777, 0, False), ('home', 0o755, OTHER, True):
         path = os.path.join(make_folder(test, name, mode, owner), 'rows.sock')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --keep-up best and the like give up: by rank, for what it takes, and as the file of --states says."""
+"""--overload best and other policies: order by priority, by cost, and as recorded in the overload
+log."""
 
 import os
 import signal
@@ -13,7 +14,7 @@ SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
            'cost_ns', 'target_ns', 'share']
 RATES = ['full'] + [f'rate:1/{2 ** k}' for k in range(1, 7)] + ['off']
-# What takes a worker much longer than the feeder.
+# Keys with which a packet costs a worker far more than the feeder.
 LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'dst,dst_port', 'src,src_port',
              'src/24', 'dst/24', 'src/16', 'dst/16')
 
@@ -36,7 +37,8 @@ def changes_of(rows):
 
 
 def check_states(rows, names):
-    """Each worker's rows go by packet; each measurement's begin where the last one ended."""
+    """Checks that rows of a worker are sorted by packet, and that each row continues from the
+    previous level."""
     at, packet = {}, {}
     for row in changes_of(rows):
         worker, key = row['worker'], (row['worker'], row['measurement'])
@@ -56,10 +58,10 @@ def check_states(rows, names):
 
 
 def paced(test, path, config, how, factor=4):
-    """A run at so many times what the worker can."""
+    """A run at a multiple of the worker's capacity."""
     states = test.path(f'{how}.csv')
     common = ('--pcap', path, '--config', config, '--workers', '1', '--interval', '0', '--seed', '5')
-    _, stats, _ = test.measure(*common, '--keep-up', how)  # unpaced: nothing is given up
+    _, stats, _ = test.measure(*common, '--keep-up', how)  # unpaced: nothing is shed
     ns = float(stats[0]['ppt_ns']) + float(stats[0]['free_ns'])
     rows, stats, result = test.measure(*common, '--pace', f'{max(1, round(factor * 1e6 / ns))}kpps', '--keep-up', how,
                                        '--descriptors', '32768', '--states', states, '--force')
@@ -67,7 +69,7 @@ def paced(test, path, config, how, factor=4):
 
 
 def until_given_up(test, *arguments):
-    """A feeder that gets no CPU overloads nobody."""
+    """Repeats until detail was reduced: a feeder without CPU time overloads no worker."""
     for _ in range(5):
         rows, stats, states, result = paced(test, *arguments)
         if any(row['measurement'] for row in changes_of(states)):
@@ -103,7 +105,7 @@ def how_case(how):
             looked_at = 1 - int(row['skipped']) / int(row['received'])
             assert abs(float(intervals[row['measurement']]['share']) - looked_at) < 1e-6, row
         taken = {row['measurement'] for row in changes_of(states) if row['measurement']}
-        if how == 'best' and 'first' in taken:  # others come first
+        if how == 'best' and 'first' in taken:  # others must be reduced first
             last = {row['measurement']: row['to'] for row in changes_of(states)
                     if int(row['packet']) <= min(int(row['packet']) for row in changes_of(states)
                                                  if row['measurement'] == 'first')}
@@ -115,12 +117,14 @@ def how_case(how):
 
 @lib.alone
 def check_replayed(test):
-    """What such a run decided, done again at the same packets: the same outputs, byte for byte."""
+    """Replaying the decisions of a run at the same packets gives the same outputs, byte for
+    byte."""
     path, _ = write_flows(test)
     config = write_load(test, width='width = 65536\ndepth = 8')
     for _ in range(3):
         rows, stats, states, _ = paced(test, path, config, 'best', 0.95)
-        # A scheduler that holds up the worker is no decision, nor is what the valve does within 10 ms.
+        # Replays only decisions of the controller: scheduler delays and shedding by queue fill
+        # within 10 ms are not reproducible.
         changes = changes_of(states)
         if lib.total(stats, 'nic_missed') == 0 and changes and all(row['measurement'] for row in changes):
             break
@@ -133,7 +137,8 @@ def check_replayed(test):
 
 
 def test_deadline(test):
-    """A measurement of the worst rank is not without a whole interval for long before its deadline is acted upon."""
+    """A measurement with the lowest priority gets a whole interval at full detail in time, or the
+    controller enforces it."""
     path = test.path('live.pcap')
     test.run('generate', '--synthetic', 'flows=4K,packets=400K,rate=200K', '--output', path).expect(0)
     config = write_load(test, 'deadline = 500ms\npriority = 3\n')
@@ -149,7 +154,8 @@ def test_deadline(test):
 
 
 def test_present(test):
-    """What is given up can be asked, of all and of one; and how it is decided can be changed."""
+    """The control socket reports reduced detail of all measurements or of one, and can change the
+    policy."""
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '100ms',
                          '--config', write_load(test), '--keep-up', 'best', '--output', os.devnull)
     client = test_control.connect(test, process)
@@ -157,7 +163,7 @@ def test_present(test):
     assert (answer['keep_up'], answer['workers']) == ('best', 1), answer
     assert [entry['name'] for entry in answer['measurements'].values()] == ['first'] + [
         f'm{i}' for i in range(len(LOAD_KEYS))], answer
-    # More comes than anybody can measure.
+    # far more packets than any worker can measure
     test.until(lambda: client.ask('states,0')['measurements']['11']['least'] == 'off', 'the last goes off')
     assert client.ask('states')['measurements']['11']['whole'] == 0
     assert client.ask('states,queries')['keep_up'] == 'queries'
@@ -181,7 +187,7 @@ def test_present_without(test):
 
 
 def test_flows_held_back(test):
-    """Flows that are held back from a packet on are looked at no more, and are counted as ever."""
+    """Flows held back at level count have no detail, and the same counts as before."""
     outputs = []
     for to in ('flows:crt', 'flows:ccc', 'flows:crt-ccc:2147483648'):
         states = test.path('flows.csv')
@@ -245,6 +251,6 @@ def test_bad_steps(test):
 
 def cases(settings):
     best = [('best', how_case('best'))]
-    if settings.slow:  # these take the longer, and overload themselves
+    if settings.slow:  # the others take longer, and cause overload themselves
         return best
     return best + [(how, how_case(how)) for how in ('queries', 'lsf', 'greedy')] + [('replayed', check_replayed)]

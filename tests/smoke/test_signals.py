@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGINT and SIGTERM write the open epoch and end well; SIGHUP goes on in new files."""
+"""SIGINT and SIGTERM write the open epoch and end normally; SIGHUP continues in new files."""
 
 import contextlib
 import fcntl
@@ -37,7 +37,7 @@ def wait_for_lines(test, process, path, count):
 
 
 def pause(test):
-    """Lets a run that cannot be watched come well beyond its start."""
+    """Waits a second, until a run without visible progress has started."""
     begin = time.monotonic()
     test.until(lambda: time.monotonic() > begin + 1, 'a second has passed')
 
@@ -50,7 +50,7 @@ def check_end(test, number):
     rows, ledger = lib.read_output(output), lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == list(range(len(numbers))), numbers
-    # Where the machine is busy elsewhere, a paced epoch may lose all of its packets.
+    # On a busy machine, a paced epoch may lose all of its packets.
     assert {row['epoch'] for row in rows} == {
         row['epoch'] for row in ledger if int(row['measured']) > 0}
 
@@ -64,7 +64,7 @@ def test_sigterm(test):
 
 
 def test_the_open_epoch_is_written(test):
-    """With one epoch, every row comes from the signal."""
+    """With --interval 0, all rows are written after the signal."""
     for number in (signal.SIGINT, signal.SIGTERM):
         process, output, stats = start_endless(test, '0', '--force')
         wait_for_lines(test, process, stats, 1)
@@ -77,7 +77,7 @@ def test_the_open_epoch_is_written(test):
 
 
 def test_signal_while_the_feeder_waits_for_input(test):
-    """Standard input that says nothing more does not hold the end up."""
+    """Silent standard input does not delay the end."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(50)])
     reading, writing = os.pipe()
     output, stats = test.path('output.csv'), test.path('stats.csv')
@@ -98,7 +98,7 @@ def test_signal_while_the_feeder_waits_for_input(test):
 
 
 def test_a_stamp_of_another_time(test):
-    """With --pace recorded years between two stamps are waited for, and said."""
+    """With --pace recorded, a gap of years between two timestamps is waited for and reported."""
     stats = test.path('stats.csv')
     capture = lib.write_pcap(test.path('odd.pcap'), [(0, lib.udp_frame(1)), (10**15, lib.udp_frame(2))])
     process = test.start('--pcap', capture, '--pace', 'recorded', '--output', test.path('output.csv'), '--stats', stats)
@@ -109,7 +109,7 @@ def test_a_stamp_of_another_time(test):
 
 
 def test_signal_before_the_first_byte(test):
-    """Standard input that never says anything, as when a person forgot the file."""
+    """Standard input that never has data, as when the file was forgotten."""
     reading, writing = os.pipe()
     process = test.start('--pcap', '-', stdin=reading)
     os.close(reading)
@@ -122,7 +122,8 @@ def test_signal_before_the_first_byte(test):
 
 
 def open_end(kind, path):
-    """(--pcap, its standard input, how to write into it) of a source that waits for its writer."""
+    """Returns (--pcap, its standard input, function that opens the writing end) of a source that
+    waits for its writer."""
     if kind == 'fifo':
         os.mkfifo(path)
         return path, None, lambda: os.open(path, os.O_WRONLY)
@@ -133,7 +134,7 @@ def open_end(kind, path):
 
 
 def test_other_signals_before_the_first_byte(test):
-    """Log rotation on a quiet link, and a signal that means nothing, do not end the wait."""
+    """Log rotation on a quiet link, and a signal without meaning, do not end the wait."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(50)])
     with open(capture, 'rb') as stream:
         data = stream.read()
@@ -150,7 +151,7 @@ def test_other_signals_before_the_first_byte(test):
         assert process.running(), (kind, process.result.describe())
         writing = write_end()
         try:
-            for at in (slice(0, 10), slice(10, None)):  # a header that comes in pieces
+            for at in (slice(0, 10), slice(10, None)):  # the header arrives in pieces
                 os.write(writing, data[at])
                 process.signal(signal.SIGUSR1)
         finally:
@@ -177,7 +178,7 @@ def block(number, body=b''):
 
 SECTION = block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1))
 NO_PACKET = 0xbad
-HOLE = 2**32 - 2**16  # bytes of a block that lie in a hole of a file
+HOLE = 2**32 - 2**16  # bytes of a block that are a hole in a file
 FRAGMENT = lib.udp_frame()[:20] + b'\x20\0' + lib.udp_frame()[22:]
 
 
@@ -196,7 +197,7 @@ def record(frame):
 CLASSIC = struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 65535, 1)
 ONE = SECTION + interface(1) + packet(lib.udp_frame())
 
-# name: (how the input begins, what follows again and again, packets of it); None: as many as the run takes
+# name: (beginning, repeated part, number of packets, or None for as many as the run reads)
 ENDLESS_INPUTS = {
     'blocks without packets': (ONE, block(NO_PACKET, bytes(65536)), 1),
     'empty blocks': (ONE, block(NO_PACKET), 1),
@@ -215,7 +216,7 @@ ENDLESS_INPUTS = {
 
 
 class EndlessInput:
-    """A FIFO into which bytes go until its reader is gone."""
+    """A FIFO with endless data until its reader closes."""
 
     def __init__(self, path, head, rest):
         self.path, self.head, self.rest = path, head, rest * (2**18 // len(rest) + 1)
@@ -239,7 +240,7 @@ class EndlessInput:
         test.until(there, 'the input is read')
 
     def end(self):
-        """Ends the writer, even if no reader came."""
+        """Ends the writer, even if no reader opened the FIFO."""
         with contextlib.suppress(OSError):
             os.close(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))
         self.thread.join()
@@ -260,7 +261,7 @@ def stop_while_reading(test, name, *words, status=0):
 
 
 def check_endless_input(test, name):
-    """No state of reading ends by itself; the signal ends each."""
+    """Endless input in every parser state; the signal ends each run."""
     result, packets = stop_while_reading(test, name, '--interval', '1s', '--workers', '1', '--pcap')
     assert packets in (None, result.account()['offered']), result.describe()
 
@@ -276,14 +277,14 @@ def test_an_input_without_end_of_a_collector(test):
 
 
 def test_an_input_without_end_to_tune_for(test):
-    """Frames without a key never are as many as are wanted."""
+    """Input that never has enough frames with a key."""
     for name in ('blocks without packets', 'packets without bytes', 'gzip, empty members'):
         result, _ = stop_while_reading(test, name, 'tune', '--pcap', status=1)
         result.expect_one_line('ended before')
 
 
 def write_holes(path, head, number):
-    """A file of terabytes, nearly all of it holes, whose blocks have no packets."""
+    """Writes a file of terabytes, nearly all holes, whose blocks have no packets."""
     with open(path, 'wb') as stream:
         stream.write(head)
         for _ in range(500):
@@ -295,16 +296,17 @@ def write_holes(path, head, number):
 
 
 def consumed(process):
-    """Bytes that it has read."""
+    """Returns the number of bytes read so far."""
     with open(f'/proc/{process.popen.pid}/io', encoding='ascii') as stream:
         return int(stream.readline().split()[1])
 
 
 def test_a_regular_file_of_terabytes(test):
-    """Reads do not wait. States: before the first packet, after it, and in search of a known link type."""
+    """Reads from a file never block. States: before the first packet, after it, and while skipping
+    unknown link types."""
     heads = {'first': SECTION + interface(1), 'behind': ONE, 'known': SECTION + interface(189) + packet(bytes(60))}
     for name, head in heads.items():
-        for number in (NO_PACKET, 6):  # of these the holes are options of an empty packet
+        for number in (NO_PACKET, 6):  # in type 6, the holes are options of an empty packet
             if number == 6 and name != 'behind':
                 continue
             path = write_holes(test.path(f'{name}{number}.pcapng'), head, number)
@@ -329,7 +331,7 @@ def test_signal_while_an_output_waits_for_its_reader(test):
 
 
 def test_an_output_waits_for_its_reader_whatever_is_signalled(test):
-    """logrotate's signal, and one that means nothing here, end no run."""
+    """SIGHUP of logrotate, and a signal without meaning, end no run."""
     fifo = test.path('fifo')
     os.mkfifo(fifo)
     process = test.start('--synthetic', 'packets=1000', '--output', fifo)
@@ -350,7 +352,7 @@ def waiting_in(pipe):
 
 
 def test_second_signal_ends_at_once(test):
-    """Also when the first cannot be followed: nobody reads the pipe that the rows go into."""
+    """The first signal cannot take effect here, because the pipe of the rows is not read."""
     reading, writing = os.pipe()
     process = test.start('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms',
                          '--output', '-', stdout=writing)
@@ -369,7 +371,7 @@ def test_second_signal_ends_at_once(test):
 
 
 def test_two_signals_at_once_are_one(test):
-    """timeout(1) tells a process and then its group; the last interval is written all the same."""
+    """timeout(1) signals a process and then its group; the last interval is still written."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('--synthetic', 'flows=100,packets=0,rate=10K', '--pace', 'recorded', '--interval', '0',
                          '--output', output, '--stats', stats)
@@ -389,7 +391,7 @@ ROWS_FOR_A_PIPE = {
 
 
 def start_into_a_pipe(test, kind, *more):
-    """Returns the run and the end of its output's pipe that nobody reads."""
+    """Returns the run, and the unread end of its output pipe."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(100)])
     reading, writing = os.pipe()
     process = test.start(*[option.format(capture=capture) for option in ROWS_FOR_A_PIPE[kind]],
@@ -414,7 +416,7 @@ def test_one_signal_is_enough_where_nobody_reads(test):
 
 
 def test_a_live_run_that_is_over_waits_for_no_reader(test):
-    """Nobody asked it to end; --deliveries, which is written last, is no other output."""
+    """A run that ends by --duration; the same holds for --deliveries, which is written last."""
     fifo = test.path('deliveries')
     os.mkfifo(fifo)
     unread = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -444,7 +446,7 @@ def test_a_slow_reader_is_waited_for_at_the_end(test):
 
 
 def test_live_port(test):
-    """On a port the clock makes the epochs; the last one ends with the signal."""
+    """On a port, epochs follow the clock; the last one ends with the signal."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--interval', '200ms',
                          '--workers', '1', '--output', output, '--stats', stats)
@@ -453,7 +455,7 @@ def test_live_port(test):
     test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
-    # A machine that is busy elsewhere may close an epoch late, and then numbers are skipped.
+    # A busy machine may close an epoch late, which skips numbers.
     assert numbers == sorted(set(numbers)) and numbers[0] == 0, numbers
     for before, after in zip(ledger, ledger[1:]):
         assert before['end'] == after['start'], f'{before} and {after}'
@@ -469,7 +471,7 @@ def test_sighup_reopens(test):
     process.signal(signal.SIGINT)
     test.wait(process).expect(0)
     for path, read in ((output, lib.read_output), (stats, lib.read_stats)):
-        old, new = read(path + '.1'), read(path)  # each with its header
+        old, new = read(path + '.1'), read(path)  # each has its header
         numbers = sorted({int(row['epoch']) for row in old + new})
         assert numbers == list(range(len(numbers))), f'epochs {numbers}'
         both = {row['epoch'] for row in old} & {row['epoch'] for row in new}
