@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each fault that a receiver can have, all the time: its account balances, and all others have what they would have."""
+"""Permanent faults of receivers: the delivery rows of each balance, and all other outputs are
+unaffected."""
 
 import csv
 import io
@@ -29,7 +30,7 @@ NOISE = b'\0\xff\r\n\r\nHTTP/9 999 no\r\n'
 
 
 class Faulty(threading.Thread):
-    """Serves one connection after the other, each by a function of it, until it is closed."""
+    """Serves connections one after the other with serve(), until it is closed."""
 
     def __init__(self, serve, buffer=0):
         super().__init__(daemon=True)
@@ -50,11 +51,11 @@ class Faulty(threading.Thread):
                 client.settimeout(0.2)
                 with client:
                     self.serve(self, client)
-            except OSError:  # it was closed, or nobody came
+            except OSError:  # closed, or no connection yet
                 pass
 
     def read(self, client, size):
-        """b'' at the end."""
+        """Returns b'' at the end."""
         while not self.ended.is_set():
             try:
                 return client.recv(size)
@@ -69,7 +70,7 @@ class Faulty(threading.Thread):
 
 
 def slow(place, client):
-    """A row a second."""
+    """Reads one row per second."""
     byte = b'.'
     while byte:
         byte = place.read(client, 1)
@@ -88,7 +89,7 @@ def reset_in_a_row(place, client):
 
 
 def reset_in_a_body(place, client):
-    """Of a request, so that some of its rows were taken."""
+    """Resets within the body of a request, when some rows have been read."""
     head = b''
     while b'\r\n\r\n' not in head and (byte := place.read(client, 1)):
         head += byte
@@ -96,13 +97,13 @@ def reset_in_a_body(place, client):
 
 
 def say_noise(place, client):
-    """And take all that comes."""
+    """Sends garbage, and reads everything."""
     client.sendall(NOISE)
     place.got.append(b''.join(iter(lambda: place.read(client, 65536), b'')))
 
 
 def answer_noise(place, client):
-    """To what is a request."""
+    """Answers a request with garbage."""
     place.read(client, 65536)
     client.sendall(NOISE)
 
@@ -113,7 +114,7 @@ FAULTS = {'slow': ('tcp://', slow), 'closes': ('tcp://', close_after_a_row), 're
 
 
 def begin(test, names, spool=False):
-    """{name: its receiver}, and the configuration."""
+    """Returns {name: its receiver}, and the path of the configuration."""
     places, config = {}, test.path('places.conf')
     if 'built without it' in test.run('--synthetic', 'packets=10', '--output', 'clickhouse://a').stderr:
         names = [name for name in names if not name.endswith('http')]
@@ -135,8 +136,8 @@ def end(places):
 
 @lib.alone
 def test_faults_live(test):
-    """Nobody waits for who is slow, breaks off or talks nonsense; each row is in one column, and whole intervals are
-    dropped."""
+    """Receivers that are slow, disconnect or send garbage delay nothing. Each row is in one column,
+    and whole intervals are dropped."""
     port = needs_server(test)
     receiving, sending, path = test_live_pairs.memif(test)
     places, config = begin(test, FAULTS)
@@ -151,7 +152,7 @@ def test_faults_live(test):
     found = scrape(port)
     sender.signal(signal.SIGINT)
     test.until_said(sender, 'sent')
-    time.sleep(0.5)  # what is under way arrives
+    time.sleep(0.5)  # until waiting packets have arrived
     asked = time.monotonic()
     process.signal(signal.SIGTERM)
     result = test.wait(process).expect(1)
@@ -161,22 +162,23 @@ def test_faults_live(test):
     end(places)
     ledger = lib.read_stats(stats)
     late = int(found['sketchtap_late_epochs_total', ()])
-    # One is late from a millisecond on, for which a scheduler may let it wait; a reporter that waited for who takes a row
-    # a second would nearly always be.
+    # An interval is late after a millisecond, which the scheduler may cause. A reporter that waited
+    # for the slow receiver would be late nearly always.
     assert 10 * late < len(ledger) or test.slow or os.getloadavg()[0] > os.cpu_count(), late
     assert lib.total(ledger, 'measured') == sent
     numbers = [int(row['epoch']) for row in ledger]
-    assert numbers == sorted(set(numbers)), numbers  # one in which the sender had no CPU has no row
+    # an interval in which the sender had no CPU has no row
+    assert numbers == sorted(set(numbers)), numbers
     rows, sums = lib.read_output(output), accounts(deliveries)
-    for name in ('slow', 'closes', 'resets'):  # which began and ended many times
-        assert result.stderr.count(f'{name}: resumed') <= 1, result.stderr
+    for name in ('slow', 'closes', 'resets'):  # connections that began and ended many times
+        assert result.stderr.count(f'{name}: takes rows again') <= 1, result.stderr
     for name in places:
         assert sums[name]['rows'] == len(rows) and sums[name]['left'] == 0, (name, sums[name])
         assert f'{name}: ' in result.stderr or f'{name} does not' in result.stderr or name == 'noisy', name
     for row in lib.read_csv(deliveries, DELIVERIES):
         assert row['dropped'] in ('0', row['rows']), row
     assert sums['slow']['dropped'] > 0, sums['slow']
-    for name in ('closes', 'resets'):  # what the kernel took counts as delivered
+    for name in ('closes', 'resets'):  # rows accepted by the kernel count as delivered
         assert sums[name]['reconnects'] > 0 and sums[name]['acknowledged'] == 0, (name, sums[name])
     for name in {'no-http', 'half-http'} & set(places):
         assert sums[name]['unknown'] > 0 and sums[name]['delivered'] == sums[name]['acknowledged'] == 0, (name, sums[name])
@@ -187,7 +189,8 @@ def test_faults_live(test):
 
 
 def test_faults_paced(test):
-    """A replay at a pace drops as a card does: it waits for no receiver, ends, and has all of its intervals."""
+    """A paced replay drops packets like a NIC: it waits for no receiver, ends, and has all of its
+    intervals."""
     spec = 'flows=3000,zipf=0.1,rate=3K,packets=12K,seed=3'
     exports = generate(test, 'exports.pcap', '--as', 'sflow', spec=spec)
     traffic = ('run', '--synthetic', spec.replace('12K', '0'), '--duration', '4s')
@@ -213,8 +216,8 @@ def test_faults_paced(test):
 
 
 def test_faults_beside_spools(test):
-    """A replay whose places have spools waits for none of them: its files are those of a run without, byte for byte, and
-    what was not taken stays for the next run."""
+    """A replay with spooled destinations waits for none of them. Its files equal those of a run
+    without exports, byte for byte, and undelivered rows stay for the next run."""
     if not test.settings.full:
         test.skip('takes three quarters of a minute: --full')
     traffic = ('--synthetic', 'flows=3000,packets=600K,rate=200K', '--interval', '100ms', '--seed', '1', '--top', '3000')
@@ -234,13 +237,13 @@ def test_faults_beside_spools(test):
     for name in places:
         told = sums[name]
         assert told['rows'] == told['delivered'] + told['left'] == rows, (name, told)
-        # Elsewhere the kernel may take it all.
+        # For other protocols, the kernel may accept all rows.
         assert told['left'] == rows or not name.endswith('http'), (name, told)
 
 
 @lib.alone
 def test_signals_beside_a_spool(test):
-    """SIGHUP connects anew: each record comes once, behind a header for each connection."""
+    """SIGHUP reconnects: each record arrives once, and each connection starts with a header."""
     taker, flows, deliveries, config = Taker(), test.path('flows.csv'), test.path('deliveries.csv'), test.path('spool.conf')
     with open(config, 'w', encoding='utf-8') as file:
         file.write(f'[export records]\nwhat = flows\nurl = tcp://127.0.0.1:{taker.server.getsockname()[1]}\n'
@@ -265,7 +268,8 @@ def test_signals_beside_a_spool(test):
 
 
 def test_a_partition_of_each_exporter(test):
-    """Rows of exporters have theirs as key, and are in its partition in their order; other rows have none."""
+    """Rows of exporters have the exporter as key, and are in order in its partition; other rows
+    have no key."""
     exports = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '4', '--path', '2')
     for option, keyed in (('--exporters', True), ('--stats', False)):
         broker = test.start('rows', 'where', program=[peers.built(test, 'kafka_mock', 'rdkafka')], stdin=subprocess.PIPE)
@@ -289,7 +293,7 @@ def test_a_partition_of_each_exporter(test):
 
 
 def test_a_spool_before_kafka(test):
-    """No broker: rows stay on the disk. Another run brings them, each once, before its own."""
+    """Without a broker, rows stay on disk. The next run sends each of them once, before its own."""
     output, config = test.path('output.json'), test.path('kafka.conf')
     broker = test.start('rows', program=[peers.built(test, 'kafka_mock', 'rdkafka')], stdin=subprocess.PIPE)
     out = f'{broker.directory}/stdout'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/soak, and receivers that fail at random, in a few seconds: the long runs are started by hand, docs/SOAK.md."""
+"""tools/soak, and receivers that fail at random, for a few seconds. Long runs are started by hand,
+see docs/SOAK.md."""
 
 import json
 import os
@@ -16,8 +17,9 @@ from test_ipfix import DELIVERIES
 LONG = ('receivers_that_fail', 'receivers_that_fail_live')
 
 FATES = ('delivered', 'acknowledged', 'failed', 'unknown', 'dropped')
-QUEUE = 4 << 20  # of each place
-LIBRARY = 96 << 20  # what librdkafka, libcurl and threads may take, of messages 64 MB
+QUEUE = 4 << 20  # queue size of each destination in bytes
+# allowance for librdkafka, libcurl and threads in bytes, of which messages take 64 MB
+LIBRARY = 96 << 20
 
 
 @lib.alone
@@ -25,7 +27,7 @@ def test_seconds_of_it(test):
     if test.sanitized:
         test.skip("a sanitizer's memory grows")
     soak = os.path.join(test.settings.root, 'tools', 'soak')
-    minutes = 0.3 if test.settings.slow else 0.08  # in a fifth of which it has started
+    minutes = 0.3 if test.settings.slow else 0.08  # includes a start of up to a fifth of the time
     result = test.run('--binary', test.binary, '--directory', test.path('soak'), '--minutes', minutes,
                       '--hangup', '2', '--sample', '1', '--flows', '10K', program=[soak])
     result.expect(0)
@@ -34,12 +36,13 @@ def test_seconds_of_it(test):
 
 
 def seconds(test):
-    """How long receivers fail."""
+    """Returns how long receivers fail, in seconds."""
     return float(os.environ.get('SKETCHTAP_SOAK_SECONDS', 60 if test.settings.full else 4))
 
 
 class Places:
-    """One of each kind, as sections; those that fail do it by a seed. Files of the same rows are beside them."""
+    """One destination of each kind, as sections; most fail at random from a seed. Files of the same
+    rows serve as truth."""
 
     def __init__(self, test, seed):
         self.test, self.seed = test, seed
@@ -68,7 +71,7 @@ class Places:
         return {'ipfix': 'ipfix+tcp://', 'db': 'clickhouse://'}.get(name.split('-')[-1], 'json:tcp://')
 
     def watch(self, process, last):
-        """SIGHUP now and then; when the time is over each has one of the last moods."""
+        """Sends SIGHUP at random times; at the end, each receiver gets one of the last moods."""
         choice, begin = random.Random(f'{self.seed} signals'), time.monotonic()
         while process.running() and time.monotonic() - begin < seconds(self.test):
             time.sleep(choice.uniform(0.1, 1))
@@ -84,7 +87,8 @@ class Places:
 
 
 def accounts(path):
-    """{export: sums over its rows}, each of which balances; what waited at the end is `left`."""
+    """Returns {export: sums over its rows}, each of which balances; `left` is the number still
+    waiting at the end."""
     sums, waited = {}, {}
     for row in lib.read_csv(path, DELIVERIES):
         name = row['export']
@@ -100,7 +104,7 @@ def accounts(path):
 
 
 def written(path):
-    """What a file has, as receivers keep it."""
+    """Returns the rows of a file, in the form that receivers keep."""
     kept = failing.Kept()
     with open(path, encoding='utf-8') as lines:
         for number, line in enumerate(lines):
@@ -110,7 +114,8 @@ def written(path):
 
 
 def check_arrived(name, sums, kept, perhaps, truth):
-    """No row came that there is not, or another one; as many came as the account says, and no more than it admits."""
+    """Checks that all received rows are real and unchanged, and that their number is within that of
+    the delivery rows."""
     for number, told in enumerate(kept.sums):
         assert told == 0 or (number < len(truth.sums) and told == truth.sums[number]), (name, number)
     assert kept.rows >= sums['acknowledged'], (name, kept.rows, sums)
@@ -119,7 +124,7 @@ def check_arrived(name, sums, kept, perhaps, truth):
 
 
 def check(places, result, deliveries, files, base):
-    """base: memory of a run without places."""
+    """base: memory of a run without destinations."""
     assert all(receiver.moods > 3 for receiver in (*places.receivers.values(), places.broker) if not receiver.calm)
     if 'the disk does not keep up' in result.stderr:
         places.test.skip('the disk takes nothing: files are no truth')
@@ -133,7 +138,7 @@ def check(places, result, deliveries, files, base):
         if not name.endswith('ipfix'):
             check_arrived(name, account, kept, getattr(places.receivers.get(name), 'perhaps', kept), truth)
         lost = account['failed'] + account['unknown'] + account['dropped']
-        # Nothing is silent.
+        # Every loss is logged.
         said = [line for line in result.stderr.splitlines() if 'warning' in line and name in line]
         assert said or lost == account['left'] == 0, (name, account, result.describe())
     calm = sums['calm']
@@ -153,8 +158,8 @@ MEASURE = ('--workers', '1', '--seed', '3', '--sketch', 'flow-table')
 
 @lib.alone
 def test_receivers_that_fail(test):
-    """A replay waits for those that fail, about a second in each interval; its files are, byte for byte, those of a run
-    that has none."""
+    """A replay waits for failing receivers, about a second in each interval. Its files equal those
+    of a run without exports, byte for byte."""
     test.patience.left += 5 * seconds(test)
     traffic = ('--synthetic', f'flows=5000,packets={int(seconds(test) + 4) * 5000},rate=20K,seed=3', '--interval', '250ms')
     kinds = {'heavy': '--output', 'flows': '--flows'}
@@ -175,7 +180,7 @@ def test_receivers_that_fail(test):
 
 @lib.alone
 def test_receivers_that_fail_live(test):
-    """A live run waits for nobody: all packets are in its files, whatever becomes of the rows at each place."""
+    """A live run waits for no receiver: its files have all packets, independent of deliveries."""
     test.patience.left += 5 * seconds(test)
     receiving, sending, path = test_live_pairs.memif(test)
     files, stats = {kind: test.path(f'{kind}.json') for kind in ('heavy', 'flows')}, test.path('stats.csv')
@@ -192,10 +197,11 @@ def test_receivers_that_fail_live(test):
     places.watch(process, ('takes', 'takes', 'takes', 'is frozen', 'is gone'))
     sender.signal(signal.SIGINT)
     test.until_said(sender, 'sent')
-    time.sleep(0.5)  # what is under way arrives
+    time.sleep(0.5)  # until waiting packets have arrived
     process.signal(signal.SIGINT)
     result = test.wait(process)
-    sender.signal(signal.SIGINT)  # it stayed until the receiver was gone: it holds the memory that is polled
+    # it stays until the receiver is gone, because it owns the shared memory
+    sender.signal(signal.SIGINT)
     sent = int(re.search(r'sent (\d+) packets', test.wait(sender).stderr)[1])
     places.finish()
     check(places, result, deliveries, files, base)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to sockets: what arrives is what files have, and who is not there harms nobody else."""
+"""Rows to sockets: arriving rows equal those of files, and a missing receiver affects no other
+output."""
 
 import csv
 import io
@@ -17,12 +18,12 @@ import peers
 from test_ipfix import account
 
 
-# What --stats says in rows that go elsewhere than to a file.
+# Columns of --stats that only rows to network destinations have.
 NO_FILE = ('unlisted_packets_high', 'unlisted_bytes_high', 'confidence')
 
 
 class Reader(threading.Thread):
-    """Takes one connection and keeps all that comes."""
+    """Accepts one connection, and keeps all bytes."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
@@ -38,14 +39,15 @@ class Reader(threading.Thread):
 
 
 def read(text):
-    """Rows of JSON lines or of CSV."""
+    """Parses rows of JSON lines or of CSV."""
     if text.startswith('{'):
         return [json.loads(line) for line in text.splitlines()]
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_files_and_sockets(test):
-    """CSV and JSON lines, by TCP and by a Unix socket, of several kinds: what the files have, and who tells it."""
+    """CSV and JSON lines over TCP and a Unix socket, several kinds of rows: equal to files, and
+    with host and run."""
     path = os.path.relpath(test.path('rows.sock'))
     with socket.create_server(('::1', 0), family=socket.AF_INET6) as tcp, \
             socket.create_server(('127.0.0.1', 0)) as tcp4, \
@@ -81,7 +83,8 @@ def test_files_and_sockets(test):
 
 
 def test_sections(test):
-    """[export NAME] is what an option says, in a run and in collect, and the place has the section's name."""
+    """[export NAME] equals an option, in run and in collect, and the destination has the section's
+    name."""
     arguments = ('flows=1000,packets=100K,rate=100K', '--interval', '1s', '--seed', '1')
     test.run('--synthetic', *arguments, '--output', test.path('rows.csv'),
              '--stats', 'json:' + test.path('stats')).expect(0)
@@ -116,7 +119,7 @@ def test_sections(test):
 
 
 def test_nobody_there(test):
-    """Warned, counted, exit 1; the file beside it is as if nothing was."""
+    """A missing receiver: a warning, counts, exit status 1; another file is unaffected."""
     deliveries, rows, alone = test.path('deliveries.csv'), test.path('rows.csv'), test.path('alone.csv')
     url, path = f'tcp://127.0.0.1:{peers.free_port()}', f'unix:{test.path("none.sock")}'
     traffic = ('--synthetic', 'flows=1000,packets=100K', '--interval', '0')
@@ -132,7 +135,8 @@ def test_nobody_there(test):
 
 
 def test_a_replay_that_waits(test):
-    """It waits for who is not there, and ends soon when it is asked to: what waits is lost, and counted."""
+    """A replay waits for a missing receiver, and ends soon after a signal: waiting rows are lost
+    and counted."""
     deliveries, url = test.path('deliveries.csv'), f'tcp://127.0.0.1:{peers.free_port()}'
     process = test.start('run', '--synthetic', 'flows=1000,packets=1M,rate=20K', '--interval', '1s', '--output', url,
                          '--deliveries', deliveries)
@@ -144,7 +148,7 @@ def test_a_replay_that_waits(test):
 
 
 def test_nobody_but_itself(test):
-    """Where nobody listens at a port that the kernel may choose it is not the run itself that takes the rows."""
+    """If nothing listens at a port of the ephemeral range, the run does not connect to itself."""
     space, deliveries, url = net.Namespace(test), test.path('deliveries.csv'), 'tcp://127.0.0.1:40001'
     space.set('lo', 'up')
     space.call('sh', '-c', 'echo 40001 40002 >/proc/sys/net/ipv4/ip_local_port_range')
@@ -159,7 +163,7 @@ def test_nobody_but_itself(test):
 
 
 def test_silent_name_server(test):
-    """A run that is asked to end does not wait for it as long as a look-up takes."""
+    """A run that gets a signal does not wait for the timeout of the name server."""
     namespace, resolver = net.Namespace(test), test.path('resolv.conf')
     with open(resolver, 'w', encoding='ascii') as file:
         file.write('nameserver 127.0.0.1\noptions timeout:20 attempts:3\n')
@@ -189,8 +193,8 @@ def test_silent_name_server(test):
 
 
 def test_required(test):
-    """With require = yes nothing is begun while nobody is there; who is there gets all over one connection. Places that
-    cannot know are refused."""
+    """With require = yes, a missing receiver ends the run before it begins; a present one gets all
+    rows over one connection. Destinations without a connection are refused."""
     config, stats = test.path('required.conf'), test.path('stats.csv')
     free = peers.free_port()
 
@@ -224,7 +228,7 @@ def test_required(test):
 
 
 def test_domains_of_ipfix(test):
-    """Places of another kind take no numbers from those of IPFIX."""
+    """Other destinations do not change the domain numbers of IPFIX."""
     recorders = [peers.Recorder(test) for _ in range(2)]
     flows = [text for recorder in recorders for text in ('--flows', f'ipfix://127.0.0.1:{recorder.port}')]
     with socket.create_server(('127.0.0.1', 0)) as server:
@@ -238,7 +242,7 @@ def test_domains_of_ipfix(test):
 
 
 def test_key_of_another_place(test):
-    """The line and the whole key of a property that has no effect there."""
+    """A property without effect is reported with its line and full key."""
     config = test.path('exports.conf')
     with open(config, 'w', encoding='ascii') as file:
         file.write('[export x]\nwhat = stats\nurl = tcp://127.0.0.1:1\nkafka.acks = 1\nkafka.linger.ms = 1\n')

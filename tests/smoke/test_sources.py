@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures from everywhere: several merged by time, packed, piped; limits and pace."""
+"""Sources of captures: several merged by time, compressed, piped; limits and pace."""
 
 import gzip
 import json
@@ -49,7 +49,7 @@ def test_gzip(test):
 
 
 def test_cut_gzip(test):
-    """What was read counts, and the damage is said."""
+    """Packets before the damage count, and the damage is reported."""
     plain = lib.write_pcap(test.path('plain.pcap'),
                            [(START + i, os.urandom(60)) for i in range(5000)])
     packed = test.path('cut.pcap.gz')
@@ -98,7 +98,8 @@ def test_files_of_different_link_types(test):
 
 
 def test_unlike_interfaces(test):
-    """One pcapng file of two cards, as dumpcap writes it: as a file, in pipes, packed, and merged."""
+    """One pcapng file with two interfaces, as written by dumpcap: as a file, in pipes, compressed,
+    and merged."""
     frames = [lib.udp_frame(i % 7, 60 + i % 20) for i in range(200)]
     interfaces = ((1, 65535, 1), (101, 96, 1000))
     packets = [(START * 1000 + i * 10**7, i % 2, frame[14 * (i % 2):]) for i, frame in enumerate(frames)]
@@ -123,7 +124,7 @@ def test_unlike_interfaces(test):
 
 
 def check_left_out(test, captures, measured, left_out, *warnings):
-    """Measures captures of which some link types are unknown."""
+    """Measures captures with unknown link types; checks counts and warnings."""
     _, stats, result = test.measure(*(word for path in captures for word in ('--pcap', path)), '--interval', '0')
     assert (stats[0]['measured'], stats[0]['non_ip']) == (str(measured), str(left_out)), stats
     assert int(stats[0]['offered']) == measured + left_out, stats
@@ -135,7 +136,8 @@ def check_left_out(test, captures, measured, left_out, *warnings):
 
 
 def test_an_interface_of_an_unknown_link_type(test):
-    """Its packets are left out, with a warning. All others are measured, whichever comes first."""
+    """Packets of that interface are ignored with a warning; the others are measured, in any
+    order."""
     frame = lib.udp_frame()
     usb, monitor = (189, 65535, 1000), (127, 65535, 1000)
     for order in ((0, 1, 0, 1, 1), (1, 0), (1, 1, 1, 0, 0), (0, 0, 0, 1)):
@@ -178,7 +180,8 @@ def test_a_capture_of_an_unknown_link_type_among_others(test):
 
 
 def test_a_limit_counts_what_was_left_out(test):
-    """--packets and --duration end between packets of an unknown link type: the warning has as many as the ledger."""
+    """--packets and --duration end among packets of an unknown link type: warning and ledger have
+    the same number."""
     frame = lib.udp_frame()
     path = lib.write_pcapng(test.path('usb.pcapng'), [(1, 65535, 1000), (189, 65535, 1000)],
                             [(i * 10**9, min(i, 1), frame) for i in range(9)])
@@ -205,7 +208,7 @@ def test_one_bad_file_among_several(test):
 
 
 def test_snapped_lengths(test):
-    """bytes are of the wire, whatever was captured."""
+    """Bytes are those on the wire, independent of the snap length."""
     path = test.path('snapped.pcap')
     with open(path, 'wb') as stream:
         stream.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 64, 1))
@@ -216,17 +219,15 @@ def test_snapped_lengths(test):
 
 
 def joined(total, flow=0):
-    """The headers of segments that were joined to one packet of `total` bytes; 0: without its length."""
+    """Returns the headers of segments joined to a packet of `total` bytes; 0: an unknown length."""
     packet = frames.ipv4(frames.TCP, frames.tcp(1000 + flow, 443), '10.0.0.1', '10.0.0.2')[:40]
     header = packet[:2] + struct.pack('>H', total) + packet[4:10] + b'\0\0' + packet[12:20]
     return header[:10] + struct.pack('>H', frames.checksum(header)) + header[12:] + packet[20:]
 
 
 def test_joined_packets_that_were_cut(test):
-    """
-    A capture that cut joined packets and has no other length of them: bounds hold the bytes that IP headers
-    have, or are open where they have none; in the interval of such packets, and in no other.
-    """
+    """Truncated joined packets without another length: bounds hold the bytes of IP headers, or are
+    open if these are 0. Only intervals with such packets are affected."""
     plain = [(START + second * SECOND + i, lib.udp_frame(i % 5, 60)) for second in range(4) for i in range(20)]
     cut = [(START + SECOND + 100 + i, frames.ethernet(frames.IPV4, joined(65226))) for i in range(10)]
     lost = [(START + 2 * SECOND + 100 + i, frames.ethernet(frames.IPV4, joined(0))) for i in range(10)]
@@ -248,7 +249,8 @@ def test_joined_packets_that_were_cut(test):
 
 
 def test_joined_packets_without_length(test):
-    """At the snap length nobody has the bytes; a record's own length is right."""
+    """Bytes are unknown for packets at the snap length; otherwise the length of the record is
+    right."""
     frame = frames.ethernet(frames.IPV4, joined(0))
     packets = [(START + i, frame) for i in range(10)] + [(START + SECOND + i, frame + bytes(6)) for i in range(10)]
     path = lib.write_pcap(test.path('cut.pcap'), packets, snaplen=54)
@@ -263,7 +265,7 @@ def test_joined_packets_without_length(test):
 
 
 def test_forged_length(test):
-    """A frame that nothing cut has the bytes that it has, whatever its IP header says."""
+    """An untruncated frame counts its real bytes, whatever its IP header claims."""
     frame = frames.ethernet(frames.IPV4, joined(65535)) + bytes(6)
     path = lib.write_pcap(test.path('forged.pcap'), [(START + i, frame) for i in range(10)])
     rows, stats, _ = test.measure('--pcap', path)
@@ -271,7 +273,7 @@ def test_forged_length(test):
 
 
 def test_headers_longer_than_a_segment(test):
-    """Any number of tags and labels is skipped, as far as a capture holds them; cut is malformed."""
+    """Any number of captured tags and labels is skipped; truncated ones are malformed."""
     ip = lib.udp_frame()[14:]
     tags = b'\x81\0' + (b'\0\1\x81\0' * 65529)[:-2]
     label = b'\0\0\0\x40'
@@ -301,7 +303,7 @@ def test_packet_limit(test):
 
 
 def test_duration_limit(test):
-    """On a replay the duration is packet time."""
+    """In a replay, the duration is packet time."""
     path = lib.write_pcap(test.path('long.pcap'),
                           [(START + i * SECOND, lib.udp_frame(i)) for i in range(100)])
     _, stats, _ = test.measure('--pcap', path, '--duration', '10s')
@@ -309,7 +311,7 @@ def test_duration_limit(test):
 
 
 def test_paced_replay_balances(test):
-    """Paced, a full ring loses packets as a card does: whatever was lost is in the ledger."""
+    """In a paced replay, a full ring loses packets like a NIC: every loss is in the ledger."""
     for pace in ('200kpps', 'recorded'):
         _, stats, _ = test.measure(
             '--synthetic', 'flows=1K,packets=100K,rate=200K,seed=1', '--pace', pace,
@@ -318,7 +320,7 @@ def test_paced_replay_balances(test):
 
 
 def test_changing_rate(test):
-    """Intervals have what the ramp gives by its integral. Paced, they follow the clock."""
+    """Intervals match the integral of the ramp. If paced, they follow the clock."""
     words = ('--synthetic', 'flows=1K,rate=0-200K,zipf=1.5-1.0,packets=100K,seed=1', '--interval', '100ms',
              '--workers', '2')
     _, stats, _ = test.measure(*words)
@@ -331,7 +333,7 @@ def test_changing_rate(test):
 
 
 def test_overload_is_counted(test):
-    """Far more than can be measured: lost packets are missed ones, and widen the bounds."""
+    """Far more packets than capacity: lost packets count as missed, and widen the bounds."""
     rows, stats, _ = test.measure('--synthetic', 'flows=1K,zipf=1.2,packets=3M,size=64,seed=1',
                                   '--pace', '1000Mpps', '--interval', '0', '--workers', '2')
     assert lib.total(stats, 'offered') == 3000000, stats
@@ -342,14 +344,14 @@ def test_overload_is_counted(test):
 
 
 def test_net_null_port(test):
-    """A port of DPDK's own, live, ended by --duration."""
+    """A live software port of DPDK, ended by --duration."""
     _, stats, _ = test.measure('--port', 'net_null0', '--eal', '--no-pci', '--duration', '1s',
                                '--interval', '200ms', '--workers', '1')
     assert stats and lib.total(stats, 'received') > 0, stats
 
 
 def test_long_words_of_a_device(test):
-    """DPDK 24.11 has limits for what is plugged in, which a path soon reaches."""
+    """DPDK 24.11 limits the length of device arguments, which a path may exceed."""
     folder = test.path('f' * 200)
     os.mkdir(folder)
     capture = lib.write_pcap(os.path.join(folder, 'frames.pcap'), list(enumerate([lib.udp_frame()] * 100)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spools: rows wait on a disk for who is not there, whatever happens meanwhile; none is lost, none is silent."""
+"""Spools: rows wait on disk for a missing receiver through any event; none is lost, and each loss
+would be logged."""
 
 import csv
 import http.server
@@ -21,7 +22,7 @@ TRAFFIC = ('--synthetic', 'flows=1000,packets=400K,rate=100K', '--interval', '50
 
 
 class Taker(threading.Thread):
-    """Takes connections one after the other, and keeps what comes of each."""
+    """Accepts connections one after the other, and keeps the bytes of each."""
 
     def __init__(self, port=0):
         super().__init__(daemon=True)
@@ -58,7 +59,8 @@ def write_config(test, port, size='64MB', more=''):
 
 
 def account(path):
-    """Sums over the rows of `heavy`, each of which balances; what waited at the end, and how much of it in the spool."""
+    """Returns sums over the rows of `heavy`, each of which balances; `left`: waiting at the end,
+    `left_spooled`: of these in the spool."""
     sums, waited = {}, 0
     for row in lib.read_csv(path, DELIVERIES):
         if row['export'] != 'heavy':
@@ -81,7 +83,7 @@ def truth(test, traffic=TRAFFIC):
 
 
 def assert_arrived(arrived, wanted, runs=1):
-    """Each row of each run once, in its order, and as a file has it."""
+    """Checks that each row of each run arrived once, in order, as in a file."""
     assert len({row['run'] for row in arrived}) == runs
     ours = [{name: row[name] for name in wanted[0]} for row in arrived]
     assert ours == wanted * runs
@@ -92,7 +94,8 @@ def segments(test):
 
 
 def test_over_the_end_of_a_run(test):
-    """Nobody is there: rows stay, and the next run sends them first. Nothing is lost, and both runs say so."""
+    """Without a receiver, rows stay, and the next run sends them first. Nothing is lost, and both
+    runs log it."""
     port, wanted = peers.free_port(), truth(test)
     config, deliveries = write_config(test, port), test.path('deliveries.csv')
     result = test.run(*TRAFFIC, '--config', config, '--deliveries', deliveries).expect(0)
@@ -111,7 +114,7 @@ def test_over_the_end_of_a_run(test):
 
 
 def test_killed(test):
-    """kill -9 while nobody is there, and again: what was spooled arrives, in its order."""
+    """Two runs killed with kill -9 without a receiver: spooled rows arrive in order."""
     port, config = peers.free_port(), None
     config = write_config(test, port)
     for _ in range(2):
@@ -133,30 +136,30 @@ def test_killed(test):
 
 
 def test_trouble(test):
-    """Full, damaged, of another version, of another place, not to be written, had by another run."""
+    """Spools that are damaged, of another version or kind, or in an impossible place."""
     port, wanted = peers.free_port(), truth(test)
     config, deliveries = write_config(test, port), test.path('deliveries.csv')
     spool = test.path('spool')
     test.run(*TRAFFIC, '--config', config).expect(0)
     first, second = (os.path.join(spool, name) for name in segments(test)[:2])
-    with open(first, 'r+b') as file:  # a byte of a row: noticed when it is sent
+    with open(first, 'r+b') as file:  # a byte of a row: detected when it is sent
         file.seek(-10, os.SEEK_END)
         file.write(b'\0')
-    os.truncate(second, os.path.getsize(second) - 1)  # noticed at the start
+    os.truncate(second, os.path.getsize(second) - 1)  # detected at the start
     process = test.start('run', '--synthetic', 'packets=10', '--interval', '0', '--config', config, '--deliveries',
                          deliveries)
     test.until(lambda: 'rows wait until' in process.stderr() or not process.running(), 'nobody is there')
     taker = Taker(port)
     result = test.wait(process).expect(1)
     taker.close()
-    # What was lost with them is not what was lost while nobody was there.
-    for part in ('1 damaged files of its spool stay', 'a file of its spool is damaged', ': resumed\n'):
+    # Losses by damage are not reported as losses by a missing receiver.
+    for part in ('1 damaged files of its spool stay', 'a file of its spool is damaged', 'takes rows again\n'):
         assert result.stderr.count(part) == 1, result.stderr
     sums = account(deliveries)
     assert sums['failed'] == 200 and sums['rows'] == sums['failed'] + sums['delivered'], sums
     assert len(taker.rows()) == sums['delivered'] > len(wanted) - 200
     assert [name.endswith('.damaged') for name in segments(test)] == [True, True]
-    # Of another version, of other rows: refused, with what to do; the file stays.
+    # Another version or kind of rows: refused with advice, and the file stays.
     for line, part in ((b'sketchtap spool 2 x\n', 'another version'),
                        (b'sketchtap spool 1 stats csv rows=1 start=0 header=0 bytes=0 checksum=0\n', 'another kind')):
         path = os.path.join(spool, '0' * 15 + 'f.rows')
@@ -166,14 +169,14 @@ def test_trouble(test):
         result.expect_one_line(part)
         assert not os.path.exists(test.path('stats.csv'))
         os.remove(path)
-    # Where no folder can be.
+    # A path that cannot be a folder.
     with open(config, 'a', encoding='utf-8') as file:
         file.write(f'[export more]\nwhat = stats\nurl = unix:x\nspool = {config},1MB\n')
     test.run(*TRAFFIC, '--config', config).expect(1).expect_one_line('spool.conf: Not a directory')
 
 
 class Frozen:
-    """Takes the connection and nothing more."""
+    """Accepts a connection, and never reads."""
 
     def __init__(self):
         self.server = socket.socket()
@@ -187,8 +190,8 @@ class Frozen:
 
 
 def test_frozen(test):
-    """A receiver that takes nothing costs disk, and five seconds at the end; the files are those of a run without it,
-    and the next run brings all."""
+    """A receiver that never reads costs disk, and five seconds at the end. Files equal those of a
+    run without it, and the next run sends all rows."""
     traffic = ('--synthetic', 'flows=20K,packets=400K,rate=100K', '--interval', '500ms', '--seed', '1', '--top', '10000')
     wanted, frozen = truth(test, traffic), Frozen()
     config, deliveries = write_config(test, frozen.port), test.path('deliveries.csv')
@@ -208,7 +211,7 @@ def test_frozen(test):
     taker.close()
     arrived = taker.rows()
     arrived = [row for row in arrived if row['run'] == arrived[0]['run']]
-    # What the kernel took of the first run it did not bring to anybody.
+    # Rows that the kernel accepted in the first run are lost.
     assert len(arrived) == sums['left'], len(arrived)
     assert [{name: row[name] for name in wanted[0]} for row in arrived] == wanted[-len(arrived):]
 
@@ -224,7 +227,7 @@ def test_another_place(test):
 
 
 def test_full(test):
-    """A spool that is full drops whole intervals, counted and said; what it has arrives."""
+    """A full spool drops whole intervals, counted and logged; stored rows arrive."""
     port = peers.free_port()
     config, deliveries = write_config(test, port, size='1MB'), test.path('deliveries.csv')
     traffic = ('--synthetic', 'flows=20K,packets=2M,rate=100K', '--interval', '500ms', '--top', '1000')
@@ -240,7 +243,7 @@ def test_full(test):
 
 
 def test_held(test):
-    """What no spool has room for, and nobody took before the end, has failed."""
+    """Rows that neither fit in the spool nor are delivered before the end count as failed."""
     config, deliveries = write_config(test, peers.free_port(), size='1MB'), test.path('deliveries.csv')
     result = test.run('--synthetic', 'flows=20K,packets=50K,rate=100K', '--interval', '0', '--top', '20000',
                       '--config', config, '--deliveries', deliveries).expect(1)
@@ -250,7 +253,7 @@ def test_held(test):
 
 
 class Inserts(http.server.ThreadingHTTPServer):
-    """Answers inserts as ClickHouse does, and keeps what it has answered."""
+    """Answers inserts like ClickHouse, and keeps their bodies."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -282,7 +285,7 @@ class Insert(http.server.BaseHTTPRequestHandler):
 
 
 def test_down_and_back(test):
-    """A receiver that goes away while packets flow and comes back: every row once, in its order."""
+    """A receiver that stops and restarts during a run: every row arrives once, in order."""
     server = Inserts()
     port = server.server_address[1]
     config, deliveries, rows = test.path('spool.conf'), test.path('deliveries.csv'), test.path('rows')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps to other keys, and what --keep-up does where measurements, workers and intervals are unusual."""
+"""Steps to coarser keys, and --overload with unusual measurements, workers and intervals."""
 
 import collections
 import os
@@ -12,7 +12,7 @@ import test_shed_controller
 
 LONG = ('key_steps', 'one_of_two')
 
-RULES = ('5tuple', 'src-dst', 'src/24')  # each step's
+RULES = ('5tuple', 'src-dst', 'src/24')  # key of each step
 LOAD = {f'm{i}': f'key={key} sketch=reversible width=4096 top=1'
         for i, key in enumerate(test_shed_controller.LOAD_KEYS)}
 
@@ -30,7 +30,7 @@ def by_epoch(rows, name='first'):
 
 
 def key_truths(test, path, interval):
-    """{rule: {epoch: {key: (packets, bytes)}}}"""
+    """Returns {rule: {epoch: {key: (packets, bytes)}}}."""
     truths = {}
     for rule in RULES:
         rows, _, _ = test.measure('--pcap', path, '--interval', interval, '--workers', '1', '--key', rule,
@@ -41,7 +41,8 @@ def key_truths(test, path, interval):
 
 
 def check_keys(rows, stats, truths):
-    """Each interval goes by one key, and holds its truth; where all was looked at it is that. The keys seen."""
+    """Checks that each interval has one key and holds its truth, exactly if nothing was skipped.
+    Returns the keys seen."""
     ledgers = {row['epoch']: row for row in stats if row['measurement'] == 'first'}
     seen = set()
     for epoch, part in by_epoch(rows).items():
@@ -77,7 +78,7 @@ def test_key_steps(test):
 
 
 def start(test, config, *arguments):
-    """More comes than anybody can measure."""
+    """Starts a run with far more packets than any worker can measure."""
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--config', config, *arguments)
     return process, test_control.connect(test, process)
 
@@ -93,7 +94,8 @@ def least_of(client):
 
 
 def test_changes_under_load(test):
-    """Measurements that come while others have given up all begin in full, and step down too; ledgers balance."""
+    """Measurements added under overload begin at full detail, and step down as well; ledgers
+    balance."""
     config = test_changes.write_config(test.path('run.conf'), {**LOAD, 'old': 'key=src steps=rate:1/2,off'})
     stats, states = test.path('stats.csv'), test.path('states.csv')
     process, client = start(test, config, '--interval', '20ms', '--keep-up', 'best', '--output', os.devnull,
@@ -109,7 +111,8 @@ def test_changes_under_load(test):
     test.until(lambda: least_of(client).get(name) == 'off' and least_of(client)['new'] == 'off', 'both are off')
     stop(test, process, client)
     rows = test_shed_controller.read_states(states)
-    names = {row['measurement'] for row in lib.read_stats(stats)}  # whose ledgers balance
+    # also checks that ledgers balance
+    names = {row['measurement'] for row in lib.read_stats(stats)}
     assert {'old', 'new', name} <= names, names
     changes = [row for row in test_shed_controller.changes_of(rows) if row['measurement']]
     assert {row['measurement'] for row in changes} <= names
@@ -120,8 +123,8 @@ def test_changes_under_load(test):
 
 
 def test_one_of_two(test):
-    """Of two workers one gives up what it must, and the other nothing for it."""
-    frames = [lib.udp_frame(0)] * 100000  # one flow: of one worker
+    """Only the overloaded one of two workers reduces detail."""
+    frames = [lib.udp_frame(0)] * 100000  # one flow: a single worker gets all packets
     path = lib.write_pcap(test.path('one.pcap'), [(i, frame) for i, frame in enumerate(frames)])
     config = test_changes.write_config(test.path('run.conf'), LOAD)
     states = test.path('states.csv')
@@ -148,7 +151,7 @@ def test_bad_key_steps(test):
 
 
 def write_decisions(test, *rows):
-    """rows: (worker, packet, step)"""
+    """rows: (worker, packet, step)."""
     path = test.path('decisions.csv')
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to\n')
@@ -157,13 +160,14 @@ def write_decisions(test, *rows):
 
 
 def measure_shares(test, path, rule, *decisions):
-    """Two workers. {key: row}, of all keys that are in a row, and the ledger, which has all packets."""
+    """Measures with two workers. Returns {key: row} of all reported keys, and the ledger, which has
+    all packets."""
     config = test_changes.write_config(test.path('run.conf'), {
         'main': f'key={rule} sketch=flow-table steps=keys:1/2,keys:1/4,keys:1/64,off top=1M'})
     rows, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '0', '--seed',
                                   '7', '--states-from', write_decisions(test, *decisions))
     ledger, = stats
-    # What was measured is in rows, and the rest was not looked at.
+    # Rows have all measured packets; the others were skipped.
     assert lib.total(rows, 'packets') == int(ledger['measured']) == 100000 - int(ledger['skipped']), ledger
     assert lib.total(rows, 'bytes') == int(ledger['bytes']), ledger
     for row in rows:
@@ -173,7 +177,8 @@ def measure_shares(test, path, rule, *decisions):
 
 
 def test_key_shares(test):
-    """Keys of a share are exact, and no others are there; those of it for a part of the interval are bounded."""
+    """Selected keys are exact, and no others are reported. Keys selected for a part of the interval
+    are bounded."""
     path = test.path('flows.pcap')
     test.run('generate', '--synthetic', 'flows=8K,zipf=0.9,packets=100K,size=imix,ipv6=0.3,seed=9', '--output', path
              ).expect(0)
@@ -191,10 +196,10 @@ def test_key_shares(test):
             larger = set(share)
             expected = len(truth) / n
             assert abs(len(share) - expected) < 5 * expected ** 0.5, (n, len(share), len(truth))
-            # All were looked at: by a HyperLogLog.
+            # All packets were counted by a HyperLogLog.
             assert abs(int(ledger['distinct_keys']) / len(truth) - 1) < 0.04, (ledger, len(truth))
             assert ledger['distinct_of'] == 'all', ledger
-        # One worker goes through all of them, and the other one does not.
+        # One worker takes all steps, the other one only one.
         mixed, _ = measure_shares(test, path, rule, *steps)
         lib.check_exact([row for key, row in mixed.items() if key in share], truth, rule)
         assert set(share) < set(mixed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a person sees whose standard output is a terminal."""
+"""Output on a terminal."""
 
 import os
 import re
@@ -15,13 +15,13 @@ HEADLINE = re.compile(r'^epoch (\d+)  \d{4}-', re.M)
 
 
 class Screen:
-    """As much of a terminal as sketchtap uses; what it does not know is an error."""
+    """The subset of a terminal that sketchtap uses; other sequences are an error."""
 
     CODE = re.compile(r'\x1b\[(\?7[lh]|[0-9;]*[HJ])')
 
     def __init__(self):
         self.lines = [''] * ROWS
-        self.gone = []  # that have scrolled out
+        self.gone = []  # lines that have scrolled out
         self.row = self.column = 0
 
     def feed(self, text):
@@ -51,7 +51,7 @@ class Screen:
         elif character == '\n':
             self.gone.append(self.lines.pop(0))
             self.lines.append('')
-        elif self.column < COLUMNS:  # where lines are not wrapped
+        elif self.column < COLUMNS:  # lines are not wrapped
             line = self.lines[self.row].ljust(self.column)
             self.lines[self.row] = line[:self.column] + character + line[self.column + 1:]
             self.column += 1
@@ -61,7 +61,7 @@ class Screen:
 
 
 class Terminal(terminals.Terminal):
-    """A run on a terminal, and all that it has written there."""
+    """A run on a terminal, and its output."""
 
     def __init__(self, test, *arguments, errors=False, name='vt100', inside=None):
         self.raw = b''
@@ -87,7 +87,8 @@ def rows_shown(text):
 
 
 def test_capture(test):
-    """A minute and more, with up to 100 flows a second; shown as one of 20, unless told otherwise."""
+    """More than a minute with up to 100 flows per second: one interval with 20 rows, unless options
+    change it."""
     capture = ('--pcap', lib.unpack(test, UPLINK))
 
     def show(*options):
@@ -103,7 +104,7 @@ def test_capture(test):
     assert len(HEADLINE.findall(text)) == 4 and rows_shown(text) == 20, text
     text, result = show('--format', 'csv')
     assert text.startswith('epoch,measurement') and result.account()['epochs'] > 80, text[:300]
-    # Files are what they are without a terminal.
+    # Files do not depend on the terminal.
     stats = test.path('stats.csv')
     _, result = show('--stats', stats)
     lib.check_account(result, lib.read_stats(stats))
@@ -111,7 +112,7 @@ def test_capture(test):
 
 
 def test_nothing_but_what_has_no_key(test):
-    """There is no flow to show, and an account all the same."""
+    """Without any flow, the ledger is still printed."""
     arp = lib.write_pcap(test.path('arp.pcap'), [(0, b'\x02' * 12 + b'\x08\x06' + bytes(46))])
     terminal = Terminal(test, '--pcap', arp)
     terminal.finish().expect(0)
@@ -119,14 +120,14 @@ def test_nothing_but_what_has_no_key(test):
 
 
 def endless(test):
-    """A port that plays packets of 50 flows again and again."""
+    """Returns options of a port that repeats packets of 50 flows."""
     capture = lib.write_pcap(test.path('few.pcap'), [(i, lib.udp_frame(i % 50)) for i in range(500)])
     return ('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--workers', '1', '--interval',
             '100ms')
 
 
 def test_live_port(test):
-    """One screen, drawn again and again, and nothing that scrolls."""
+    """A single screen is redrawn, and nothing scrolls."""
     terminal = Terminal(test, *endless(test))
     test.until(lambda: len(HEADLINE.findall(terminal.text().replace('\x1b[J', '\n'))) > 4, 'five epochs')
     terminal.process.signal(signal.SIGINT)
@@ -139,7 +140,7 @@ def test_live_port(test):
 
 
 def test_what_others_say_is_kept(test):
-    """A line on standard error moves up with the table above it; the table goes on below."""
+    """A line on standard error scrolls up with the table above it; the table continues below."""
     rules = test.path('rules')
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('0.0.0.0/0 all\n')
@@ -158,7 +159,7 @@ def test_what_others_say_is_kept(test):
 
 
 def test_live_port_told_otherwise(test):
-    """Tables one below the other: where they are asked for, and where a terminal cannot do more."""
+    """Tables one after the other: on request, and on a terminal without cursor movement."""
     for options, name in ((('--format', 'table'), 'vt100'), ((), 'dumb')):
         terminal = Terminal(test, *endless(test), *options, name=name)
         test.until(lambda: len(HEADLINE.findall(terminal.text())) > 2, 'three epochs')
@@ -168,7 +169,7 @@ def test_live_port_told_otherwise(test):
 
 
 def test_silent_port(test):
-    """That nothing comes is said, and the last epoch that had some stays."""
+    """Silence is reported, and the last epoch with packets stays on the screen."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     terminal = Terminal(test, '--port', net.af_packet('tap0'), '--workers', '1', '--interval', '100ms',

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the packets of a live port came: by their device's stamps, or by their poll.
+"""Packet times of a live port: from timestamps of its device, or from polls.
 
-libpcap stamps packets as the kernel gets them, so net_pcap over an interface is a device that does. A
-run that stands still meanwhile polls them all later.
+libpcap stamps packets when the kernel receives them, so net_pcap over an interface acts like a
+device with timestamps. A run that is stopped meanwhile polls the packets later.
 """
 
 import signal
@@ -12,7 +12,7 @@ import lib
 import net
 
 PACKETS = 20
-SLACK = 2000  # microseconds between the readings of clocks that may be apart so much
+SLACK = 2000  # largest difference between two clocks, in microseconds
 
 
 def now():
@@ -20,7 +20,8 @@ def now():
 
 
 def stamped_while_it_stood_still(test, *options):
-    """(when the first was sent, when the run went on, first and last of the flow)"""
+    """Returns (time of the first packet, time of continuation, first and last of the flow,
+    Result)."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     output, stats = test.path('output.csv'), test.path('stats.csv')
@@ -55,7 +56,7 @@ def test_time_of_the_poll(test):
 
 
 def test_stamps_of_another_time(test):
-    """A file's are its own: what is polled from it is of now."""
+    """Timestamps of a file are not from this run: its packets get the current time."""
     capture = lib.write_pcap(test.path('old.pcap'), [(i, lib.udp_frame()) for i in range(PACKETS)])
     begin = now()
     rows, _, _ = test.measure('--port', f'net_pcap0,rx_pcap={capture}', '--no-huge', '--workers', '1',

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap top: what it shows is what the files say; its keys; a run that ends and one that starts; bad terminals."""
+"""sketchtap top: the screen equals the files; keys; a run that ends and one that starts; invalid
+terminals."""
 
 import argparse
 import csv
@@ -21,7 +22,7 @@ UNITS = {'K': 1e3, 'M': 1e6, 'G': 1e9}
 
 
 def emulator(test):
-    """pyte, also where Debian's package is not the interpreter's own."""
+    """Imports pyte, also if Debian's package is for another interpreter."""
     try:
         return importlib.import_module('pyte')
     except ImportError:
@@ -33,7 +34,7 @@ def emulator(test):
 
 
 class Terminal(terminals.Terminal):
-    """`sketchtap top` on a terminal, and what stands there."""
+    """`sketchtap top` on a terminal, and its screen."""
 
     def __init__(self, test, run, *words, rows=24, columns=80, name='xterm', encoding='C.UTF-8'):
         pyte = emulator(test)
@@ -59,7 +60,7 @@ class Terminal(terminals.Terminal):
             return [line.rstrip() for line in self.screen.display]
 
     def style(self, row):
-        """(foreground, bold, reverse) of a line's first character"""
+        """Returns (foreground, bold, reverse) of a line's first character."""
         with self.lock:
             character = self.screen.buffer[row][0]
             return character.fg, character.bold, character.reverse
@@ -77,7 +78,8 @@ class Terminal(terminals.Terminal):
         return int(title[1]) if title else None
 
     def settle(self):
-        """The lines when all is drawn that was begun: a further screen comes behind it."""
+        """Returns the lines after pending output is drawn: opens and closes a prompt, which is
+        drawn after it."""
         self.press('/')
         self.until(lambda lines: lines[-1] == '/_', 'a prompt')
         self.press('\n')
@@ -85,7 +87,7 @@ class Terminal(terminals.Terminal):
         return self.lines()
 
     def freeze(self):
-        """The lines of an epoch that stays."""
+        """Freezes the screen; returns its lines."""
         self.press(' ')
         self.until(lambda lines: 'FROZEN' in lines[0], 'it is frozen')
         return self.settle()
@@ -94,7 +96,7 @@ class Terminal(terminals.Terminal):
         return [match.groups() for match in map(ROW.match, self.lines()) if match]
 
     def ended(self):
-        """The result of what shows nothing."""
+        """Returns the result of a run that must not draw."""
         result = self.finish()
         assert '\x1b' not in ''.join(self.lines()), self.lines()
         return result
@@ -124,7 +126,7 @@ def value(text):
 
 
 def check_rows(shown, epoch, output, stats, bits=False, seconds=0.2):
-    """Rows on the screen against those of --output."""
+    """Compares rows on the screen with those of --output."""
     ledger, = [row for row in lib.read_stats(stats) if row['epoch'] == str(epoch)]
     rows = lib.in_epoch(lib.read_output(output), str(epoch))
     assert len(shown) > 5, shown
@@ -138,7 +140,8 @@ def check_rows(shown, epoch, output, stats, bits=False, seconds=0.2):
 
 
 def test_shows_the_files(test):
-    """80x24 in UTF-8, then 120x40: rows, ledger and rates of an epoch are those of --output and --stats."""
+    """80x24 in UTF-8, then 120x40: rows, ledger and rates of an epoch equal those of --output and
+    --stats."""
     run, output, stats = start(test)
     terminal = Terminal(test, run)
     terminal.until(lambda lines: len(terminal.rows()) > 5 and (terminal.epoch() or 0) > 4, 'rows of a few epochs')
@@ -164,7 +167,8 @@ def test_shows_the_files(test):
 
 
 def test_keys(test):
-    """Measurements in turn, help, find, scrolling, order; letters where there is no UTF-8; a small terminal."""
+    """Keys for measurements, help, find, scrolling and order; ASCII without UTF-8; a small
+    terminal."""
     config = test.path('some.conf')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('[measurement flows]\nkey = 5tuple\n[measurement senders]\nkey = src/24\n')
@@ -189,7 +193,7 @@ def test_keys(test):
     terminal.until(lambda lines: lines[-1].startswith('q quit'), 'it is taken')
     for at, line in enumerate(terminal.lines()):
         row = ROW.match(line)
-        # A flow may be cut off before what was found; one of IPv6 has nothing of it.
+        # The matching part of a flow may be outside the screen; IPv6 flows do not match.
         if row and ('198.1' in line or row[6].startswith('[')):
             assert terminal.style(at)[2] == ('198.1' in line), line
     terminal.press('oo')
@@ -201,14 +205,14 @@ def test_keys(test):
 
 
 def test_losses_are_red(test):
-    """And say why; a table that is too small sheds."""
+    """Losses have a reason: here, a table that is too small sheds."""
     run, _, _ = start(test, '--sketch', 'flow-table', '--width', '16')
     terminal = Terminal(test, run)
     terminal.until(lambda lines: any(' lost (' in line for line in lines), 'losses')
     lines = terminal.freeze()
     at, = [number for number, line in enumerate(lines) if ' lost (' in line]
     assert terminal.style(at)[:2] == ('red', True), terminal.style(at)
-    # A machine that is busy elsewhere loses more before the table, or all.
+    # A busy machine may lose most or all packets before the table.
     why = re.match(r'(\w+): \w+', lines[at + 1])[1]
     assert why in ('shed', 'nic_missed') and f' {why}' in lines[at], lines
     terminal.quit()
@@ -217,7 +221,7 @@ def test_losses_are_red(test):
 
 
 def test_a_run_ends_and_another_begins(test):
-    """What was seen last stays; the next run of the name is shown from its beginning."""
+    """The last screen stays; the next run of the same name is shown from its beginning."""
     run, _, _ = start(test, name='again')
     terminal = Terminal(test, run, 'again')
     terminal.until(lambda lines: len(terminal.rows()) > 5, 'rows')
@@ -232,7 +236,7 @@ def test_a_run_ends_and_another_begins(test):
 
 
 def test_bad_terminals(test):
-    """Each is refused with what to do; nobody waits."""
+    """Each is refused at once, with advice."""
     test.run('top').expect(2).expect_one_line('top draws on a terminal', 'follow --json')
     test.run('top', '--nonsense').expect(2).expect_one_line("top '--nonsense': allowed: NAME, or FILE.csv")
     test.run('top', 'one', 'two').expect(2).expect_one_line("top 'two'")
@@ -240,7 +244,8 @@ def test_bad_terminals(test):
 
 
 def test_deliveries(test):
-    """A line says what became of rows, red where some did not arrive; d shows each place, as --deliveries has it."""
+    """A line sums deliveries, red if rows failed; key d lists each destination with the figures of
+    --deliveries."""
     deliveries = test.path('deliveries.csv')
     run, output, _ = start(test, '--stats', '/dev/full', '--deliveries', deliveries)
     terminal = Terminal(test, run, columns=120)
@@ -261,7 +266,7 @@ def test_deliveries(test):
     with open(deliveries, encoding='utf-8', newline='') as stream:
         rows = [row for row in csv.DictReader(stream) if row['export'] == output]
     told = places[f'{output}, heavy-hitters']
-    # It is asked for when the epoch is there, and others may have been closed meanwhile.
+    # Deliveries are requested after the epoch; more epochs may have closed meanwhile.
     sums = [lib.total([row for row in rows if int(row['epoch']) < last], 'rows') for last in range(epoch, len(rows) + 1)]
     assert any(abs(told[0] - expected) <= told[0] * 0.006 for expected in sums), (told, sums)
     terminal.press('d')
@@ -270,14 +275,14 @@ def test_deliveries(test):
 
 
 class Replay(Terminal):
-    """Of files, which need no run."""
+    """top with files instead of a run."""
 
     def __init__(self, test, *words, **how):
         super().__init__(test, argparse.Namespace(directory=test.directory), *words, **how)
 
 
 def record(test, *words):
-    """Files of --output and --stats of 40 intervals of 50 ms, at once."""
+    """Writes files of --output and --stats with 40 intervals of 50 ms."""
     output, stats = test.path('flows.csv'), test.path('stats.csv')
     test.run('--synthetic', 'flows=200,zipf=1.1,ipv6=0.3,packets=40K,rate=20K,seed=1', '--interval', '50ms', '--output',
              output, '--stats', stats, *words).expect(0)
@@ -285,7 +290,8 @@ def record(test, *words):
 
 
 def test_files(test):
-    """A file of --output is shown interval by interval, a step at a time while frozen, with the account of --stats."""
+    """A file of --output is shown interval by interval, step by step while frozen, with the ledger
+    of --stats."""
     output, stats = record(test)
     terminal = Replay(test, output, '--stats', stats)
     terminal.until(lambda lines: terminal.rows(), 'it begins')
@@ -308,7 +314,7 @@ def test_files(test):
 
 
 def test_rotated_files(test):
-    """Rows alone: two files one after the other, without an account; bytes are what a measurement counted."""
+    """Two rotated files without a ledger; a measurement ranked by bytes shows bits per second."""
     output, _ = record(test, '--count', 'bytes')
     text = lib.read_text(output).splitlines(keepends=True)
     half = next(n for n, line in enumerate(text) if line.startswith('20,'))
@@ -328,7 +334,7 @@ def test_rotated_files(test):
 
 
 def test_rotated_accounts(test):
-    """Files of --stats one after the other, wherever they are named."""
+    """Files of --stats one after the other, in any position."""
     output, stats = record(test)
     text = lib.read_text(stats).splitlines(keepends=True)
     accounts = test.path('stats-1.csv'), test.path('stats-2.csv')
@@ -345,7 +351,7 @@ def test_rotated_accounts(test):
 
 
 def test_lines_of_windows(test):
-    """Files that went through a program that ends lines with CR LF, and begins with a byte order mark, are the same files."""
+    """Files with CR LF line ends and a byte order mark are read like others."""
     output, stats = record(test)
     for path in (output, stats):
         text = lib.read_text(path)
@@ -361,7 +367,8 @@ def test_lines_of_windows(test):
 
 
 def test_bad_files(test):
-    """Each is refused before the screen is taken, with its line; damage behind that ends what is shown."""
+    """Invalid files are refused with the line, before anything is drawn; later damage ends the
+    display."""
     output, stats = record(test)
     header, row = lib.read_text(output).splitlines()[:2]
     cases = (

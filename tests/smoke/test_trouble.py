@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What befalls a live run: it goes on, or ends and says why, and the account balances in every case."""
+"""Faults during a live run: it continues, or ends with a reason, and the ledger always balances."""
 
 import csv
 import os
@@ -58,7 +58,7 @@ def wait(test, seconds):
 
 
 def test_link_flaps(test):
-    """Down and up again, three times: what comes while it is up is measured."""
+    """Down and up again, three times: packets sent while it is up are measured."""
     space = veth(test)
     capture = capture_of(test)
     run = Run(test, space, net.af_packet('tap0'))
@@ -89,7 +89,7 @@ def test_sender_is_killed(test):
 
 
 def test_receiver_stands_still(test):
-    """For two seconds; a sender that waits for room loses nothing by it."""
+    """A receiver stopped for two seconds: the sender waits for free slots, and loses nothing."""
     path = test.path('memif')
     device = f'socket={path},socket-abstract=no,rsize=8,bsize=2048'
     run = Run(test, None, f'net_memif0,role=server,{device}', '--packets', '20000')
@@ -109,7 +109,7 @@ def test_receiver_stands_still(test):
 
 
 def test_nobody_reads_the_output(test):
-    """Rows wait, then are lost and counted; packets are not, and epochs go on."""
+    """Rows wait, then are lost and counted; no packet is lost, and epochs continue."""
     space = veth(test)
     capture = capture_of(test)
     fifo = test.path('fifo')
@@ -131,7 +131,7 @@ def test_nobody_reads_the_output(test):
 
 
 def fill(pipe):
-    """Until a write to it would wait."""
+    """Writes until the pipe is full."""
     while True:
         try:
             os.write(pipe, b'.' * 4096)
@@ -140,7 +140,7 @@ def fill(pipe):
 
 
 def test_nobody_reads_standard_error(test):
-    """Lines are lost and counted; epochs go on, and the first signal ends the run."""
+    """Lines are lost and counted; epochs continue, and the first signal ends the run."""
     fifo, stats = test.path('fifo'), test.path('stats.csv')
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
@@ -176,7 +176,8 @@ def read_to_the_end(test, reader, process):
 
 
 def test_disk_full_and_freed(test):
-    """On a small disk of its own: every packet is measured, and whole epochs are written again."""
+    """On a small disk: every packet is measured, and whole epochs are written again after space is
+    freed."""
     space = veth(test)
     disk = test.path('disk')
     os.mkdir(disk)
@@ -219,7 +220,7 @@ def test_no_such_interface(test):
 
 
 def test_without_permission(test):
-    """What nobody may do is named, driver by driver."""
+    """Missing privileges are named for each driver."""
     space = veth(test)
     binary = shutil.copy(test.binary, test.path('sketchtap'))
     os.chmod(test.directory, 0o755)
@@ -240,7 +241,8 @@ def test_without_permission(test):
 
 
 def test_capabilities(test):
-    """What a driver needs is enough for a run, none of it can be left out, and doctor says the same."""
+    """The documented capabilities of a driver suffice, each is needed, and doctor reports the
+    same."""
     space = veth(test)
     net_raw, net_admin, sys_admin = 'CAP_NET_RAW', 'CAP_NET_ADMIN', 'CAP_SYS_ADMIN'
     for port, needs, limits in (
@@ -269,7 +271,7 @@ def test_capabilities(test):
 
 
 def test_devargs_that_mean_nothing(test):
-    """Drivers return -1, which is no "Operation not permitted"."""
+    """Drivers return -1, which does not mean "Operation not permitted"."""
     for port in ('net_memif0,role=conductor', 'net_pcap0,rx_pcap=/nonexistent', 'net_tap0,iface=a/b'):
         result = test.run('--port', port, '--no-huge', '--output', '/dev/null').expect(1)
         result.expect_one_line('--port ' + port.split(',')[0], '--log-level debug')
@@ -281,7 +283,7 @@ def promiscuity(space):
 
 
 def test_promiscuous_only_while_it_runs(test):
-    """However a run ends, and whoever else wants it: another run, or somebody who set the flag."""
+    """The promiscuous flag is restored after any end, and kept if another run or user needs it."""
     space = veth(test)
     for device in (net.af_packet('tap0'), 'net_af_xdp0,iface=tap0,busy_budget=0'):
         for number in (net.END, signal.SIGKILL):
@@ -301,7 +303,7 @@ def test_promiscuous_only_while_it_runs(test):
 
 
 def test_two_runs_on_one_interface(test):
-    """Each has sockets of its own, and each sees every packet."""
+    """Each run has its own sockets and receives every packet."""
     space = veth(test)
     capture = capture_of(test)
     runs = [Run(test, space, net.af_packet('tap0')) for _ in range(2)]
@@ -315,7 +317,7 @@ def test_two_runs_on_one_interface(test):
 
 
 def taken(port, *mentions):
-    """A device that one process at a time can have: the second says who is in the way."""
+    """Returns a test of a device that only one process may use: the error names the other one."""
     def check(test):
         space = net.Namespace(test)
         device = port(test)
@@ -326,7 +328,7 @@ def taken(port, *mentions):
 
 
 def left_behind(port):
-    """What a killed run leaves is not in the way of the next one, which says what it removed."""
+    """Returns a test that the next run removes files of a killed one, and reports it."""
     def check(test):
         space = net.Namespace(test)
         device, path = port(test)
@@ -361,7 +363,7 @@ def cases(settings):
 
 
 def test_two_runs_and_one_output(test):
-    """The second is refused, whatever it is told to do with the file."""
+    """The second run is refused with any of the file options."""
     space = veth(test)
     capture = capture_of(test)
     run = Run(test, space, net.af_packet('tap0'))
@@ -371,7 +373,7 @@ def test_two_runs_and_one_output(test):
         second.expect(status).expect_one_line(run.stats)
     test.wait(space.send('wire0', capture, RATE)).expect(0)
     run.wait_for(PACKETS)
-    run.process.signal(signal.SIGHUP)  # opens the same file again, and keeps others out
+    run.process.signal(signal.SIGHUP)  # reopens the file, and still locks it
     wait(test, 0.2)
     test.run('--port', net.af_packet('tap0'), '--workers', '1', '--output', '/dev/null', '--stats',
              run.stats, '--force', inside=space).expect(1).expect_one_line('another run')
@@ -380,7 +382,7 @@ def test_two_runs_and_one_output(test):
 
 
 def test_sigterm_while_it_starts(test):
-    """At any moment: it ends well, or never was more than a program that is loading."""
+    """A signal at any moment: a normal end, or death by the signal while the program loads."""
     space = veth(test)
     choice = random.Random()
     for _ in range(8):
@@ -393,7 +395,7 @@ def test_sigterm_while_it_starts(test):
 
 
 def pretend_hugepages(space, free):
-    """As many pages of 2 MB seem to be free on every node; none can be had on most machines."""
+    """Pretends that pages of 2 MB are free on every node; most machines cannot provide them."""
     space.call('sh', '-c', f"""
         for folder in /sys/kernel/mm/hugepages /sys/devices/system/node/node*/hugepages; do
             mount -t tmpfs none $folder && mkdir $folder/hugepages-2048kB || exit 1
@@ -405,7 +407,7 @@ def pretend_hugepages(space, free):
 
 
 def test_hugetlbfs_that_cannot_be_read(test):
-    """Memory is not asked of it, so whoever may not look into it measures all the same."""
+    """An unreadable hugetlbfs is not used: an unprivileged run works."""
     space = net.Namespace(test)
     folder = '/dev/hugepages' if os.path.isdir('/dev/hugepages') else test.path('hugepages')
     os.makedirs(folder, exist_ok=True)
@@ -422,7 +424,7 @@ def test_hugetlbfs_that_cannot_be_read(test):
 
 
 def test_hugepages(test):
-    """None, too few, and pages that somebody else took after they were counted."""
+    """No pages, too few, and pages that are gone when they are allocated."""
     options = ('--port', 'net_null0', '--duration', '50ms', '--output', '/dev/null')
     for free in (0, 3):
         space = net.Namespace(test)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The systemd unit: what it starts, and that its user and capabilities are enough and needed."""
+"""The systemd unit: its command, and that its user and capabilities suffice and are needed."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ NOBODY = 65534
 
 
 def unit(test):
-    """{setting: [values]} of the unit as it would be installed, and its text."""
+    """Returns {setting: [values]} of the unit as installed, and its text."""
     path = os.path.join(os.path.dirname(os.path.dirname(test.binary)), 'config',
                         'sketchtap@.service')
     if not os.path.exists(path):
@@ -55,7 +55,8 @@ def test_what_it_starts(test):
 
 
 def test_user_and_capabilities(test):
-    """Packet sockets in promiscuous mode, as another user: with CAP_NET_RAW, which the unit gives."""
+    """Packet sockets in promiscuous mode as another user need CAP_NET_RAW, which the unit
+    grants."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
     os.chmod(test.directory, 0o755)

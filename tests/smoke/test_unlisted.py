@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --stats says of keys without a row, where its rows go elsewhere: no such key has more."""
+"""Upper bound of unlisted keys in --stats to network destinations: no unlisted key exceeds it."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ SMALL = {'count-min': ('--width', '1024', '--depth', '2'), 'simple-hash': ('--wi
 
 
 def told(test, *arguments):
-    """(rows of --output, {(epoch, measurement): row of --stats}) of a run."""
+    """Runs sketchtap; returns (rows of --output, {(epoch, measurement): row of --stats})."""
     with socket.create_server(('127.0.0.1', 0)) as server:
         reader = Reader(server)
         rows, _, _ = test.measure(*arguments, '--stats', f'json:tcp://127.0.0.1:{server.getsockname()[1]}')
@@ -29,7 +29,7 @@ def told(test, *arguments):
 
 
 def check_missing(rows, stats, truth, rule='5tuple'):
-    """Returns what is said."""
+    """Checks the bounds of unlisted keys; returns them."""
     shown = {lib.row_key(row, rule) for row in rows}
     missing = [figures for key, figures in truth.items() if key not in shown]
     for place, column in enumerate(COLUMNS):
@@ -39,7 +39,7 @@ def check_missing(rows, stats, truth, rule='5tuple'):
 
 
 def test_every_sketch(test):
-    """With room for all keys and without, by packets and by bytes, looked at or not, under a threshold."""
+    """With and without enough entries, by packets and bytes, sampled or not, with a threshold."""
     path, truth, _ = write_flows(test)
     ways, limits, odd = itertools.cycle(WAYS), itertools.cycle(LIMITS), itertools.cycle((0, 0, 1, 1, 1))
     for sketch, metric, size in itertools.product(lib.sketches(test.binary), ('packets', 'bytes'), (None, SMALL)):
@@ -54,7 +54,7 @@ def test_every_sketch(test):
 
 
 def test_exact(test):
-    """Of a flow table with room for all it is the largest key that is not shown; of one that shows all, nothing."""
+    """In a table with all keys, the bound is the largest unlisted key; if all are listed, 0."""
     path, truth, _ = write_flows(test)
     asked = ('--pcap', path, '--sketch', 'flow-table', '--interval', '0')
     for limit in (('--top', '1'), ('--top', '100'), ('--top', '0', '--threshold', '0.00001')):
@@ -66,7 +66,7 @@ def test_exact(test):
 
 
 def test_lost_packets(test):
-    """They may all have been of a key that nobody saw."""
+    """All lost packets may belong to a single unknown key."""
     rows, stats = told(test, '--synthetic', 'flows=50,packets=2M', '--pace', '1000Mpps', '--sketch', 'flow-table',
                        '--top', '100', '--interval', '0')
     row = stats['0', 'main']
@@ -76,7 +76,7 @@ def test_lost_packets(test):
 
 
 def test_other_networks(test):
-    """A measurement that looks into some networks alone knows nothing of keys elsewhere."""
+    """A drill-down measurement has no bound, because it does not count other keys."""
     config = test.path('closer.conf')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('[measurement nets]\nkey = src/24\n[measurement inside]\nwithin = nets:5%\nsketch = flow-table\n')
@@ -92,14 +92,15 @@ def check_capture(test, file, *options):
 
 
 def test_captures(test):
-    """Default sizes: keys without a row are bounded by the last row, or nearly so, in what is counted."""
+    """Default sizes: the bound of unlisted keys is at most about the last row, in the ranked
+    unit."""
     for seed, sketch in test.few(tuple(itertools.product((1, 2, 3), ('count-min', 'simple-hash', 'reversible')))):
         rows, (packets, _) = check_capture(test, 'uplink', '--sketch', sketch, '--seed', str(seed))
         assert packets <= int(rows[-1]['packets']), (seed, sketch, packets)
 
 
 def test_mix(test):
-    """A larger one, with few counters and many; only with --full."""
+    """A larger capture, with few counters and many; only with --full."""
     if not test.settings.full:
         test.skip('only with --full')
     for seed, metric, size in itertools.product((1, 2, 3), ('packets', 'bytes'), ((), ('--width', '1024'))):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Epochs follow packet time: the same ones, with the same packets, whatever --workers is."""
+"""Epochs follow packet time: equal for any number of workers."""
 
 import lib
 
@@ -60,7 +60,7 @@ def test_mix_by_the_second(test):
 
 
 def test_real_time_priority(test):
-    """Under SCHED_FIFO, as a service may be run, threads that share a CPU still get their turns."""
+    """Under SCHED_FIFO, threads that share a CPU still get CPU time."""
     spec = 'flows=100,packets=10000,seed=1'
     chrt = ['chrt', '--fifo', '10', test.binary]
     if test.run('--help', program=chrt).status != 0:
