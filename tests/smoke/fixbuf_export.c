@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * fixbuf_export PORT N: libfixbuf sends N records of each of three templates to 127.0.0.1: of IPv4
- * with a name in front and counters of 3 and 5 bytes, of IPv6 with a name longer than 255 bytes, and
- * the first template's number again for other fields. Record i has i + 1 packets of 100 bytes.
+ * fixbuf_export PORT N: sends N IPFIX records of each of three templates to 127.0.0.1 with
+ * libfixbuf: IPv4 with a leading name and counters of 3 and 5 bytes; IPv6 with a name longer than
+ * 255 bytes; and the number of the first template redefined with other fields. Record i has i + 1
+ * packets of 100 bytes.
  */
 
 #include <arpa/inet.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * fixbuf_read PORT: what libfixbuf reads on a TCP connection to 127.0.0.1, a line of CSV for each
- * record: addresses, ports, protocol, packets, octets, start, end, flags. It complains on standard
- * error of what it does not understand, of gaps in the sequence too.
+ * fixbuf_read PORT: reads IPFIX with libfixbuf from a TCP connection to 127.0.0.1, and prints a CSV
+ * line per record: addresses, ports, protocol, packets, octets, start, end, flags. Reports unknown
+ * data and gaps in the sequence on standard error.
  */
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 
 struct record {
 	uint8_t src6[16], dst6[16];
-	uint32_t src, dst; /* its numbers are the host's */
+	uint32_t src, dst; /* in host byte order */
 	uint64_t packets, octets, start, end;
 	uint16_t src_port, dst_port;
 	uint8_t proto, flags, padding[2];

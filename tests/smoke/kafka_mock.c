@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * kafka_mock TOPIC [where]: librdkafka's own broker of a test, and who reads the topic from its
- * beginning. Says where the broker is, then each message, a line each; with `where` its partition and
- * its key stand before it, with a tab behind each. Standard input says what becomes of it: down,
- * up, rtt MS, or errors CODE, which the next three requests get; when that ends, so does it, once
- * nothing more came for a second.
+ * kafka_mock TOPIC [where]: the mock broker of librdkafka, and a consumer that reads the topic from
+ * its beginning. Prints the broker's address, then one line per message. With `where`, each line
+ * starts with partition and key, followed by tabs. Commands on standard input: down, up, rtt MS, or
+ * errors CODE, which the next three requests get. When standard input ends, the program exits after
+ * a second without messages.
  */
 
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 #define BROKER     1
 #define PARTITIONS 2
-#define PRODUCE    0 /* the number of such requests in Kafka's protocol */
+#define PRODUCE    0 /* API key of Produce requests */
 #define IDLE_POLLS 20
 #define POLL_MS    50
 
@@ -72,7 +72,7 @@ static rd_kafka_t *read_topic(const char *brokers, const char *topic)
 	return reader;
 }
 
-/* Returns whether one came. */
+/* Prints the next message. Returns false if none arrived. */
 static bool take_message(rd_kafka_t *reader, bool where)
 {
 	rd_kafka_message_t *message = rd_kafka_consumer_poll(reader, POLL_MS);
@@ -84,7 +84,7 @@ static bool take_message(rd_kafka_t *reader, bool where)
 	if (came)
 		printf("%.*s\n", (int)message->len, (const char *)message->payload);
 	else
-		fflush(stdout); /* for who reads along */
+		fflush(stdout); /* for a reader of the pipe */
 	if (message != NULL)
 		rd_kafka_message_destroy(message);
 	return came;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	setvbuf(stdin, NULL, _IONBF, 0); /* nothing is kept that poll() would not see */
+	setvbuf(stdin, NULL, _IONBF, 0); /* unbuffered, so that poll() sees all input */
 	base = make(RD_KAFKA_PRODUCER, NULL);
 	cluster = rd_kafka_mock_cluster_new(base, BROKER);
 	rd_kafka_mock_topic_create(cluster, argv[1], PARTITIONS, 1);

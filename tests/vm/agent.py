@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""In the guest: does what the lab asks by a serial port, a line of JSON each, and answers with one.
+"""Runs in the guest: reads requests from a serial port, one line of JSON each, and replies with one
+line.
 
-{"run": SHELL COMMAND, "seconds": N} gets {"status": N, "said": TEXT}; {"read": PATH} the text of a file, or "" where
-there is none. "id" comes back as it is.
+{"run": SHELL COMMAND, "seconds": N} returns {"status": N, "said": TEXT}. {"read": PATH} returns the
+text of a file as "said", or "" if it is missing. "id" is returned unchanged.
 """
 
 import json
@@ -17,7 +18,7 @@ SAID_MAX = 1 << 22
 
 
 def run(command, seconds):
-    # Not a pipe: what the command leaves behind may keep it open.
+    # Not a pipe: processes left by the command may keep it open.
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(['bash', '-c', command], stdin=subprocess.DEVNULL, stdout=said,
                                    stderr=subprocess.STDOUT, start_new_session=True)
@@ -50,7 +51,7 @@ def main():
         waiting = b''
         while True:
             came = os.read(port.fileno(), 65536)
-            if not came:  # nobody at the other end
+            if not came:  # the host has not opened the port
                 time.sleep(0.1)
             waiting += came
             while b'\n' in waiting:

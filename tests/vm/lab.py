@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the lab's cases share: a machine with the packages installed, cards bound to drivers, runs, and frames to send."""
+"""Shared by the cases: a machine with the packages installed, NICs bound to drivers, runs, and
+frames to send."""
 
 import contextlib
 import csv
@@ -25,7 +26,7 @@ import frames as built  # noqa: E402
 import lib  # noqa: E402
 import oracle  # noqa: E402
 
-WORK = '/work'  # of a run, in the guest
+WORK = '/work'  # working directory of a run in the guest
 UNIT = f'''[Unit]
 StartLimitIntervalSec=0
 [Service]
@@ -40,10 +41,10 @@ TimeoutStopSec=200
 LimitMEMLOCK=infinity
 '''
 EXACT = '--sketch flow-table --top 1M --interval 500ms --output output.csv --stats stats.csv --log-level info'
-PATIENCE = 90  # seconds without a packet that is counted
+PATIENCE = 90  # seconds without a counted packet
 ATTEMPTS = 3
-WINDOW = 384  # frames on their way at once: fewer than a card's ring has room for
-# A card pads a frame whose tag it has taken off.
+WINDOW = 384  # frames in flight: fewer than the ring of a NIC
+# A NIC pads a frame after it has removed its tag.
 SHORTEST, LONGEST = 64, 1514
 
 
@@ -57,7 +58,7 @@ def tagged(frame, at=14):
 
 
 def fragment(frame):
-    """Of IPv4."""
+    """Returns true for an IPv4 fragment."""
     at = 14
     while tagged(frame, at):
         at += 4
@@ -65,13 +66,13 @@ def fragment(frame):
 
 
 def frames(count=3000, longest=LONGEST, whole=False):
-    """Of everything, both families, tags, floods and a scan, as a cable has them; without fragments where whole."""
+    """A mix of both IP versions, tags, floods and a scan; without fragments if `whole`."""
     chosen = [frame for frame in crowded() if len(frame) <= longest and not (whole and fragment(frame))]
     return random.Random(count).sample(chosen, count)
 
 
 def connection(source, target, sport, dport):
-    """A packet of one."""
+    """Returns a packet of a connection."""
     packet = built.ipv4(built.TCP, built.tcp(sport, dport), source, target)
     return built.ethernet(built.IPV4, packet).ljust(SHORTEST, b'\0')
 
@@ -81,12 +82,12 @@ def truth(sent):
 
 
 def rows(text):
-    """Of CSV that is being written: whole rows."""
+    """Returns the complete rows of a CSV file that is being written."""
     return list(csv.DictReader(io.StringIO(text[:text.rfind('\n') + 1])))
 
 
 def expect(sent, ledger, output, said):
-    """Every frame is in the ledger, and every flow has its packets and bytes."""
+    """Checks that every frame is in the ledger, and every flow has its packets and bytes."""
     counted, flows = truth(sent)
     lib.expect_lossless(ledger)
     for column, number in {'offered': len(sent), **counted}.items():
@@ -106,7 +107,7 @@ def expect_flows(flows, found):
 
 
 class Run:
-    """sketchtap in the guest, as a service; its results once it has ended."""
+    """sketchtap in the guest, as a service."""
 
     def __init__(self, guest, arguments, by=''):
         self.guest = guest
@@ -127,25 +128,26 @@ class Run:
         return sum(lib.total(ledger, column) for column in columns)
 
     def memory(self, kind):
-        """MB on each node, as the kernel has them."""
+        """Returns MB on each node, from numastat."""
         said = self.guest.run('numastat -p "$(systemctl show -P MainPID run)"')
         found = re.search(rf'^{kind} +([\d.]+) +([\d.]+)', said, re.M)
         assert found, said
         return [float(part) for part in found.groups()]
 
     def queues(self, column):
-        """{worker: what --queues says last of it}"""
+        """Returns {worker: last value of a column of --queues}."""
         return {row['worker']: row[column] for row in rows(self.guest.read(f'{WORK}/queues.csv'))}
 
     def received_by(self):
-        """{worker: packets}"""
+        """Returns {worker: received packets}."""
         sums = {}
         for row in rows(self.guest.read(f'{WORK}/queues.csv')):
             sums[row['worker']] = sums.get(row['worker'], 0) + int(row['received'])
         return sums
 
     def feed(self, cable, sent, before=0, window=WINDOW, cards=1):
-        """Sends, at the pace at which they are counted, by each card, whatever the emulation's is."""
+        """Sends in windows: the next frames follow when all previous ones are counted, at any speed
+        of emulation."""
         for begin in range(0, len(sent), window):
             part = sent[begin:begin + window]
             for frame in part:
@@ -170,28 +172,28 @@ class Run:
             time.sleep(0.1)
 
     def end(self, status=0):
-        """Ends it, unless it has; it must end so. Returns the ledger."""
+        """Stops the service; checks its exit status. Returns the ledger."""
         self.guest.run('systemctl stop run')
         ended = self.guest.run('systemctl show -P ExecMainStatus run').strip()
         assert ended == str(status), f'ended with {ended}\n{self.said()}'
         return lib.read_stats(self.guest.read(f'{WORK}/stats.csv'))
 
     def expect(self, sent):
-        """Ends it, with all that was sent."""
+        """Stops the service; checks that all sent frames were measured."""
         ledger = self.end()
         expect(sent, ledger, self.guest.read(f'{WORK}/output.csv'), self.said)
         return ledger
 
 
 class Lab:
-    """A release, with the machine that runs it."""
+    """A Debian release, with the machine that runs it."""
 
     def __init__(self, release, failed=None):
         self.release = release
         self.directory = tempfile.mkdtemp(prefix='sketchtap-lab-')
         self.outer = os.path.join(self.directory, 'outside')
         self.guest = None
-        self.failed = failed  # why there is none
+        self.failed = failed  # reason why there is no machine
 
     def boot(self):
         for attempt in range(ATTEMPTS):
@@ -202,7 +204,7 @@ class Lab:
         raise machine.Failed(f'{ATTEMPTS} boots stalled')
 
     def machine(self):
-        """One that runs, with the packages installed."""
+        """Returns the running machine with the packages installed; boots it first if needed."""
         if self.failed:
             raise machine.Failed(f'no machine: {self.failed[-4000:]}')
         if self.guest is None:
@@ -229,29 +231,30 @@ class Lab:
         return self.machine().cables[name]
 
     def place(self, name):
-        """Where a card is in the guest's /sys, with a pattern at its end."""
+        """Returns the glob pattern of a NIC in the guest's /sys."""
         slot, node = self.machine().places[name]
         bus = f'{machine.BUSES[node]:02x}'
         return f'/sys/devices/pci0000:{bus}/0000:{bus}:{slot:02x}.0/0000:??:00.0'
 
     def address(self, name):
-        """Empty where it is not plugged."""
+        """Returns the PCI address, or '' if the NIC is not plugged."""
         return self.guest.run(f'ls -d {self.place(name)} 2>/dev/null | sed s,.*/,,', status=None).strip()
 
     def give(self, device, driver):
-        """Whatever drives it now."""
+        """Binds a device to a driver, and unbinds it from the present one."""
         self.guest.run(
             f'modprobe {driver}; cd {device} && echo {driver} >driver_override && '
-            '{ [ ! -e driver ] || echo "${PWD##*/}" >driver/unbind || [ ! -e driver ]; } && '  # it may fail to probe meanwhile
+            # it may be unbound meanwhile
+            '{ [ ! -e driver ] || echo "${PWD##*/}" >driver/unbind || [ ! -e driver ]; } && '
             f'echo "${{PWD##*/}}" >/sys/bus/pci/drivers_probe && [ "$(basename "$(readlink driver)")" = {driver} ]')
 
     def bind(self, name, driver='vfio-pci'):
-        """Gives a card to a driver; returns its PCI address."""
+        """Binds a NIC to a driver; returns its PCI address."""
         self.give(self.place(name), driver)
         return self.address(name)
 
     def interface(self, name):
-        """The kernel's of a card, up; its name."""
+        """Binds a NIC to its kernel driver; returns the name of its interface, which is up."""
         self.bind(name, name[:-1])
         found = []
         self.until(lambda: found.extend(self.guest.run(f'udevadm settle; ls {self.place(name)}/net').split()) or found,
@@ -267,12 +270,13 @@ class Lab:
             time.sleep(0.3)
 
     def measure(self, address, options='', by=''):
-        """A run that counts each flow exactly; by a program that starts it."""
+        """Starts a run that counts each flow exactly. by: a prefix command."""
         return Run(self.machine(), f'--port {address} --wait-link 120s --queues queues.csv --name lab {EXACT} {options}', by)
 
     @contextlib.contextmanager
     def outside(self, arguments):
-        """sketchtap on this machine, in the release's tree, which has self.outer at /mnt; its process."""
+        """Runs sketchtap on the host, in the release's tree with self.outer at /mnt; yields the
+        process."""
         if not os.path.exists(self.outer):
             package, = glob.glob(os.path.join(trees.packages(self.release), 'sketchtap_*.deb'))
             trees.call('dpkg-deb', '-x', package, self.outer)
@@ -290,13 +294,13 @@ class Lab:
             return stream.read()
 
     def settle(self):
-        """Ends what a case that failed has left running."""
+        """Stops what a failed case has left running."""
         if self.guest is not None:
-            with contextlib.suppress(machine.Failed):  # the next case finds out
+            with contextlib.suppress(machine.Failed):  # the next case will detect it
                 self.guest.run("systemctl stop run 'sketchtap@*'; systemctl reset-failed; pkill -KILL sketchtap", status=None)
 
     def lose(self):
-        """A machine that has ended; what it said at last."""
+        """Forgets a machine that has ended; returns its last output."""
         said = self.guest.last_words()
         self.guest.end()
         self.guest = None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A guest in QEMU: two NUMA nodes of two CPUs, an IOMMU, and on each node a card of each kind, whose cable ends here."""
+"""A guest in QEMU: two NUMA nodes with two CPUs each, an IOMMU, and on each node a NIC of each
+model. The other ends of the cables are here."""
 
 import json
 import os
@@ -16,39 +17,39 @@ NODES = 2
 NODE_BYTES = 1536 << 20
 BOOT_SECONDS = 600
 ANSWER_SECONDS = 300
-# What a boot that gets no further says: the kernel of a CPU whose timer does not fire, or of a task that waits for one,
-# systemd when /lab was mounted before its device was there.
+# Messages of a boot that hangs: the kernel, if a CPU timer does not fire or a task waits for one;
+# systemd, if /lab was mounted before its device appeared.
 STALLS = ("timer wakeup didn't happen", 'blocked for more than', 'You are in emergency mode')
 ISOLATED = 3
-# A bus of each node; cards are behind its root ports.
+# PCI bus of each node; NICs are on its root ports.
 BUSES = (0x40, 0x80)
 MODELS = ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap', 'virtio-hub', 'virtio-user')
 TAP_QUEUES = 4
-# Without a check that a timer is in time, which it is not always, with the clock that no emulated device has to be asked
-# for, and without IPv6, which would speak by itself. A CPU of node 1 is isolated.
+# No check of timers, which may be late here; the TSC as clock, which needs no emulated device; no
+# IPv6, which sends packets of its own. One CPU of node 1 is isolated.
 KERNEL = ('root=/dev/vda rw console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=reliable '
           'intel_iommu=on iommu=pt ipv6.disable_ipv6=1 hugepagesz=2M hugepages=0:224,1:224 '
           f'isolcpus={ISOLATED}')
 
 
 class Failed(Exception):
-    """The guest, or a command in it, did not do what it was asked."""
+    """A request to the guest, or a command in it, failed."""
 
 
 class Ended(Failed):
-    """QEMU is no more."""
+    """QEMU has ended."""
 
 
 class Stalled(Failed):
-    """It boots no further, as emulated CPUs do now and then."""
+    """The boot hangs, which happens occasionally with emulated CPUs."""
 
 
 class Cable:
-    """The other end of a card's cable: each datagram is a frame."""
+    """The other end of a NIC's cable: each datagram is a frame."""
 
     def __init__(self, directory, name):
         self.near, self.far = (os.path.join(directory, f'{name}.{end}') for end in ('here', 'card'))
-        self.frames = []  # what the card sent; written by the listener
+        self.frames = []  # frames from the NIC; written by the listener thread
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.near)
         self.sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -59,7 +60,7 @@ class Cable:
                 f'remote.type=unix,remote.path={self.near}')
 
     def send(self, frame):
-        """QEMU takes none while the card has no room: then it waits."""
+        """Blocks while the NIC has no buffers."""
         self.sender.sendto(frame, self.far)
 
     def lost(self):
@@ -67,7 +68,7 @@ class Cable:
 
 
 class Tap:
-    """An interface here, of several queues."""
+    """A tap interface on the host with several queues."""
 
     def __init__(self, name):
         self.name = name
@@ -86,7 +87,7 @@ class Tap:
         self.sender.send(frame)
 
     def lost(self):
-        """Frames for which it had no room."""
+        """Returns the number of frames dropped for lack of space."""
         return json.loads(trees.call('ip', '-s', '-j', 'link', 'show', self.name))[0]['stats64']['tx']['dropped']
 
 
@@ -112,7 +113,7 @@ class Lines:
             raise Ended('QEMU has ended') from reason
 
     def next(self, seconds):
-        """None when none came in this time."""
+        """Returns the next line, or None after the timeout."""
         end = time.monotonic() + seconds
         while b'\n' not in self.waiting:
             if not select.select([self.socket], [], [], max(0, end - time.monotonic()))[0]:
@@ -129,7 +130,7 @@ class Lines:
 
 
 class Machine:
-    """A guest that runs. What it changes on its disk is gone when it ends."""
+    """A running guest. Changes on its disk are discarded at the end."""
 
     def __init__(self, release, directory):
         self.directory, self.release = directory, release
@@ -160,7 +161,7 @@ class Machine:
                  os.path.join(tree, 'usr/bin/qemu-system-x86_64'), '-L', os.path.join(tree, 'usr/share/qemu'),
                  '-L', os.path.join(tree, 'usr/share/seabios'),
                  '-nodefaults', '-display', 'none', '-no-reboot',
-                 # Nothing that a driver would have to be loaded for.
+                 # No device that needs an extra driver.
                  '-M', 'q35,kernel-irqchip=split,sata=off,smbus=off,i8042=off,usb=off', '-cpu', 'max,-svm',
                  '-global', 'virtio-pci.ioeventfd=off',
                  '-accel', 'tcg,thread=multi',
@@ -188,7 +189,7 @@ class Machine:
                 self.places[name] = slot, node
                 words += ['-device',
                           f'pcie-root-port,id=port-{name},bus=bus{node},addr={slot:x},chassis={NODES * slot + node}']
-                if model == 'virtio-user':  # plugged when there is somebody at the other end
+                if model == 'virtio-user':  # plugged later, when the other end is ready
                     continue
                 if model == 'virtio-hub':
                     netdev = f'hubport,id=cable-{name},hubid=0'
@@ -237,14 +238,14 @@ class Machine:
         raise Failed('it does not boot:\n' + self.text('console')[-3000:])
 
     def cut_power(self):
-        """What is on its disk stays."""
+        """Resets the guest; the disk keeps its contents."""
         self.ask('set-action', reboot='reset')
         self.ask('system_reset')
         self.await_boot()
         self.ask('set-action', reboot='shutdown')
 
     def ask(self, what, **arguments):
-        """Of QEMU's monitor."""
+        """Sends a command to QEMU's monitor; returns the result."""
         self.monitor.send({'execute': what, 'arguments': arguments})
         while True:
             said = self.monitor.next(ANSWER_SECONDS)
@@ -265,18 +266,19 @@ class Machine:
         raise Failed(f'no answer: {what}\n' + self.text('console')[-2000:])
 
     def run(self, command, status=0, seconds=ANSWER_SECONDS):
-        """What a shell command in the guest printed; it must end with this status, where it is not None."""
+        """Runs a shell command in the guest; returns its output. status: the expected exit status,
+        or None for any."""
         done = self.request(seconds + 60, run=command, seconds=seconds)
         if status is not None and done['status'] != status:
             raise Failed(f'{command}: status {done["status"]}\n{done["said"][-3000:]}')
         return done['said']
 
     def read(self, path):
-        """A file of the guest; empty where there is none."""
+        """Returns the text of a file in the guest, or '' if it is missing."""
         return self.request(ANSWER_SECONDS, read=path)['said']
 
     def card(self, name):
-        """What QEMU's device_add takes."""
+        """Returns the arguments of device_add for a NIC."""
         slot, node = self.places[name]
         return f'{device(name[:-1])},id={name},netdev=cable-{name},bus=port-{name},mac=52:54:00:00:0{slot}:0{node}'
 
@@ -286,14 +288,14 @@ class Machine:
         self.ask('device_add', driver=driver, **{key: value == 'on' or value for key, value in words})
 
     def plug_user(self, name, path):
-        """Whose other end is a program's, which makes this socket."""
+        """Plugs a NIC whose other end is a program that has created this socket."""
         self.ask('chardev-add', id=f'user-{name}', backend={'type': 'socket', 'data': {
             'addr': {'type': 'unix', 'data': {'path': path}}, 'server': False, 'reconnect-ms': 500}})
         self.ask('netdev_add', type='vhost-user', id=f'cable-{name}', chardev=f'user-{name}')
         self.plug(name)
 
     def unplug(self, name):
-        """Asks for it, as a hypervisor does; the guest lets go of it, or does not."""
+        """Requests removal, like a hypervisor; the guest may refuse."""
         self.ask('device_del', id=name)
 
     def plugged(self, name):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the lab is made of: QEMU, and a Debian of each release, which is booted and which builds the packages.
+"""Images of the virtual machines: QEMU, and a Debian of each release, which boots and builds the
+packages.
 
-All of it comes from the package mirror that this machine uses, once, and is kept in ~/.cache/sketchtap/lab
-($XDG_CACHE_HOME). What could not be had in one go is not kept.
+Everything comes from the package mirror of this machine once, and is cached in
+~/.cache/sketchtap/lab ($XDG_CACHE_HOME). Incomplete downloads are not kept.
 """
 
 import functools
@@ -19,20 +20,20 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 CACHE = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'sketchtap', 'lab')
 RELEASES = {'12': 'bookworm', '13': 'trixie'}
 KEYS = '/usr/share/keyrings/debian-archive-keyring.gpg'
-IMAGE_BYTES = 6 << 30  # sparse
+IMAGE_BYTES = 6 << 30  # sparse file
 TREE_SECONDS = 1500
 BUILD_SECONDS = 1500
 
-# QEMU of Debian 12 has no igb. It runs where it lies, with its own libraries.
+# QEMU of Debian 12 lacks igb. It runs from its tree with its own libraries.
 QEMU_PACKAGES = ('qemu-system-x86', 'seabios')
-# What a host has on which the packages are installed: their dependencies, so that no network is needed, and what
-# cases and smoke tests look with.
+# Packages of the guest: dependencies of our packages, so that no network is needed, and tools for
+# cases and smoke tests.
 GUEST_PACKAGES = (
     'systemd', 'systemd-sysv', 'udev', 'dbus', 'kmod', 'linux-image-amd64', 'initramfs-tools', 'python3',
     'librte-meta-bus', 'librte-meta-mempool', 'librte-meta-net', '?name(^librte-fib)', '?name(^librte-member)',
     'libbpf1', 'libcurl4', 'libmicrohttpd12', 'libncursesw6', 'libpcap0.8', 'librdkafka1',
     'procps', 'iproute2', 'iputils-ping', 'ethtool', 'pciutils', 'numactl', 'logrotate', 'tcpreplay')
-# Beside what debian/control asks for.
+# In addition to the dependencies in debian/control.
 BUILD_PACKAGES = ('build-essential', 'debhelper', 'git', 'lintian', 'xz-utils')
 
 UNIT = '''[Unit]
@@ -51,11 +52,11 @@ lab /lab 9p ro,trans=virtio,version=9p2000.L,msize=262144 0 0
 
 
 class NotThere(Exception):
-    """Something that cannot be had here, and why."""
+    """An image or tool is not available; the text is the reason."""
 
 
 def call(*command, seconds=60, **how):
-    """What it printed; NotThere where it is missing or fails."""
+    """Returns the output of a command; raises NotThere if it is missing or fails."""
     try:
         return subprocess.run([str(word) for word in command], check=True, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, **how).stdout
@@ -66,7 +67,7 @@ def call(*command, seconds=60, **how):
 
 
 def mirrors(suite):
-    """Lines for apt: the mirrors that this machine takes Debian and its security updates from."""
+    """Returns lines for apt with the host's mirrors of Debian and its security updates."""
     found = {}
     for line in call('apt-get', 'indextargets', '--format', '$(LABEL) $(REPO_URI)', 'Created-By: Packages').splitlines():
         label, uri = line.split(' ', 1)
@@ -79,12 +80,12 @@ def mirrors(suite):
     return lines
 
 
-# What is mounted in a tree goes with the command, however that ends.
+# Mounts in a tree end with the command.
 MOUNTS_APART = ('unshare', '--mount', '--propagation', 'private')
 
 
 def debian(suite, tree, variant, packages):
-    """A new tree."""
+    """Creates a Debian tree."""
     keep = [f'--aptopt={name} "{value}"' for name, value in re.findall(
         r'^(Acquire::(?:Check-\S+|https?::Proxy\S*)) "(.*)";$', call('apt-config', 'dump'), re.M)]
     call(*MOUNTS_APART, 'mmdebstrap', '--mode=root', f'--variant={variant}', f'--keyring={KEYS}', *keep,
@@ -94,7 +95,8 @@ def debian(suite, tree, variant, packages):
 
 
 def words_inside(tree, command, folder=None):
-    """What runs a shell command in a tree, as root, with mounts that go with it, a folder at /mnt too."""
+    """Returns the command line that runs a shell command in a tree as root, with temporary mounts,
+    optionally a folder at /mnt."""
     mounts = 'for at in proc dev sys; do mount --rbind /$at "$0/$at"; done; exec chroot "$0" /bin/sh -euc "$1"'
     if folder:
         mounts = f'mount --bind {folder} "$0/mnt"; {mounts}'
@@ -107,7 +109,8 @@ def inside(tree, command, seconds):
 
 
 def made(name, recipe, make):
-    """Path in the cache of what make(path) has made by this recipe."""
+    """Returns the path in the cache; calls make(path) if it is missing or its recipe has
+    changed."""
     path, stamp = os.path.join(CACHE, name), os.path.join(CACHE, f'{name}.recipe')
     wanted = hashlib.sha256(repr(recipe).encode()).hexdigest()
     try:
@@ -127,7 +130,7 @@ def made(name, recipe, make):
 
 
 def qemu():
-    """Path of a tree with QEMU in it."""
+    """Returns the path of a tree with QEMU."""
     return made('qemu', QEMU_PACKAGES, lambda tree: debian(RELEASES['13'], tree, 'extract', QEMU_PACKAGES))
 
 
@@ -136,38 +139,42 @@ def write(path, text):
         stream.write(text)
 
 
-# What finds the disk, and no more: an emulated CPU takes long to unpack it, and to ask udev of every device.
+# Only the drivers of the disk: emulated CPUs take long to unpack an initramfs and to probe devices.
 INITRAMFS = 'MODULES=list\nCOMPRESS=gzip\n'
 INITRAMFS_MODULES = 'virtio_pci\nvirtio_blk\next4\n'
 INITRAMFS_WITHOUT = ('hooks/dmsetup', 'hooks/fsck', 'hooks/keymap', 'hooks/resume', 'hooks/thermal', 'hooks/udev',
                      'scripts/*/resume', 'scripts/*/udev')
-# Units that nothing here looks at: each takes an emulated CPU seconds of every boot, or comes at a time of its own.
+# Units that are not needed: each takes seconds of every boot on an emulated CPU, or starts at an
+# arbitrary time.
 MASKED = ('apt-daily.timer', 'apt-daily-upgrade.timer', 'dpkg-db-backup.timer', 'e2scrub_all.timer', 'fstrim.timer',
           'logrotate.timer', 'e2scrub_reap.service', 'getty@tty1.service', 'getty-static.service',
           'proc-sys-fs-binfmt_misc.automount', 'serial-getty@ttyS0.service', 'sys-fs-fuse-connections.mount',
           'systemd-binfmt.service', 'systemd-journal-flush.service', 'systemd-logind.service', 'systemd-pstore.service',
           'systemd-repart.service', 'systemd-update-utmp.service', 'systemd-update-utmp-runlevel.service')
-# Modules that udev does not load by itself: a card's comes with the case that wants it, the others never.
+# Modules that udev does not load automatically: cases load those of their NIC; the others are not
+# needed.
 NOT_BY_ITSELF = ('e1000e', 'igb', 'virtio_net', 'vmxnet3', 'aesni_intel', 'crc32_pclmul', 'crct10dif_pclmul', 'evdev',
                  'ghash_clmulni_intel', 'iTCO_wdt', 'lpc_ich', 'pcspkr', 'sha1_ssse3', 'sha256_ssse3', 'sha512_ssse3')
 GUEST = (GUEST_PACKAGES, BUILD_PACKAGES, UNIT, FSTAB, INITRAMFS, INITRAMFS_MODULES, INITRAMFS_WITHOUT, MASKED, NOT_BY_ITSELF)
 
 
 def unpacked(kernel):
-    """Where it is packed by xz, which takes an emulated CPU ten times as long."""
+    """Returns an uncompressed kernel: an emulated CPU takes ten times as long to unpack xz."""
     at = kernel.find(b'\xfd7zXZ\0')
     return lzma.LZMADecompressor().decompress(kernel[at:]) if at > 0 else kernel
 
 
 def make_guest(release, directory):
-    """directory/disk, kernel and initrd to boot; directory/tree, which then gets what builds packages."""
+    """Creates directory/disk, kernel and initrd for booting, and directory/tree, which also gets
+    build packages."""
     tree = os.path.join(directory, 'tree')
     os.makedirs(directory)
     debian(RELEASES[release], tree, 'minbase', GUEST_PACKAGES)
     write(os.path.join(tree, 'etc/systemd/system/lab.service'), UNIT)
     write(os.path.join(tree, 'etc/fstab'), FSTAB)
     write(os.path.join(tree, 'etc/hostname'), f'debian{release}\n')
-    write(os.path.join(tree, 'etc/machine-id'), f'{int(release):032x}\n')  # a first boot takes longer
+    # otherwise systemd runs a slower first boot
+    write(os.path.join(tree, 'etc/machine-id'), f'{int(release):032x}\n')
     write(os.path.join(tree, 'etc/modules-load.d/lab.conf'), '9p\n9pnet_virtio\n')
     os.makedirs(os.path.join(tree, 'lab'))
     write(os.path.join(tree, 'etc/initramfs-tools/conf.d/lab'), INITRAMFS)
@@ -192,20 +199,22 @@ def guest(release):
 
 
 def committed():
-    """What the packages are made of: every file that is committed, but tests, and texts and pictures, which go in as they are."""
+    """Returns the committed files on which the packages depend: without tests, documents and
+    pictures."""
     lines = call('git', '-C', ROOT, 'ls-tree', '-r', 'HEAD').splitlines()
     return [line for line in lines if not re.search(r'\s(tests/.*|.*\.(csv|md|svg|webp))$', line)]
 
 
 def build(release, into):
-    """The packages of what is committed, as tools/package makes them; and what it said, lintian too."""
+    """Builds the packages of the committed files with tools/package; saves its output, including
+    lintian's."""
     tree = os.path.join(guest(release), 'tree')
     source = os.path.join(tree, 'root', 'sketchtap')
     shutil.rmtree(source, ignore_errors=True)
     call('git', 'clone', '-q', '--no-hardlinks', ROOT, source, seconds=300)
     try:
         shutil.copy('/etc/resolv.conf', os.path.join(tree, 'etc', 'resolv.conf'))
-        # A run that was ended may have left packages unpacked.
+        # An interrupted run may have left packages unconfigured.
         said = inside(tree, 'dpkg --configure -a && cd /root/sketchtap && apt-get build-dep -q -y --no-install-recommends ./ && '
                       'tools/package /root/sketchtap/packages', BUILD_SECONDS)
         os.makedirs(into)
@@ -217,7 +226,7 @@ def build(release, into):
         shutil.rmtree(source, ignore_errors=True)
 
 
-@functools.cache  # what is committed meanwhile is another's
+@functools.cache  # later commits are ignored
 def packages(release):
-    """Path of a folder with the packages and the log of their build."""
+    """Returns the folder with the packages and their build log."""
     return made(f'packages-{release}', committed(), lambda into: build(release, into))

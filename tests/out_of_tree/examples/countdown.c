@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The toy: flows 1 to N of UDP; flow f has f packets, and its number is its source port. */
+/* A toy source: flows 1 to N of UDP. Flow f has f packets and the source port f. */
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct countdown_options {
 OPTION_OWNER(countdown)
 
 struct countdown {
-	struct source source; /* first: what the callers hold */
+	struct source source; /* first, because callers hold a pointer to it */
 	struct frame_templates templates;
 	uint32_t flow, left;
 	int64_t time;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A toy: remembers every key in a table with open addressing, exactly, while there is room. One thread. */
+/*
+ * A toy sketch: stores every key exactly in a table with open addressing, until it is full. One
+ * thread.
+ */
 
 #include <string.h>
 
@@ -13,7 +16,7 @@ struct toy {
 	struct sketch sketch;
 	uint64_t used;
 	struct sketch_shed shed;
-	struct sketch_candidate entries[]; /* [width]; packets are 0 where it is free */
+	struct sketch_candidate entries[]; /* [width]; a free entry has 0 packets */
 };
 
 static const char *check(struct sketch_params *params)
@@ -53,7 +56,7 @@ static void reset(struct sketch *sketch)
 	toy->shed = (struct sketch_shed){0};
 }
 
-/* The entry of the key, or a free one. */
+/* Returns the entry of the key, or a free one. */
 static struct sketch_candidate *find(
 	struct toy *toy, const struct key *key, const struct key_hash *hash)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A toy: values that tabs separate. */
+/* A toy format: values separated by tabs. */
 
 #include "report/formats/format.h"
 
