@@ -38,7 +38,7 @@ def forged_senders(test, datagrams):
         assert moved == counts, f'{epoch}, {row}: {moved} instead of {counts}'
 
 
-@case('records that name no interface')
+@case('records without an interface')
 def no_interface(test):
     """--links counts records without an interface in a row of their own, and invents no
     interface."""

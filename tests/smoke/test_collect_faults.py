@@ -187,7 +187,7 @@ def check_said(result, parts):
 # ---- payloads that are not datagrams of a protocol
 
 
-@case('unknown versions, and nothing at all')
+@case('unknown versions, and empty datagrams')
 def unknown_versions(test):
     world = World(test)
     old = [struct.pack('>HH', version, 1) + bytes(60) for version in (1, 6, 7, 8)]
@@ -209,7 +209,7 @@ def unknown_versions(test):
     assert got[None].startswith('UDP of an unknown version'), got
 
 
-@case('anything else beside exports leaves nothing open')
+@case('other protocols next to exports do not open bounds')
 def beside_exports(test):
     world = World(test)
     question = bytes.fromhex('01000001000000000000') + b'\7example\3com\0\0\1\0\1'
@@ -261,7 +261,7 @@ def streams(test, transport):
     world.run(said=[f'exporter {FAULTY}: IPFIX over {transport}: not supported (3 '])
 
 
-@each('zeros behind the records', *PROTOCOLS)
+@each('zeros after the records', *PROTOCOLS)
 def trailing_zeros(test, protocol):
     """Zeros are padding, not damage; anything else is malformed."""
     world = World(test)
@@ -391,7 +391,7 @@ def whole_message(protocol, router, flows):
     return payload, [len(payload) - size * i for i in reversed(range(len(flows)))]
 
 
-@each('cut at every length', *PROTOCOLS)
+@each('truncated at every length', *PROTOCOLS)
 def cut(test, protocol):
     world = World(test)
     flows = [Flow(i + 1, 1 if protocol == 'sflow' else i + 1) for i in range(3)]
@@ -451,12 +451,12 @@ def small_counts(test):
     world.run('--dedup', 'none', said=['malformed: its count of records'] * 2)
 
 
-@each('a v9 count that disagrees', 'with the sets', 'but counts data alone', 'but counts sets')
+@each('a v9 count that disagrees', 'with the sets', 'but counts only data', 'but counts sets')
 def v9_count(test, choice):
     world = World(test)
     router = Router('v9', FAULTY)
     flows = [Flow(i, 2) for i in range(1, 5)]
-    count = {'with the sets': 77, 'but counts data alone': 4, 'but counts sets': 2}[choice]
+    count = {'with the sets': 77, 'but counts only data': 4, 'but counts sets': 2}[choice]
     world.add(router, 1, router.v9(1, V9.template(), V9.data(flows), count=count), flows, malformed=count == 77)
     world.run(said=['malformed: its count of records'] if count == 77 else [])
 
@@ -500,7 +500,7 @@ def reserved_sets(test):
     world.run('--dedup', 'none', said=['malformed: a set has a length below 4, or a reserved'] * 3)
 
 
-@case('padding of sets and messages, also such that looks like a set')
+@case('padding of sets and messages, including padding that looks like a set')
 def padding(test):
     """Padding after the last record of a set is zero; other bytes may be a truncated record."""
     world = World(test)
@@ -638,7 +638,7 @@ def data_first(test, protocol):
     world.run()
 
 
-@each('data of another template goes on waiting', *SETS)
+@each('data of another template continues to wait', *SETS)
 def other_template(test, protocol):
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
@@ -650,7 +650,7 @@ def other_template(test, protocol):
     world.run()
 
 
-@case('too much waits: the largest heap gives')
+@case('too much waiting data: the exporter with the most loses some')
 def waiting_room(test):
     """The exporter with the most waiting data loses its own oldest sets; the single set of another
     stays."""
@@ -694,7 +694,7 @@ def source_port(test, protocol):
     world.run()
 
 
-@each('the source port changes, and templates and sampling come at times', *SETS)
+@each('the source port changes, with periodic templates and sampling', *SETS)
 def source_port_sampled(test, protocol):
     """A template that is repeated from another port does not change the sampling."""
     world = World(test)
@@ -940,7 +940,7 @@ def reboots(test, what):
         world.run()
 
 
-@each('an uptime that wraps in silence', 'v5', 'v9', 'sflow')
+@each('an uptime that wraps during silence', 'v5', 'v9', 'sflow')
 def wraps_in_silence(test, protocol):
     world = World(test)
     router = Router(protocol, FAULTY)
@@ -1076,7 +1076,7 @@ def each_twice(test, protocol):
     world.run()
 
 
-@each('numbers that stand still, of equal datagrams', *SETS)
+@each('constant sequence numbers, of equal datagrams', *SETS)
 def equal_datagrams(test, protocol):
     """Equal datagrams may be distinct: the first two show that the numbers are constant."""
     world = World(test)
@@ -1087,7 +1087,7 @@ def equal_datagrams(test, protocol):
     world.run(said=['count nothing'])
 
 
-@each('numbers that stand still, every datagram twice', *SETS)
+@each('constant sequence numbers, every datagram twice', *SETS)
 def constant_twice(test, protocol):
     """Copies arrive at the same time; later equal datagrams count."""
     world = World(test)
@@ -1251,7 +1251,7 @@ def send_records(world, router, fields, flows, counted, when=1, packets=None, **
               counted, **columns)
 
 
-@each('totals alone, over several reports', *SETS)
+@each('only totals, over several reports', *SETS)
 def totals(test, protocol):
     """Totals as sent by Juniper SRX: the collector takes differences."""
     world = World(test)
@@ -1270,7 +1270,7 @@ def totals(test, protocol):
     assert lib.total(ledger, 'measured') == 1000 + 60, ledger
 
 
-@each('totals that begin anew', *SETS)
+@each('totals that restart', *SETS)
 def totals_anew(test, protocol):
     """The flow ended, and another one of the same key began."""
     world = World(test)
@@ -1394,7 +1394,7 @@ def variable(test):
     world.run()
 
 
-@case('a record of variable length that is cut')
+@case('a truncated record of variable length')
 def variable_cut(test):
     world = World(test)
     router = Router('ipfix', FAULTY)
@@ -1418,7 +1418,7 @@ def zero_length(test, protocol):
     world.run()
 
 
-@each('nothing but fields of length 0', *SETS)
+@each('only fields of length 0', *SETS)
 def only_zero_length(test, protocol):
     """Such a template would have endless records."""
     world = World(test)
@@ -1455,7 +1455,7 @@ def missing_counts(test, protocol):
         assert all(row[name] == '' for name in open_ends), row
 
 
-@each('options without anything that is known', *SETS)
+@each('options without relevant elements', *SETS)
 def strange_options(test, protocol):
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
@@ -1528,7 +1528,7 @@ def sampling_record(test, protocol):
     world.run()
 
 
-@each('samplers of before a restart', 'v9')
+@each('samplers from before a restart', 'v9')
 def sampler_restart(test, protocol):
     """Samplers become invalid, like templates."""
     world = World(test)
@@ -1544,7 +1544,7 @@ def sampler_restart(test, protocol):
     world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
 
 
-@each('options that come after their data', *SETS)
+@each('options after their data', *SETS)
 def late_options(test, protocol):
     """Before its options, the sampling of a named sampler is unknown: bounds are empty."""
     world = World(test, epochs=True)
@@ -1564,7 +1564,7 @@ def late_options(test, protocol):
     world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
 
 
-@each('options that come after data which name no sampler, of the', 'interface', 'domain')
+@each('options after data without a sampler, of the', 'interface', 'domain')
 def later_options(test, kind):
     """Earlier records counted as unsampled. The change is reported, and bounds of that interval are
     empty."""
@@ -1648,7 +1648,7 @@ HOSTILE = (b'=cmd|x!A1', b'+1', b'-1+2', b'@A1', b'  =A1', b'\t=A1', b'\r\n=A1',
            b"'", b'Gi0/1-2=@+', b'<script>alert(1)</script>')
 
 
-@each('interfaces whose names are formulas, controls or no text', *SETS)
+@each('interface names with formulas, control characters or invalid text', *SETS)
 def hostile_names(test, protocol):
     """In CSV, no name starts a formula and each is one printable cell. In JSON, only invalid text
     is replaced."""
@@ -1700,14 +1700,14 @@ def allow_list(test):
               '--exporter', '192.0.2.65=one', '--exporter', '2001:db8::/32=six')
 
 
-@case('an allow list: what cannot be read is malformed from who is on it')
+@case('an allow list: unreadable datagrams of permitted senders are malformed')
 def allow_list_malformed(test):
     world = World(test)
     world.stray(1, '192.0.2.200', b'\0\x07' + bytes(50), malformed=1)
     world.run('--exporter', '192.0.2.0/24')
 
 
-@case('an allow list: what cannot be read is refused from who is not, and leaves no bound open')
+@case('an allow list: unreadable datagrams of other senders are refused, and bounds hold')
 def allow_list_unread(test):
     world = World(test)
     world.stray(1, '203.0.113.1', b'\0\x07' + bytes(50), refused=1)
@@ -1715,7 +1715,7 @@ def allow_list_unread(test):
     world.run('--exporter', '192.0.2.0/24')
 
 
-@case('an allow list: an sFlow agent is its own exporter, whoever on the list sends for it')
+@case('an allow list: an sFlow agent is its own exporter, for any permitted sender')
 def agent_address(test):
     world = World(test)
     router, flow = Router('sflow', FAULTY), Flow(1)
@@ -1726,7 +1726,7 @@ def agent_address(test):
     world.run('--exporter', '192.0.2.0/24')
 
 
-@case('edges: what comes in there counts')
+@case('edges: traffic that enters at an edge counts')
 def edges(test):
     world = World(test, steady=False)
     router = Router('v5', FAULTY)
@@ -1738,7 +1738,7 @@ def edges(test):
     world.run('--dedup', 'edge', '--exporter', '192.0.2.0/24,edge=1+3-5')
 
 
-@case('edges: routers of the core do not count, also those that are heard first')
+@case('edges: records of core routers do not count, even if they come first')
 def core(test):
     world = World(test, steady=False)
     inner, outer = Router('v5', '192.0.2.1'), Router('v5', '192.0.2.2')
@@ -1778,7 +1778,7 @@ BAD_LISTEN = ('2055', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536
               '::1:2055x', '[::1]', '[127.0.0.1]:2055', 'localhost:2055')
 
 
-@case('bad texts of options')
+@case('invalid option values')
 def bad_texts(test):
     """Exit status 2, and one line with the option and its allowed values."""
     capture = Capture()
@@ -1826,7 +1826,7 @@ def address_flood(test, workers):
         assert flows[key] == packets, (key, flows[key], packets)
 
 
-@case('more exporters than there is room for, all known')
+@case('more known exporters than --max-exporters')
 def no_room(test):
     """Records of later exporters are shed; known exporters keep their slots."""
     world = World(test, steady=False)
@@ -1881,7 +1881,7 @@ def in_fragments(test, which):
     world.run('--dedup', 'none')
 
 
-@case('fragments that are missing, overlap, or are no datagram')
+@case('fragments that are missing, overlap, or do not form a datagram')
 def bad_fragments(test):
     world = World(test, seconds=60)
     payload = Router('sflow', FAULTY).message(1, [Flow(i + 1) for i in range(40)])
@@ -1910,7 +1910,7 @@ def unfinished(test):
     world.run()
 
 
-@case('a capture that was snapped')
+@case('a capture with a snap length')
 def snapped(test):
     """Missing bytes are unknown: bounds are empty."""
     world = World(test)
@@ -1922,7 +1922,7 @@ def snapped(test):
     world.run()
 
 
-@case('what is no UDP is nothing of ours')
+@case('packets other than UDP are ignored')
 def not_udp(test):
     world = World(test)
     world.capture.add_frame(1, b'\x02' * 12 + b'\x08\x06' + bytes(28))
@@ -1932,7 +1932,7 @@ def not_udp(test):
     world.run()
 
 
-@case('sFlow samples that bring no flow')
+@case('sFlow samples without a flow')
 def sflow_others(test):
     """Counters, discarded packets and vendor formats: the bounds stay."""
     world = World(test)
@@ -2046,7 +2046,7 @@ def ipv6_flows(test, protocol):
     world.run()
 
 
-@case('v5 leaves out IPv6, and nothing is invented for it')
+@case('v5 omits IPv6, and nothing is invented for it')
 def v5_without_ipv6(test):
     """Its sequence numbers count the records that it sends: bounds are present."""
     world = World(test)
@@ -2111,7 +2111,7 @@ def kept_templates(test, protocol):
     template_world(test, protocol, False, waiting=1)[0].run()
 
 
-@each('what options said outlives a restart, of a', 'sampler', 'interface', 'domain')
+@each('options outlive a restart, of a', 'sampler', 'interface', 'domain')
 def kept_sampling(test, kind):
     kept = test.path('templates')
     for protocol in SETS:
@@ -2127,7 +2127,7 @@ def kept_sampling(test, kind):
             world.run('--templates', kept)
 
 
-@case('samplers that no record names')
+@case('samplers not named in any record')
 def unnamed_samplers(test):
     world = World(test)
     router, flow = Router('v9', FAULTY), Flow(1, 5)
@@ -2137,7 +2137,7 @@ def unnamed_samplers(test):
     world.run(said=[f'exporter {FAULTY} describes samplers, and its records do not name theirs'])
 
 
-@case('templates of an exporter that started anew meanwhile are void')
+@case('templates of an exporter that restarted meanwhile are invalid')
 def kept_and_restarted(test):
     kept = test.path('templates')
     template_world(test, 'v9', True)[0].run('--templates', kept)
@@ -2147,7 +2147,7 @@ def kept_and_restarted(test):
     world.run('--templates', kept)
 
 
-@case('a damaged file of templates')
+@case('a damaged template file')
 def damaged_templates(test):
     """Only damaged lines are ignored; the file is rewritten."""
     kept = test.path('templates')
@@ -2170,7 +2170,7 @@ def damaged_templates(test):
     world.run('--templates', kept, said=['damaged lines ignored'])
 
 
-@case('a full disk under the file of templates')
+@case('a full disk of the template file')
 def full_disk(test):
     """The error is reported and counting continues; the old file stays complete."""
     kept = test.path('templates')
@@ -2197,7 +2197,7 @@ def full_disk(test):
     assert not os.path.exists(kept + '.new')
 
 
-@case('a file of templates that cannot be written')
+@case('a template file that cannot be written')
 def no_place(test):
     """The error is reported before any socket opens."""
     source = ('--listen', '127.0.0.1:9')
@@ -2214,7 +2214,7 @@ def no_place(test):
     result.expect(1).expect_one_line('--templates', place, 'Read-only file system')
 
 
-@case('a file of templates that is none')
+@case('a file that is not a template file')
 def no_file(test):
     world, _ = template_world(test, 'ipfix', True)
     path = world.capture.write(test.path('capture.pcap'))
@@ -2313,7 +2313,7 @@ def stopped(test):
         assert row['confidence'] == '' or row['epoch'] not in lossy, row
 
 
-@case('a socket of IPv6 and one of IPv4, of several protocols')
+@case('an IPv6 and an IPv4 socket, with several protocols')
 def both_families(test):
     live = Live(test, address='::1')
     total = 0
@@ -2359,7 +2359,7 @@ def send_until(test, router, out, condition, what):
     return sent
 
 
-@case('a disk that stalls under the file of templates')
+@case('a stalled disk of the template file')
 def stalled_disk(test):
     """Datagrams are received and epochs end, including the last one; the file follows when the disk
     resumes."""
@@ -2391,7 +2391,7 @@ def stalled_disk(test):
     assert len(lines) == 3, lines
 
 
-@case('a directory of the file of templates that goes and comes again')
+@case('the directory of the template file is removed and restored')
 def lost_directory(test):
     """The begin and the end of the failure are reported once each."""
     place = test.path('place')

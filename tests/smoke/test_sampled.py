@@ -312,5 +312,5 @@ def cases(settings):
             for how, name in (('lose', 'drops'), ('gap', 'gaps')) for share in (0.1, 0.5)] + [
         (f'a pool of one in {rate} and samples of one in {said}', pool(rate, said))
         for rate, said in ((400, 100), (150, 600))] + [(f'silent, {name}', silent(*how)) for name, how in (
-        ('heard by counters', (Agent, True, False)), ('heard by its samples', (Agent, False, False)),
-        ('of flows that both see', (Agent, False, True)), ('heard by options', (NetFlow, False, False)))]
+        ('detected by counters', (Agent, True, False)), ('detected by its samples', (Agent, False, False)),
+        ('with flows that both sample', (Agent, False, True)), ('detected by options', (NetFlow, False, False)))]

@@ -609,10 +609,10 @@ def all_cases():
         *((f'{model} of the kernel by {way}', kernel(model, way))
           for model, way in (('igb', 'af_packet'), ('igb', 'af_xdp'), ('vmxnet3', 'af_packet'), ('vmxnet3', 'af_xdp'))),
         ('cards on both nodes, as planned', placement),
-        ('a card beside an isolated CPU', isolated),
+        ('a NIC next to an isolated CPU', isolated),
         ('a card whose node has no CPU for it', elsewhere),
         ('a service on a kernel driver', on_kernel_driver),
-        ('a service behind vfio without capabilities', without_capabilities),
+        ('a service with vfio-pci, without capabilities', without_capabilities),
         ('a service whose files rotate', rotation),
         ('a service before its card', waits),
         ('services after a power cut', power_cut),
