@@ -29,7 +29,7 @@ class HeldDisk:
 
     def __init__(self, test):
         if SECCOMP_CALL is None:
-            test.skip(f'no number of fsync() on {platform.machine()} is known')
+            test.skip(f'unknown number of fsync() on {platform.machine()}')
         self.test = test
         self.meeting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.meeting.bind('')  # the kernel chooses an unused abstract name

@@ -383,7 +383,7 @@ class Test:
                 for process in self.processes:
                     if not process.running():
                         skip_crash_of_memif(process.result)
-                raise AssertionError(f'waited in vain until {what}')
+                raise AssertionError(f'timed out waiting until {what}')
             time.sleep(0.02)
 
     def until_said(self, process, part):
@@ -398,7 +398,7 @@ class Test:
             assert running, f'ended without {part!r}\n{process.result.describe()}'
             return False
 
-        self.until(there, f'{part!r} is said')
+        self.until(there, f'{part!r} is printed')
 
     def describe_first(self):
         """Describes the processes that were started first: they may be the cause of another's
@@ -427,7 +427,7 @@ def expect_nothing_left(process):
     left = [os.path.join(folder, name)
             for folder, _, names in os.walk(process.directory) for name in names
             if folder != process.directory]
-    assert not left, 'left behind: ' + ', '.join(left)
+    assert not left, 'files left: ' + ', '.join(left)
 
 
 # ---- the control socket

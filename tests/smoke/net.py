@@ -34,7 +34,7 @@ class Namespace:
             if shutil.which(tool) is None:
                 test.skip(f'{tool} is not installed')
         if os.geteuid() != 0:
-            test.skip('only root makes network namespaces')
+            test.skip('only root can create network namespaces')
         self.test = test
         self.holder = test.start(program=[*MORTAL, 'unshare', '--net', '--mount', 'sh', '-c', PREPARE])
         said = os.path.join(self.holder.directory, 'stdout')

@@ -840,12 +840,12 @@ def figure(value):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('binary')
-    parser.add_argument('--worlds', type=int, default=2, help='of each kind')
+    parser.add_argument('--worlds', type=int, default=2, help='worlds per kind')
     parser.add_argument('--intervals', type=int, default=60)
-    parser.add_argument('--method', action='append', help='instead of those whose assumptions hold')
+    parser.add_argument('--method', action='append', help='deduplication method, instead of all that suit the world')
     parser.add_argument('--examples', type=int, default=0, help='rows outside their bounds to print for each kind')
     parser.add_argument('--flow', type=int, metavar='PORT', help='print the records of the flow with this source port')
-    parser.add_argument('--alone', action='store_true', help='leave out all flows but that')
+    parser.add_argument('--alone', action='store_true', help='simulate only the flow of --flow')
     parser.add_argument('kind', nargs='*', help='KIND or KIND:SEED, as printed')
     settings = parser.parse_intermixed_args()
     chosen = []

@@ -63,7 +63,7 @@ def fetched(test, name, fetch):
             shutil.rmtree(folder + '.part', ignore_errors=True)
             why = fetch(folder + '.part')
             if why is not None:
-                test.skip(f'{name} cannot be had: {why}')
+                test.skip(f'{name} is not available: {why}')
             os.rename(folder + '.part', folder)
     return folder
 
@@ -109,7 +109,7 @@ class Recorder:
         try:
             self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size)
         except PermissionError:
-            test.skip('only root has a receive buffer that takes a burst')
+            test.skip('only root can set a receive buffer for a burst')
         self.socket.bind(('127.0.0.1', 0))
         self.port = self.socket.getsockname()[1]
         self.socket.setblocking(False)

@@ -208,7 +208,7 @@ def test_profile_in_a_run(test):
     # an emulated CPU: reported, and no value is invented
     if '200 ms do not suffice' in process.stderr():
         assert not any('cached_ns' in state for state in states if state['state'] == 'full'), answer
-        test.skip('200 ms did not suffice to measure what the profile lacks')
+        test.skip('200 ms do not suffice to measure the missing parts of the profile')
     assert all(float(state[f'{traffic}_ns']) > 0 for state in states
                for traffic in ('cached', 'uncached', 'new')), answer
 

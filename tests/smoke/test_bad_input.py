@@ -244,7 +244,7 @@ def test_unreadable_capture(test):
 def test_not_root(test):
     """A replay needs no privilege."""
     if os.getuid() != 0:
-        test.skip('every other test is this one: not root')
+        test.skip('not root: all other tests also run unprivileged')
     os.chmod(test.directory, 0o777)
     if test.wait(test.start(program=['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
                                      'test', '-x', test.binary])).status != 0:

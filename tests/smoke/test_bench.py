@@ -32,7 +32,7 @@ def read_rows(text):
 
 def skip_with_sanitizers(test):
     if test.sanitized:
-        test.skip('a sanitizer makes minutes of it, and what it runs other tests run, too')
+        test.skip('takes minutes with a sanitizer, and other tests run the same code')
 
 
 def check_times(row, floor):
@@ -511,7 +511,7 @@ def test_pipeline_of_a_port(test):
             assert float(row['measured_mpps']) == 0 and row['count_ns'] == row['delay_ns'] == '', row
             assert row['paper_count_ns'] == '' and row['traffic'] == 'net_null0' and row['flows'] == '', row
     assert [row['width'] for row in rows if 'table' in row['experiment']] == ['1024', '262144', '8388608'] * 2, rows
-    assert len(result.stderr.splitlines()) == len(set(result.stderr.splitlines())), 'said once'
+    assert len(result.stderr.splitlines()) == len(set(result.stderr.splitlines())), 'a repeated line'
 
 
 def test_pipeline_of_a_mixed_port(test):

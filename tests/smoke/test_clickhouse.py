@@ -252,7 +252,7 @@ def test_certificates(test):
         test.skip('only with --full')
     bundle = '/etc/ssl/certs/ca-certificates.crt'  # CA bundle of Debian's libcurl
     if os.geteuid() != 0 or not os.path.exists(bundle):
-        test.skip('only root puts an authority in the place of the system\'s')
+        test.skip('only root can replace the system\'s certificate authorities')
     certify(test)
     port = peers.free_port()
     server = Server(test, TLS.format(port=port, folder=test.directory))
@@ -377,7 +377,7 @@ def test_many_hosts(test):
     if not test.settings.full:
         test.skip('only with --full')
     if os.geteuid() != 0:
-        test.skip('only root gives a run a host name of its own')
+        test.skip('only root can set a host name')
     server = Server(test)
     for statement in statements(test, 'tables', 'network'):
         server.ask(statement)

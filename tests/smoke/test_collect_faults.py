@@ -181,7 +181,7 @@ def check_said(result, parts):
         assert match is not None or REASON.match(line), f'unexpected: {line}\n{result.describe()}'
         if match is not None:
             left.remove(match)
-    assert not left, f'not said: {left}\n{result.describe()}'
+    assert not left, f'missing lines: {left}\n{result.describe()}'
 
 
 # ---- payloads that are not datagrams of a protocol
@@ -2210,7 +2210,7 @@ def no_place(test):
     result = test.run('collect', *source, '--templates', os.path.join(place, 'templates'),
                       program=['unshare', '-m', 'sh', '-c', script, place, test.binary])
     if 'unshare' in result.stderr or result.status == 77:
-        test.skip('no mount namespace to be had')
+        test.skip('no mount namespace available')
     result.expect(1).expect_one_line('--templates', place, 'Read-only file system')
 
 
@@ -2401,11 +2401,11 @@ def lost_directory(test):
     with sender('127.0.0.1', live.port) as out:
         router = Router('ipfix', '127.0.0.1')
         out.send(router.ipfix(0, IPFIX.template(), count=0, exported=START))
-        sent = 1 + send_until(test, router, out, lambda: 'cannot write' in live.process.stderr(), 'it is said')
+        sent = 1 + send_until(test, router, out, lambda: 'cannot write' in live.process.stderr(), 'it is printed')
         epochs = len(live.rows())
         sent += send_until(test, router, out, lambda: len(live.rows()) >= epochs + 2, 'epochs end')
         os.mkdir(place)
-        sent += send_until(test, router, out, lambda: 'writing again' in live.process.stderr(), 'it is said, too')
+        sent += send_until(test, router, out, lambda: 'writing again' in live.process.stderr(), 'it is also printed')
     _, _, exporters, result = live.end()
     assert sum_of(exporters, 'counted') == sent - 1, exporters
     assert os.listdir(place) == ['templates']

@@ -50,7 +50,7 @@ class Listening:
             with open(f'/proc/{self.process.popen.pid}/stat', encoding='ascii') as stat:
                 return stat.read().rpartition(')')[2].split()[0] == 'T'
 
-        self.test.until(stopped, 'it stands still')
+        self.test.until(stopped, 'it is stopped')
 
     def go_on(self):
         self.process.signal(signal.SIGCONT)
@@ -169,7 +169,7 @@ def test_burst_and_a_small_buffer(test):
 def test_burst_and_the_default_buffer(test):
     """1500 datagrams, about 2 MB, arrive while the collector is stopped: none is lost."""
     if os.geteuid() != 0:
-        test.skip('only root may have a larger buffer than net.core.rmem_max')
+        test.skip('only root can exceed net.core.rmem_max')
     datagrams = []
     for seed in range(30, 50):
         path = generate(test, f'burst{seed}.pcap', '--as', 'v5', '--routers', '3', '--path', '3',

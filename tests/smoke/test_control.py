@@ -174,7 +174,7 @@ def test_reload_reopens(test):
     for i in range(5):
         os.rename(stats, f'{stats}.{i}')
         assert client.ask('reload') == {'outputs': 1}
-        assert os.path.exists(stats), 'done, it says'
+        assert os.path.exists(stats), 'not done, although the reply reports it'
     stop(test, process, client)
     for i in range(5):
         lib.read_stats(f'{stats}.{i}')

@@ -48,7 +48,7 @@ def expect_only_grown(before, after, stderr):
             continue
         heirs = [new for new in after.values() if new.startswith(without_last_epoch(old))]
         assert heirs, f'{name} was changed'
-        assert 'unfinished last epoch' in stderr, f'{name}: cut without a word'
+        assert 'unfinished last epoch' in stderr, f'{name}: truncated without a warning'
 
 
 def kill_again_and_again(test, count, *options):
@@ -155,7 +155,7 @@ class SmallDisk:
         self.holder = test.start(self.mount, str(size), program=['unshare', '-m', 'sh', '-c', script])
         test.until(lambda: not self.holder.running() or self.mounted(), 'the disk is mounted')
         if not self.holder.running():
-            test.skip('no mount namespace to be had')
+            test.skip('no mount namespace available')
 
     def mounted(self):
         with open(os.path.join(self.holder.directory, 'stdout'), encoding='utf-8') as stream:

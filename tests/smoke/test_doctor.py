@@ -182,7 +182,7 @@ def test_sys_of_another_namespace(test):
 def test_as_another_user(test):
     """Checks that need more privileges are reported as such."""
     if os.geteuid() != 0 or shutil.which('setpriv') is None:
-        test.skip('needs root and setpriv, to become somebody else')
+        test.skip('needs root and setpriv, to become another user')
     binary = test.path('sketchtap')
     shutil.copy(test.binary, binary)
     os.chmod(test.directory, 0o755)

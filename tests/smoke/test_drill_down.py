@@ -184,7 +184,7 @@ def attack_case(file, interval, design, sharing, workers):
                 lib.check_bounds(found, truth, 'src,dst_port')
                 assert bool(found) == bool(truth), (number, sketch, len(truth))
                 seen += len(found)
-        assert seen >= 5 * len(sketches), f'{seen} rows: next to nothing was looked into'
+        assert seen >= 5 * len(sketches), f'{seen} rows: almost nothing was drilled into'
     return check
 
 
@@ -204,7 +204,7 @@ def test_the_same_each_time(test):
     outputs = [test.measure('--config', config, '--synthetic', 'flows=4K,zipf=1.2,packets=100K,seed=9,rate=500kpps',
                             '--workers', '2')[0] for _ in range(2)]
     assert outputs[0] == outputs[1], 'two runs differ'
-    assert any(row['measurement'] == 'flows' for row in outputs[0]), 'nothing was looked into'
+    assert any(row['measurement'] == 'flows' for row in outputs[0]), 'nothing was drilled into'
 
 
 def test_sampled(test):
@@ -245,7 +245,7 @@ def test_sampled(test):
                 for figure, true in zip(('packets', 'bytes'), inside[lib.row_key(row, 'src-dst')]):
                     assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
             checked += len(found)
-        assert checked > 20, f'{checked} rows: next to nothing was looked into'
+        assert checked > 20, f'{checked} rows: almost nothing was drilled into'
 
 
 def test_bad_input(test):

@@ -25,7 +25,7 @@ RECORDS_MAX = 3000  # packets per capture for checks of each record
 def read_flows(path):
     rows = lib.read_csv(path, FLOW_COLUMNS)
     epochs = [int(row['epoch']) for row in rows]
-    assert epochs == sorted(epochs), 'records of an interval behind those of a later one'
+    assert epochs == sorted(epochs), 'records of an interval after those of a later one'
     for row in rows:
         assert row['ended'] in ('idle', 'interval', 'end'), row
         assert lib.timestamp(row['first']) <= lib.timestamp(row['last']), row
@@ -151,7 +151,7 @@ def test_records(test):
 def test_tshark(test):
     """TCP flags and times of a capture's connections match tshark."""
     if shutil.which('tshark') is None:
-        test.skip('there is no tshark')
+        test.skip('tshark is not installed')
     path = lib.unpack(test, 'uplink')
     lines = subprocess.run(
         ['tshark', '-r', path, '-Y', 'tcp && !icmp', '-T', 'fields', '-E', 'separator=,',

@@ -202,7 +202,7 @@ def stop_lcore(test, process, number):
         assert libc.ptrace(PTRACE_INTERRUPT, int(task), None, None) == 0
         os.waitpid(int(task), WALL)
         return lambda: libc.ptrace(PTRACE_DETACH, int(task), None, None)
-    raise AssertionError(f'no thread is called {" or ".join(names)}')
+    raise AssertionError(f'no thread is named {" or ".join(names)}')
 
 
 def test_a_worker_that_stands_still(test):
@@ -382,7 +382,7 @@ def test_what_lingers_leaves_beside_a_busy_port(test):
         test.wait(cable.left.send('fwd_l', path, 10000)).expect(0)
         before = cable.middle.sent('far')
         cable.middle.set('far', 'up')
-        test.until(lambda: cable.middle.sent('far') >= before + 50, 'what the socket kept has left')
+        test.until(lambda: cable.middle.sent('far') >= before + 50, 'queued packets have left')
         run[0].signal(signal.SIGTERM)
         test.wait(run[0]).expect(0)
 
@@ -401,14 +401,14 @@ def test_a_smaller_mtu_on_the_way_out(test):
         cable.middle.set('far', 'mtu', '1000')
         sent = 0
         while sent == 0 or 'too_long' not in run[0].stderr():
-            assert test.patience.spend(), 'nobody says too_long'
+            assert test.patience.spend(), 'no warning of too_long'
             test.wait(cable.left.send('fwd_l', path, 1000)).expect(0)
             sent += 1
             time.sleep(0.3)
         rows = cable.end(*run)
         too_long = lib.total([row for row in rows if row['in'].endswith('near')], 'too_long')
         assert too_long == 3 * sent if early else 0 < too_long <= 3 * sent, (too_long, sent, rows)
-        assert run[0].stderr().count('too_long)') == 2, 'said once, and in the sum'
+        assert run[0].stderr().count('too_long)') == 2, 'logged once, and in the final line'
 
 
 def test_an_mtu_that_rises(test):
@@ -452,10 +452,10 @@ def test_what_the_host_sends_itself(test):
     run = cable.start()
     near, far = cable.middle.sent('near'), cable.middle.sent('far')
     test.wait(cable.middle.send('near', path, 1000)).expect(0)
-    test.until(cable.answers, 'what came after it has left')
+    test.until(cable.answers, 'a later packet has left')
     rows = cable.end(*run)
     assert cable.middle.sent('near') - near >= 50, 'not sent at all'
-    assert cable.middle.sent('far') - far < 50, f'it left by the other end, too: {rows}'
+    assert cable.middle.sent('far') - far < 50, f'it also left by the other port: {rows}'
 
 
 def test_offloads_are_warned_of(test):
@@ -497,7 +497,7 @@ def test_epochs(test):
         cable = Cable(test)
         run = cable.start(*options, interval='10ms')
         test.wait(cable.left.send('fwd_l', path, 60000)).expect(0)
-        test.until(cable.answers, 'what came after it has left')
+        test.until(cable.answers, 'a later packet has left')
         rows = cable.end(*run)
         assert len({row['epoch'] for row in rows}) > 10, rows
         ledger = lib.read_stats(run[2])

@@ -116,7 +116,7 @@ def test_duration(test):
     assert int(re.search(r'sent (\d+) packets', result.stderr)[1]) > 0, result.describe()
     result = test.run('generate', '--synthetic', 'packets=0,rate=1pps', '--pace', 'recorded', '--duration', '200ms',
                       '--port', 'net_null0', '--eal', '--no-pci').expect(0)
-    assert 'sent 1 packets' in result.stderr, f'what was due after it was waited for: {result.describe()}'
+    assert 'sent 1 packets' in result.stderr, f'the run waited for a later packet: {result.describe()}'
 
 
 def test_sent_is_what_left(test):

@@ -190,7 +190,7 @@ def test_append_after_half_a_row(test):
             stream.write(half)
         test.run(*run).expect(0)
         text = open(path, 'rb').read()
-        assert text.startswith(kept), 'changed what was whole'
+        assert text.startswith(kept), 'a whole row was changed'
         numbers = [json.loads(line)['epoch'] for line in text.splitlines()]
         assert numbers == sorted(numbers) and numbers[-1] == last + (last + 1) * bool(kept), numbers
     for strange in (b'Dear reader', b'{"epoch":1}\n', b'{"epoch": 1,\n'):

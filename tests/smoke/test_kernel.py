@@ -426,7 +426,7 @@ def epochs_balance(test, *how):
     assert test.wait(sender).expect(0).stdout.split()[0] == str(packets)
     lost_before = packets - space.received('tap0')
     if lost_before and test.settings.slow:
-        test.skip('the cable lost some: this machine is too slow for it')
+        test.skip('packets were lost on the cable: the machine is too slow')
     assert lost_before == 0, 'the cable lost some'
     test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
@@ -612,7 +612,7 @@ def programs_at(space, interface, where):
 def needs_links(test, space):
     """Skips the test unless tc supports several programs."""
     if programs_at(space, 'tap0', TCX_IN) < 0:
-        test.skip('this kernel has no links at tc: its filters are what test_kernel_program looks at')
+        test.skip('this kernel has no links at tc; test_kernel_program tests its filters')
 
 
 def test_others_see_all(test):

@@ -120,9 +120,9 @@ def test_refusals(test):
 
 def needs_laboratory(test):
     if not test.settings.full:
-        test.skip('takes a switch and half a minute: --full')
+        test.skip('takes half a minute and Open vSwitch: only with --full')
     if os.geteuid() != 0:
-        test.skip('only root makes networks')
+        test.skip('only root can create networks')
     for tool in ('ovs-vswitchd', 'iperf3', 'ethtool', 'ping', 'softflowd', 'tc'):
         if shutil.which(tool) is None:
             test.skip(f'{tool} is not installed')

@@ -107,7 +107,7 @@ def test_losses_of_several_epochs(test):
     sent = 0
     for _ in range(3):
         sent += run.send('wire0', capture)
-        test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all is told')
+        test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all packets are reported')
     run.finish()
     ledger, rows = lib.read_stats(run.stats), lib.read_output(run.output)
     assert lib.total(ledger, 'offered') == sent == 3 * SENT, ledger

@@ -146,7 +146,7 @@ def test_heavy_hitters_of_the_last_epoch(test):
             seen.update(top=json.loads(before), found=samples(text))
         return bool(seen)
 
-    test.until(there, 'heavy hitters are told')
+    test.until(there, 'heavy hitters are reported')
     stop(test, process)
     rows = lib.in_epoch(lib.read_output(output), str(seen['top'][0]['epoch']))
     assert len(rows) == len(seen['top'])
@@ -219,7 +219,7 @@ def test_idle_clients(test):
         began = time.monotonic()
         assert ask(port, '/healthz')[0] == 200
         took = time.monotonic() - began
-        assert took < 4, f'{took} s behind 300 that say nothing'
+        assert took < 4, f'{took} s after 300 idle connections'
     stop(test, process)
 
 
@@ -335,7 +335,7 @@ def test_losses_of_each_port(test):
                                net.af_packet('tap1', frames=64), '--workers', '1',
                                '--metrics', '9100', interval='50ms')
     sent = run.send('wire1', capture)
-    test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all is told')
+    test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all packets are reported')
     told = space.call('python3', '-c', 'import urllib.request as request; '
                       'print(request.urlopen("http://127.0.0.1:9100/metrics").read().decode(), end="")')
     run.finish()

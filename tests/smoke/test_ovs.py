@@ -213,7 +213,7 @@ def processes_in(directory):
 def needs_bench(test):
     peers.needs(test, 'ovs-vswitchd', 'ovsdb-server', 'tcpreplay', 'ethtool', 'ip', 'nsenter', 'unshare')
     if os.geteuid() != 0:
-        test.skip('only root makes networks')
+        test.skip('only root can create networks')
 
 
 def bench(test, *words):
@@ -291,7 +291,7 @@ def test_bench_on_devices(test):
     """Subjects that forward in memory on one thread: each packet has a cost, and each returns."""
     needs_bench(test)
     if not test.settings.full:
-        test.skip('takes a polling thread of each contestant: --full')
+        test.skip('needs a polling thread per subject: only with --full')
     names = {'testpmd io', 'sketchtap --forward, measuring nothing', 'ovs-dpdk, umon'}
     test.wait(bench(test, '--what', 'device', '--only', 'pmd io/nothing/dpdk, umon')).expect(0)
     rows = {row['contestant']: row for row in rows_of(test.path('figures/edge.csv'))}

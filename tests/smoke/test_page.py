@@ -44,7 +44,7 @@ def test_what_a_browser_gets(test):
     assert other['Content-Security-Policy'] == "default-src 'none'; frame-ancestors 'none'", other
     # The only URL is the SVG namespace, which is never requested.
     assert set(re.findall(r'\w+://[^\'" ]+', page)) == {'http://www.w3.org/2000/svg'}, page
-    assert not re.search(r'<input[^>]* checked', page), 'a unit, before it is known what is counted'
+    assert not re.search(r'<input[^>]* checked', page), 'a unit is preselected'
     for word in ('innerHTML', 'outerHTML', 'insertAdjacentHTML', 'document.write', 'eval(', ' style="', '@import'):
         assert word not in page, word
 
@@ -231,7 +231,7 @@ def check_ends_and_begins(test, page, run, port):
     page.until(f'document.body.dataset.epoch > {before}', 'it goes on')
     run.signal(signal.SIGTERM)
     test.wait(run).expect(0)
-    page.until('byId("state").className === "gone"', 'it says that nobody answers')
+    page.until('byId("state").className === "gone"', 'it reports no response')
     again = test.start(*PACED, '--output', '/dev/null', '--metrics', str(port))
     page.until(f'document.body.dataset.epoch < {before} && seen.rows.length > 2', 'another run is shown')
     assert page.look('seen.measurement') == 'main' and page.look('seen.rows[0].epoch') == 0

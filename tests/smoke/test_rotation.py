@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_renamed_grows(test):
     with open(output, 'w', encoding='utf-8'):
         pass
     if subprocess.run(['unshare', '-m', 'true'], check=False).returncode != 0:
-        test.skip('no mount namespace to be had')
+        test.skip('no mount namespace available')
     script = 'mount --bind "$0" "$0" && exec "$@"'
     process = test.start(test.binary, *SOURCE, '--interval', '1s', '--rotate', '10s', '--output',
                          output, '--append', program=['unshare', '-m', 'sh', '-c', script, output])

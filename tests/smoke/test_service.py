@@ -71,7 +71,7 @@ def test_the_life_of_a_service(test):
         reload = next(lines for lines in manager.heard if 'RELOADING' in lines)
         assert 0 < int(reload['MONOTONIC_USEC']) <= time.monotonic() * 1e6, reload
         assert 'packets per second' in manager.messages('STATUS')[0], manager.heard
-        assert not manager.messages('WATCHDOG'), 'nobody asked for it'
+        assert not manager.messages('WATCHDOG'), 'not requested'
         manager.close()
 
 

@@ -129,7 +129,7 @@ def check_replayed(test):
         if lib.total(stats, 'nic_missed') == 0 and changes and all(row['measurement'] for row in changes):
             break
     else:
-        test.skip('the machine is too busy: valves turned in each of 3 runs')
+        test.skip('the machine is too busy: each of 3 runs shed load by queue fill')
     again, ledger, _ = test.measure('--pcap', path, '--config', config, '--workers', '1', '--interval', '0',
                                     '--seed', '5', '--states-from', test.path('best.csv'))
     assert again == rows, 'another output'

@@ -362,7 +362,7 @@ def test_second_signal_ends_at_once(test):
         test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full')
         process.signal(signal.SIGINT)
         pause(test)
-        assert process.running(), 'the rows went into a pipe that nobody reads'
+        assert process.running(), 'the run wrote to an unread pipe'
         process.signal(signal.SIGINT)
         result = test.wait(process)
         result.expect(128 + signal.SIGINT)

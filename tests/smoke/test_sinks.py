@@ -219,7 +219,7 @@ def test_faults_beside_spools(test):
     """A replay with spooled destinations waits for none of them. Its files equal those of a run
     without exports, byte for byte, and undelivered rows stay for the next run."""
     if not test.settings.full:
-        test.skip('takes three quarters of a minute: --full')
+        test.skip('takes 45 s: only with --full')
     traffic = ('--synthetic', 'flows=3000,packets=600K,rate=200K', '--interval', '100ms', '--seed', '1', '--top', '3000')
     places, config = begin(test, [name for name in FAULTS if name != 'ipfix'], spool=True)
     deliveries = test.path('deliveries.csv')

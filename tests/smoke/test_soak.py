@@ -25,7 +25,7 @@ LIBRARY = 96 << 20
 @lib.alone
 def test_seconds_of_it(test):
     if test.sanitized:
-        test.skip("a sanitizer's memory grows")
+        test.skip("memory grows with a sanitizer")
     soak = os.path.join(test.settings.root, 'tools', 'soak')
     minutes = 0.3 if test.settings.slow else 0.08  # includes a start of up to a fifth of the time
     result = test.run('--binary', test.binary, '--directory', test.path('soak'), '--minutes', minutes,
@@ -127,7 +127,7 @@ def check(places, result, deliveries, files, base):
     """base: memory of a run without destinations."""
     assert all(receiver.moods > 3 for receiver in (*places.receivers.values(), places.broker) if not receiver.calm)
     if 'the disk does not keep up' in result.stderr:
-        places.test.skip('the disk takes nothing: files are no truth')
+        places.test.skip('the disk is too slow: files are incomplete')
     truths = {kind: written(path) for kind, path in files.items()}
     sums = accounts(deliveries)
     for name in places.names:

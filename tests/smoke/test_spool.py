@@ -148,7 +148,7 @@ def test_trouble(test):
     os.truncate(second, os.path.getsize(second) - 1)  # detected at the start
     process = test.start('run', '--synthetic', 'packets=10', '--interval', '0', '--config', config, '--deliveries',
                          deliveries)
-    test.until(lambda: 'rows wait until' in process.stderr() or not process.running(), 'nobody is there')
+    test.until(lambda: 'rows wait until' in process.stderr() or not process.running(), 'no receiver')
     taker = Taker(port)
     result = test.wait(process).expect(1)
     taker.close()

@@ -74,7 +74,7 @@ def test_key_steps(test):
         seen |= check_keys(rows, stats, truths)
         if RULES[2] in seen:
             return
-    test.skip('the machine is too busy: in no run a worker was given more than it can')
+    test.skip('the machine is too busy: no run overloaded a worker')
 
 
 def start(test, config, *arguments):
@@ -103,7 +103,7 @@ def test_changes_under_load(test):
     test.until(lambda: least_of(client)['old'] == 'off', 'the old one is off')
     test_changes.write_config(config, {**LOAD, 'new': 'key=dst steps=rate:1/4,rate:1/8'})
     process.signal(signal.SIGHUP)
-    test.until(lambda: least_of(client).get('new') == 'rate:1/8', 'the new one has given up what it may')
+    test.until(lambda: least_of(client).get('new') == 'rate:1/8', 'the new one has taken all its steps')
     assert 'old' not in least_of(client)
     name = 'n' * 63
     test_changes.ctl(test, process, 'measure', 'change', 'new', 'steps=rate:1/2,off')

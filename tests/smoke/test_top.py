@@ -30,7 +30,7 @@ def emulator(test):
     try:
         return importlib.import_module('pyte')
     except ImportError:
-        return test.skip('there is no python3-pyte')
+        return test.skip('python3-pyte is not installed')
 
 
 class Terminal(terminals.Terminal):
@@ -226,7 +226,7 @@ def test_a_run_ends_and_another_begins(test):
     terminal = Terminal(test, run, 'again')
     terminal.until(lambda lines: len(terminal.rows()) > 5, 'rows')
     end(test, run)
-    terminal.until(lambda lines: 'THE RUN ENDED' in lines[0] and len(terminal.rows()) > 5, 'it says so')
+    terminal.until(lambda lines: 'THE RUN ENDED' in lines[0] and len(terminal.rows()) > 5, 'it is reported')
     other = test.start(*PACED, '--output', os.devnull, '--name', 'again',
                        program=['env', f'RUNTIME_DIRECTORY={run.directory}', test.binary])
     terminal.until(lambda lines: 'ENDED' not in lines[0] and len(terminal.rows()) > 5, 'the other is shown')

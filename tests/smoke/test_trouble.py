@@ -434,6 +434,6 @@ def test_hugepages(test):
     space = net.Namespace(test)
     pretend_hugepages(space, 4096)
     if 'HugePages_Free:        0' not in space.call('cat', '/proc/meminfo'):
-        test.skip('this machine has hugepages to give')
+        test.skip('this machine has free hugepages')
     test.run(*options, inside=space).expect(1).expect_one_line('Cannot allocate memory', '--no-huge')
     test.run(*options, '--no-huge', inside=space).expect(0)

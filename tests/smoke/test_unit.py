@@ -73,7 +73,7 @@ def test_user_and_capabilities(test):
                    '--no-new-privs', f'--inh-caps={words}', f'--ambient-caps={words}', 'env',
                    f'RUNTIME_DIRECTORY={home}']
         if test.run('--version', program=[*as_user, test.binary], inside=space).status != 0:
-            test.skip('the binary is where another user cannot run it')
+            test.skip('another user cannot run the binary')
         process = test.start('--port', 'net_af_packet0,iface=tap0', '--no-huge', '--workers', '1',
                              '--interval', '0', '--packets', '100', '--output', '/dev/null',
                              '--stats', stats, program=[*as_user, test.binary], inside=space)

@@ -471,12 +471,12 @@ def full_disk(where):
         guest.run('dd if=/dev/zero of=/var/log/sketchtap/full/filler bs=1k count=1000', status=None)
         for frame in captured(400, whole=True):
             cable.send(frame)
-        where.until(lambda: 'No space left' in service.journal(), 'a full disk to be said', service.journal)
+        where.until(lambda: 'No space left' in service.journal(), 'a log line about the full disk', service.journal)
         guest.run('rm /var/log/sketchtap/full/filler')
         time.sleep(3)
         for frame in captured(100, whole=True):
             cable.send(frame)
-        where.until(lambda: 'resumed' in service.journal(), 'the end of it to be said', service.journal)
+        where.until(lambda: 'resumed' in service.journal(), 'a log line about its end', service.journal)
         guest.run(f'systemctl stop {service.unit}', status=None)
         said = service.journal()
         assert service.show('ExecMainStatus') == '1' and 'rows could not be written' in said, said

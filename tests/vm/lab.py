@@ -157,7 +157,7 @@ class Run:
     def until_said(self, part):
         patience = lib.Patience(PATIENCE)
         while part not in self.said():
-            assert patience.spend(), f'{part!r} was not said:\n{self.said()}'
+            assert patience.spend(), f'{part!r} was not printed:\n{self.said()}'
             time.sleep(0.2)
 
     def until_counted(self, wanted):
@@ -266,7 +266,7 @@ class Lab:
     def until(self, condition, what, context=lambda: ''):
         patience = lib.Patience(PATIENCE)
         while not condition():
-            assert patience.spend(), f'waited in vain for {what}\n{context()}'
+            assert patience.spend(), f'timed out waiting for {what}\n{context()}'
             time.sleep(0.3)
 
     def measure(self, address, options='', by=''):
