@@ -134,7 +134,7 @@ class Receiver(threading.Thread):
             self.hang_up()
 
     def settle(self, moods):
-        """Sets its last mood."""
+        """Sets the final mood."""
         self.mood, self.until = 'takes' if self.calm else self.random.choice(moods), float('inf')
 
     def hang_up(self):

@@ -169,7 +169,7 @@ class Goflow2(Receiver):
 
     @staticmethod
     def record(row):
-        # Akvorado, for which this decoder was written, drops records without an interface or a
+        # Akvorado, which uses this decoder, drops records without an interface or a
         # sampling rate.
         assert (row['sampling_rate'], row['in_if']) == (1, 1), row
         first, last = (row[f'time_flow_{end}_ns'] // 1000000 for end in ('start', 'end'))

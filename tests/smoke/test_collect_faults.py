@@ -78,7 +78,7 @@ class World:
         self.flows[place] = self.flows.get(place, 0) + packets
 
     def note(self, when, row, flows=(), unusable=0, duplicate=0, **columns):
-        """flows: those whose records count. duplicate: number of records in addition to these."""
+        """flows: those whose records count. duplicate: number of further records, which do not."""
         for flow in flows:
             self.counts(when, flow, flow.packets)
         self.expect(row, self.epoch(when), records=len(flows) + unusable + duplicate, counted=len(flows),
@@ -1217,8 +1217,8 @@ def loss_of_one(test, protocol):
 
 @each('templates withdrawn', 'one', 'all', 'all of options', 'one of options', 'twice', 'and defined again')
 def withdrawals(test, what):
-    """RFC 7011 forbids withdrawals over UDP. Data waits for the next definition, and none is
-    misread."""
+    """Exporters should not withdraw templates over UDP. Data waits for the next definition, and
+    none is misread."""
     world = World(test)
     router = Router('ipfix', FAULTY)
     flows = [Flow(i + 1, i + 1) for i in range(4)]

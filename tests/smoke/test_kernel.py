@@ -763,7 +763,7 @@ def test_rights(test):
     def run(given, status, *how):
         return test.wait(start(given, *how)).expect(status)
 
-    # Without the third capability, the verifier of Linux 6.1 rejects a partial store to a spilled
+    # Without the third capability, the verifier of Linux 6.1 rejects a store to a part of a spilled
     # register.
     strict = tuple(int(part) for part in os.uname().release.split('.')[:2]) < (6, 12)
     bare = test.wait(start(CAPABILITIES))

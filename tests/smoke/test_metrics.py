@@ -381,8 +381,8 @@ def test_what_is_forwarded(test):
 
 
 def test_collecting(test):
-    """Exporter counters are the sums of --exporters over all exporters; the JSON of the page works
-    also."""
+    """Exporter counters are the sums of --exporters over all exporters. The page's JSON has the
+    ledger."""
     port = needs_server(test)
     run = test_collect_live.Listening(test, '--interval', '200ms', '--metrics', str(port), *test_collect_live.ALL)
     with test_collect_live.sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
