@@ -44,7 +44,7 @@ class Namespace:
         self.enter = [*MORTAL, 'nsenter', '--target', str(self.holder.popen.pid), '--net', '--mount']
 
     def call(self, *command):
-        """Runs a short command inside and returns what it printed; it must succeed."""
+        """Runs a short command in the namespace, which must succeed; returns its output."""
         done = subprocess.run([*self.enter, *map(str, command)], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, f'{" ".join(map(str, command))}: {done.stderr.strip()}'
@@ -77,7 +77,7 @@ class Namespace:
         return json.loads(self.ip('-json', '-details', '-statistics', 'link', 'show', interface))[0]
 
     def sent(self, interface):
-        """Packets that an interface has sent, by the kernel's count."""
+        """Returns the packets that an interface has sent, from the kernel's counter."""
         return self.link(interface)['stats64']['tx']['packets']
 
     def received(self, interface):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random networks of exporters with exact truth, and a judge of what sketchtap collect makes of them.
+"""Random networks of exporters with exact truth, to check the rows of sketchtap collect.
 
 usage: networks.py BINARY [--worlds N] [--intervals N] [KIND[:SEED] ...]
 
@@ -233,7 +233,8 @@ class Entry:
 
 
 class Exporter:
-    """Meters the packets of one router: samples, caches and exports. Times are seconds since datagrams.START."""
+    """Meters the packets of one router: samples, caches and exports. Times are in seconds since
+    datagrams.START."""
 
     def __init__(self, rng, number, protocol, rate, interval):
         self.rng, self.protocol, self.rate, self.interval = rng, protocol, rate, interval
@@ -778,7 +779,8 @@ def judge_all(world, truth, rows):
 
 
 def is_unlikely(bad, intervals, risk=1 - CONFIDENCE):
-    """Returns true if chance makes `bad` or more intervals wrong with a probability below UNLIKELY."""
+    """Returns true if the probability of `bad` or more wrong intervals by chance is below
+    UNLIKELY."""
     left = sum(math.comb(intervals, k) * risk**k * (1 - risk)**(intervals - k) for k in range(bad))
     return bad > 0 and 1 - left < UNLIKELY
 

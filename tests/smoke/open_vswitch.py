@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open vSwitch in a namespace of the test, its datapath in user space: bridges in a row between two hosts."""
+"""Open vSwitch in a namespace of the test, with a datapath in user space: a row of bridges between
+two hosts."""
 
 import os
 import signal

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sketchtap collect on random networks: are the rows of an interval within their bounds as often as they claim?"""
+"""sketchtap collect on random networks: rows of an interval are within their bounds as often as
+claimed."""
 
 import functools
 import os
