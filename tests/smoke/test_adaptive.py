@@ -206,7 +206,7 @@ def test_profile_in_a_run(test):
     states = answer['profile'].values()
     assert [state['state'] for state in states] == ['full', 'count only'], answer
     # an emulated CPU: reported, and no value is invented
-    if '200 ms do not suffice' in process.stderr():
+    if '200 ms are too short' in process.stderr():
         assert not any('cached_ns' in state for state in states if state['state'] == 'full'), answer
         test.skip('200 ms do not suffice to measure the missing parts of the profile')
     assert all(float(state[f'{traffic}_ns']) > 0 for state in states

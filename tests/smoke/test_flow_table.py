@@ -144,7 +144,7 @@ def test_full(test):
         assert int(stats[0]['measured']) == 288 - shed, stats
         assert int(stats[0]['bytes']) == 60 * (288 - shed), stats
         lib.check_exact(rows, {lib.udp_key(flow): (3, 180) for flow in range(96)})
-        assert f'{shed} packets of new keys found no room' in result.stderr, result.stderr
+        assert f'no room for {shed} packets of new keys' in result.stderr, result.stderr
     # Round-robin: each worker sheds keys that another one has. Bounds include the packets shed.
     rows, stats, _ = test.measure('--pcap', path, *TABLE, *ALL, '--buckets', '16', '--design',
                                   'async', '--dispatch', 'round-robin', '--workers', '3')

@@ -127,7 +127,7 @@ def test_who_was_away_is_told(test):
                     assert (after['missed_first'], after['missed_last']) == (
                         before['epoch'] + 1, after['epoch'] - 1), after
         else:
-            test.until(lambda: 'epochs are missing, of the numbers' in follower.stderr(), 'it is printed')
+            test.until(lambda: 'are missing: a run keeps' in follower.stderr(), 'it is printed')
         follower.kill()
     end(test, run)
 

@@ -239,7 +239,7 @@ def test_search_finds_the_rate_of_a_device(test):
     assert [int(trial[0]) for trial in trials] == list(range(1, len(trials) + 1)), result.describe()
     for _, sent, _, lost, verdict in trials:
         assert (int(lost) <= 0.01 * int(sent)) == (verdict == 'passed'), result.describe()
-    found = int(re.search(r'highest rate with no more than 1 % lost: (\d+) packets/s', result.stderr)[1])
+    found = int(re.search(r'highest rate with at most 1 % lost: (\d+) packets/s', result.stderr)[1])
     # No more packets pass than the bucket permits; a busy machine sends fewer.
     most = (rate + depth / seconds) / 0.99
     assert rate * 0.5 <= found <= most * 1.02, f'{found} of {rate}\n{result.describe()}'

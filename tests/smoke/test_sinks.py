@@ -171,7 +171,7 @@ def test_faults_live(test):
     assert numbers == sorted(set(numbers)), numbers
     rows, sums = lib.read_output(output), accounts(deliveries)
     for name in ('slow', 'closes', 'resets'):  # connections that began and ended many times
-        assert result.stderr.count(f'{name}: takes rows again') <= 1, result.stderr
+        assert result.stderr.count(f'{name}: resumed') <= 1, result.stderr
     for name in places:
         assert sums[name]['rows'] == len(rows) and sums[name]['left'] == 0, (name, sums[name])
         assert f'{name}: ' in result.stderr or f'{name} does not' in result.stderr or name == 'noisy', name

@@ -199,8 +199,10 @@ static void test_nobody(void **state)
 	assert_int_equal(counts.reconnects, 1);
 	assert_int_equal(notices, 1);
 	assert_string_equal(last_line, "resumed; 1500 rows were lost");
-	/* A receiver that started anew knows no templates: they come first. The
-	 * datagram that was sent and refused is a gap. */
+	/*
+	 * A restarted receiver has no templates: they come first. The datagram that was refused is
+	 * a gap.
+	 */
 	templates_forget(templates);
 	sequence = first + 23;
 	assert_true(take_datagrams(fd, &sequence) > 0);

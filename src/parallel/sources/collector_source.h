@@ -90,6 +90,13 @@ struct collector_source_generation *collector_source_generation(
 struct collector_source_counts *collector_source_counts(
 	struct collector_source *source, uint32_t worker, uint64_t epoch);
 /*
+ * Called by the reporter. Merges the roles of interfaces that workers learned in the epoch, which
+ * ended at `end`, and keeps them for the template file. Returns them sorted by exporter, interface
+ * and side, valid until the next call; NULL if there are none or out of memory.
+ */
+const struct interface_role_row *collector_source_roles(
+	struct collector_source *source, uint64_t epoch, int64_t end, uint32_t *n);
+/*
  * Called by the reporter. Returns the bytes of the largest frame that samplers may have skipped:
  * that of a packet of 1500 bytes, or the largest of the run if one was larger. seen: the largest of
  * the next epoch.
