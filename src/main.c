@@ -9,6 +9,7 @@
 #include "base/signals.h"
 #include "base/standard_files.h"
 #include "commands/commands.h"
+#include "commands/exit_status.h"
 #include "parallel/run/eal.h"
 
 /* Reports the program that replaces the former command. */

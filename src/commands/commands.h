@@ -6,11 +6,9 @@
 #include "base/notify.h"
 #include "config/config.h"
 
-/* Exit statuses other than 0. */
-#define EXIT_MACHINE 1 /* failure that depends on the machine */
-#define EXIT_TEXT    2 /* error in the command line or the configuration */
-
 extern const struct program commands;
+extern const struct command command_run, command_collect, command_plan, command_doctor,
+	command_generate, command_tune;
 
 /* Owners of the options of a run. */
 extern const struct option_owner *const commands_owners_of_run[];

@@ -629,7 +629,7 @@ static bool start_eal(const struct tune *tune)
 	return setup_eal(tune->config, &tune->topology, &tune->cpus, 2 + workers, HEAP_MEGABYTES);
 }
 
-int command_tune(struct config *config)
+int tune_run(struct config *config)
 {
 	static struct tune tune;
 	const struct bench_options *bench = bench_options(config);

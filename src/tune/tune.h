@@ -7,6 +7,6 @@
  * `sketchtap tune`: the fastest configuration of this host within a memory and an error target, as
  * a file. Returns an exit status.
  */
-int command_tune(struct config *config);
+int tune_run(struct config *config);
 
 extern const struct option_owner tune_owner;

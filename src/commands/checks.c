@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "commands/checks.h"
+
+#include "collect/options.h"
+#include "commands/commands.h"
+#include "commands/conclude.h"
+#include "config/options.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/sources/sources.h"
+#include "sketch/iblt/iblt.h"
+#include "sketch/measurement.h"
+
+bool checks_pace(const struct config *config, struct option_fault *fault)
+{
+	if (feeder_options(config)->pace == PACE_UNPACED)
+		return true;
+	if (collect_listens(config))
+		return option_fault(
+			fault, "pace", NULL, "contradicts --listen: exporters set the pace");
+	return !(port_given(config) || kernel_given(config)) ||
+	       option_fault(fault, "pace", NULL, "contradicts --%s: %s sets the pace",
+		       port_given(config) ? "port" : "kernel",
+		       port_given(config) ? "the link" : "the kernel");
+}
+
+/* Profiles describe workers that receive packets. */
+static bool check_profiled(const struct config *config, struct option_fault *fault)
+{
+	return profile_options(config)->file == NULL ||
+	       (!kernel_given(config) && !collect_asked(config)) ||
+	       option_fault(fault, "profile", NULL,
+		       "contradicts --%s: a profile needs workers that receive packets",
+		       kernel_given(config) ? "kernel" : "listen");
+}
+
+/* Returns true if the option was given; sets the measurement, NULL for the run. */
+static bool is_asked(const struct config *config, const char *option,
+	const struct measurement_config **measurement)
+{
+	*measurement = NULL;
+	if (config_asks(config, NULL, option))
+		return true;
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		*measurement = &config->measurements[m];
+		if (config_asks(config, *measurement, option))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * plan and doctor accept options of run and of collect. Rejects those that have no effect in a
+ * collector.
+ */
+bool checks_collector(const struct config *config, struct option_fault *fault)
+{
+	static struct config run, collector;
+	const struct measurement_config *measurement;
+
+	if (!collect_listens(config))
+		return true;
+	config_init(&run, &command_run);
+	config_init(&collector, &command_collect);
+	for (uint32_t i = 0; i < run.nb_rows; i++) {
+		const char *name = run.rows[i].row->name;
+
+		if (options_find(&collector, name) == NULL && is_asked(config, name, &measurement))
+			return option_fault(fault, name, measurement,
+				"has no effect with --listen: not an option of collect");
+	}
+	return true;
+}
+
+/* Checks the source and options that depend on it. */
+bool checks_source(const struct config *config, struct option_fault *fault)
+{
+	return sources_check(config, "measure", fault) && checks_pace(config, fault) &&
+	       check_profiled(config, fault) && checks_collector(config, fault);
+}
+
+static bool needs_intervals(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (steps_options(&config->measurements[m])->deadline > 0 ||
+			iblt_options(&config->measurements[m])->load > 0)
+			return true;
+	return drill_down_any(config);
+}
+
+/* On a terminal, shows a capture as one interval on one screen. Output to files does not change. */
+void checks_at_terminal(struct config *config)
+{
+	if (port_given(config) || kernel_given(config) || collect_listens(config) ||
+		!writer_shows_table(config, true))
+		return;
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		struct measurement_config *measurement = &config->measurements[m];
+
+		if (writer_to_stdout(config, ROWS_HEAVY_HITTERS) &&
+			!config_asks(config, measurement, "top") &&
+			!config_asks(config, measurement, "threshold"))
+			edit_measurement_options(measurement)->top = 20;
+	}
+	if (!writer_names_files(config) && !config_asks(config, NULL, "interval") &&
+		!needs_intervals(config))
+		edit_epoch_options(config)->interval = 0;
+}
+
+const struct command_letter checks_letters[] = {
+	{'n', NULL}, /* names are never resolved */
+	{'w', "packets are measured, not kept; tcpdump -w writes a capture, sketchtap generate "
+	      "--output FILE a synthetic one"},
+	{0, NULL},
+};
