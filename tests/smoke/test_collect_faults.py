@@ -432,7 +432,7 @@ def oversized_counts(test):
         router = Router('ipfix', f'192.0.2.{i + 31}')
         world.stray(1 + i, router.address, router.ipfix(1 + i, IPFIX.template(), IPFIX.data(flows), length=length),
                     malformed=1)
-    world.run('--dedup', 'none', said=['malformed: its count of records'] * 4)
+    world.run('--dedup', 'none', said=['malformed: wrong record count'] * 4)
 
 
 @case('counts that are too small')
@@ -448,7 +448,7 @@ def small_counts(test):
     router = Router('ipfix', '192.0.2.3')
     payload = router.ipfix(3, IPFIX.template(), IPFIX.data(flows), count=2)
     world.add(router, 3, payload + b'what is this', flows)
-    world.run('--dedup', 'none', said=['malformed: its count of records'] * 2)
+    world.run('--dedup', 'none', said=['malformed: wrong record count'] * 2)
 
 
 @each('a v9 count that disagrees', 'with the sets', 'but counts only data', 'but counts sets')
@@ -458,7 +458,7 @@ def v9_count(test, choice):
     flows = [Flow(i, 2) for i in range(1, 5)]
     count = {'with the sets': 77, 'but counts only data': 4, 'but counts sets': 2}[choice]
     world.add(router, 1, router.v9(1, V9.template(), V9.data(flows), count=count), flows, malformed=count == 77)
-    world.run(said=['malformed: its count of records'] if count == 77 else [])
+    world.run(said=['malformed: wrong record count'] if count == 77 else [])
 
 
 # ---- sets

@@ -362,7 +362,7 @@ def test_directory_of_somebody_else(test):
             ('dpdk/sketchtap-tap', 0o777, None, 'other users'),
             ('dpdk/sketchtap-tap', 0o1777, None, 'other users'),
             ('dpdk/sketchtap-tap', 0o700, 65534, 'another user'),
-            ('dpdk/sketchtap-tap', None, None, 'no directory'))):
+            ('dpdk/sketchtap-tap', None, None, 'not a directory'))):
         if user is not None and os.getuid() != 0:
             continue
         home = test.path(f'shared{number}')

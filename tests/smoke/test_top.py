@@ -402,4 +402,4 @@ def test_bad_files(test):
     terminal.until(lambda lines: 'DAMAGED' in lines[0], 'the damage')
     terminal.press('q')
     ended = terminal.finish().expect(2)
-    assert 'comes behind epoch 39' in ended.stderr, ended.describe()
+    assert 'after interval 39' in ended.stderr, ended.describe()
