@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/journal.h"
 #include "base/printable.h"
 #include "base/standard_files.h"
@@ -487,6 +488,7 @@ static struct measurement_config *add_measurement(struct config *config, const c
 {
 	struct measurement_config *measurement = &config->measurements[config->nb_measurements++];
 
+	VERIFY(config->nb_measurements, <=, CONFIG_MEASUREMENTS_MAX);
 	*measurement = config->common;
 	measurement->name = name;
 	return measurement;

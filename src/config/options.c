@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "config/option_parts.h"
 
 static const char *const group_names[OPTION_GROUP_COUNT] = {
@@ -95,6 +96,7 @@ static unsigned int edit_distance(const char *a, const char *b)
 	unsigned int *last = rows[0], *row = rows[1], *next = rows[2];
 	size_t len = strlen(b);
 
+	VERIFY(len, <=, NAME_MAX_LEN);
 	for (unsigned int j = 0; j <= len; j++)
 		row[j] = j;
 	for (unsigned int i = 1; a[i - 1] != '\0'; i++) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/epoch.h"
 
+#include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
 
 void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 {
+	VERIFY(nb_participants, <=, EPOCH_PARTICIPANTS_MAX);
 	*epochs = (struct epochs){.nb_participants = nb_participants};
 	atomic_init(&epochs->ready, 2);
 	atomic_init(&epochs->end, UINT64_MAX);
@@ -22,6 +24,7 @@ bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 
 void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
+	VERIFY(epoch, >=, atomic_load_explicit(&epochs->open, memory_order_relaxed));
 	/*
 	 * Pairs with the acquire of readers of `open`: info slots and filled rings are written
 	 * before.
@@ -44,6 +47,9 @@ bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 
 void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch)
 {
+	VERIFY(participant, <, epochs->nb_participants);
+	VERIFY(epoch, >=,
+		atomic_load_explicit(&epochs->participant[participant].at, memory_order_relaxed));
 	/* Pairs with the acquire in epochs_is_closed(): its last counts are written before. */
 	atomic_store_explicit(&epochs->participant[participant].at, epoch, memory_order_release);
 }
@@ -70,6 +76,7 @@ bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch)
 
 void epochs_recycle(struct epochs *epochs, uint64_t epoch)
 {
+	VERIFY(epochs_late(epochs, epoch), ==, epochs->nb_participants);
 	/* Pairs with the acquires in epochs_is_ready() and epochs_may_open(). */
 	atomic_store_explicit(&epochs->ready, epoch + 3, memory_order_release);
 }

@@ -98,8 +98,8 @@ static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epo
 /* Called by the time keeper. Returns true if it may write the info slot of `epoch`. */
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch);
 /*
- * Called by the time keeper after all packets before `epoch` are in rings or in closed epochs.
- * Opens `epoch`.
+ * Opens `epoch`. Called by the time keeper; on a replay, after all packets of earlier epochs are in
+ * the rings of workers.
  */
 void epochs_open(struct epochs *epochs, uint64_t epoch);
 /* Opens the epoch after the last one: workers stop there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/epoch_clock.h"
 
+#include "base/assertion.h"
 #include "base/clock.h"
 
 /* ns. An epoch that is closed within this time after its boundary ends at the boundary. */
@@ -74,6 +75,7 @@ void epoch_clock_next(struct epoch_clock *clock, struct clock_time now)
 {
 	int64_t multiple = now.real / clock->interval;
 
+	VERIFY(clock->interval, >, 0);
 	clock->start = clock->stepped ? now.real : epoch_clock_end(clock, now);
 	clock->opened = now.monotonic;
 	clock->boundary = next_boundary(now.real, clock->interval);

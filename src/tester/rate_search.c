@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tester/rate_search.h"
 
+#include "base/assertion.h"
+
 void rate_search_init(struct rate_search *search, double loss, uint64_t highest)
 {
 	*search = (struct rate_search){.loss = loss, .asked = highest};
@@ -19,6 +21,7 @@ bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost
 {
 	bool passed = sent > 0 && (double)lost <= search->loss * (double)sent;
 
+	VERIFY(lost, <=, sent);
 	if (search->asked > 0 && rate > search->asked)
 		rate = search->asked;
 	if (passed && rate > search->low)

@@ -3,8 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/assertion.h"
+
 bool return_window_init(struct return_window *window, uint64_t size, uint64_t next)
 {
+	VERIFY(size, >=, 64);
+	VERIFY(size & (size - 1), ==, 0);
 	*window = (struct return_window){
 		.seen = calloc(size / 64, sizeof(uint64_t)), .size = size, .next = next};
 	return_window_begin(window);
@@ -29,6 +33,7 @@ static uint64_t *word_of(const struct return_window *window, uint64_t number)
 
 void return_window_sent(struct return_window *window, uint64_t n)
 {
+	ASSERT(n, <=, window->size);
 	for (uint64_t end = window->next + n; window->next < end; window->next++)
 		*word_of(window, window->next) &= ~(UINT64_C(1) << (window->next & 63));
 	window->counts.sent += n;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "flow_protocols/export.h"
@@ -93,6 +94,7 @@ static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 	for (uint32_t r = 0; r < n; r++)
 		if (r != way[0] && r != way[path - 1])
 			others[left++] = (uint8_t)r;
+	VERIFY(left + 2, >=, path);
 	for (uint32_t h = 1; h + 1 < path; h++) {
 		uint32_t pick = (uint32_t)(random_split(&seed) % left);
 

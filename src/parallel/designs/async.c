@@ -16,6 +16,7 @@
 #include <rte_cycles.h>
 #include <rte_ring.h>
 
+#include "base/assertion.h"
 #include "parallel/designs/forward_off_path.h"
 #include "parallel/plan/design.h"
 #include "parallel/workers/rx_core.h"
@@ -94,6 +95,7 @@ static void push_group(struct rx_core *rx_core, uint32_t w, struct rx_core_group
 	struct rx_core_generation *generation = rx_core_generation(rx_core, rx_core->epoch);
 	uint32_t done = 0;
 
+	ASSERT(group->n, <=, POLL_BURST_MAX);
 	while (done < group->n) {
 		uint32_t room = ring_room(ring), n = group->n - done;
 

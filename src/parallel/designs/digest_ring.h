@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 
 #define DIGEST_UNIT 32 /* bytes */
@@ -121,6 +122,7 @@ static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t 
 {
 	struct digest_unit *place = &ring->units[ring->put & (ring->size - 1)];
 
+	ASSERT(ring->put + units - ring->head_seen, <=, ring->size);
 	ring->put += units;
 	/*
 	 * The line is in the consumer's cache; fetching it takes longer than filling many digests.
@@ -170,6 +172,7 @@ static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 /* Returns the units of all taken digests to the producer. */
 static inline void digest_ring_give_back(struct digest_ring *ring)
 {
+	ASSERT(ring->taken, <=, ring->tail_seen);
 	/* Pairs with the acquire in digest_ring_has_room(). */
 	atomic_store_explicit(&ring->head, ring->taken, memory_order_release);
 }

@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 
 #include "parallel/designs/sync.h"
+#include "base/assertion.h"
 #include "parallel/plan/design.h"
 #include "parallel/workers/rx_core.h"
 
@@ -106,6 +107,7 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 
 	for (; i < burst->n; i += nb_workers)
 		part[n++] = burst->pkts[i];
+	ASSERT(n, <=, POLL_BURST_MAX);
 	for (uint32_t at = 0; at < n; at += BURST_MAX)
 		count(worker, part + at, n - at < BURST_MAX ? n - at : BURST_MAX, 0);
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "collect/options.h"
 #include "key/key_burst.h"
@@ -104,6 +105,7 @@ static struct plan_node *node_account(struct plan *plan, int node)
 
 	while (n < plan->nb_nodes && plan->nodes[n].node != node)
 		n++;
+	VERIFY(n, <, PLAN_LCORES_MAX);
 	if (n == plan->nb_nodes)
 		plan->nodes[plan->nb_nodes++] = (struct plan_node){.node = node};
 	return &plan->nodes[n];

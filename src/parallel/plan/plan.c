@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "parallel/plan/plan_internal.h"
 #include <stdlib.h>
 #include <sys/random.h>
@@ -210,6 +211,7 @@ static void number_workers(struct plan *plan)
 		group->nb_queues = !plan->design->rx_core ? group->nb_workers : 1;
 		plan->nb_workers += group->nb_workers;
 	}
+	VERIFY(plan->nb_workers, <=, PLAN_WORKERS_MAX);
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
 	number_send_queues(plan);
 }
@@ -361,6 +363,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 static bool plan_measurements(struct plan *plan, const struct config *config, char *error)
 {
 	plan->nb_measurements = config->nb_measurements;
+	VERIFY(plan->nb_measurements, <=, CONFIG_MEASUREMENTS_MAX);
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		if (!plan_measurement(
 			    &plan->measurements[i], plan, config, &config->measurements[i], error))

@@ -7,6 +7,7 @@
 
 #include <rte_common.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "parallel/shed/shed_options.h"
 #include "parallel/shed/steps.h"
@@ -349,6 +350,7 @@ void measurements_give(const struct measurements *measurements, struct generatio
 {
 	uint32_t instance = plan_instance(&measurements->plan, worker);
 
+	VERIFY(worker, <, measurements->plan.nb_workers);
 	generation->counting = measurements->counting[epoch & 1][worker];
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
 		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
@@ -462,6 +464,8 @@ bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint3
 	uint64_t *fitting = &measurements->fitting[instance][m], before = *fitting;
 	uint64_t width = sketch->params.width;
 
+	VERIFY(instance, <, measurements->plan.nb_instances);
+	VERIFY(m, <, measurements->plan.nb_measurements);
 	if (sketch->ops->fit != NULL) {
 		*fitting = sketch->ops->fit(sketch);
 		width = *fitting > before ? *fitting : before;

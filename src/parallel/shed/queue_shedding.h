@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
+
 #define SHED_QUARTERS  4
 /*
  * Shifts of SHED_LEVEL_SOME. At 1/2, every second full burst would exceed SHED_LOOKS_MAX; at 1/4,
@@ -106,6 +108,8 @@ static inline void queue_shedding_decide(struct queue_shedding *shedding)
 static inline void queue_shedding_look(struct queue_shedding *shedding,
 	struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
+	ASSERT(quarters, <, SHED_QUARTERS);
+	ASSERT(shedding->nb_full[queue->quarters], >, 0);
 	shedding->nb_full[queue->quarters]--;
 	shedding->nb_full[quarters]++;
 	shedding->nb_waiting += waiting - queue->waiting;
@@ -121,6 +125,7 @@ static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {
 	uint32_t looks = (uint32_t)__builtin_popcountll(looked_at);
 
+	ASSERT(n, <=, 64);
 	if (looks <= SHED_LOOKS_MAX)
 		return n;
 	for (; looks > SHED_LOOKS_MAX; looks--)

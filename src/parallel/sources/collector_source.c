@@ -11,6 +11,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/fragments.h"
@@ -230,6 +231,8 @@ static void count_records(
 	struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
 	uint64_t start = rte_rdtsc();
 
+	ASSERT(n, >, 0);
+	ASSERT(n, <=, BURST_MAX);
 	dedup_burst(counter->dedup, observations, n, &generation->counting->bursts[0], &of_burst,
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;

@@ -11,6 +11,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "key/key_burst.h"
 #include "base/log.h"
@@ -92,6 +93,7 @@ static void flush_queue(struct feeder *feeder, uint32_t queue)
 	struct stage *stage = &feeder->stages[queue];
 	uint32_t done = 0;
 
+	ASSERT(stage->n, <=, STAGE_MAX);
 	while (done < stage->n) {
 		done += rte_ring_sp_enqueue_burst(feeder->rings[queue],
 			(void *const *)&stage->pkts[done], stage->n - done, NULL);
@@ -277,6 +279,7 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 	uint64_t skipped =
 		(uint64_t)(start - floor_to(feeder->info.start, interval)) / (uint64_t)interval;
 
+	VERIFY(time, >=, feeder->info.end);
 	flush_all(feeder);
 	publish_end(feeder);
 	feeder->info = (struct epoch_info){

@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "parallel/workers/worker.h"
@@ -385,6 +386,7 @@ static void add_weight(struct generation *generation, const struct key *key, int
 	struct key_burst *burst = &counting->bursts[0];
 	uint32_t m = burst->n++;
 
+	ASSERT(m, <, BURST_MAX);
 	if (key->family == KEY_IPV4) {
 		burst->key4[m] = key->v4;
 	} else {

@@ -10,6 +10,7 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
+#include "base/assertion.h"
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
@@ -141,6 +142,7 @@ static void take_marked(
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
 		uint32_t mark = packet_meta(pkts[begin])->epoch;
 
+		ASSERT((int32_t)(mark - (uint32_t)poller->epoch), >=, 0);
 		end = n;
 		if (packet_meta(pkts[n - 1])->epoch != mark)
 			for (end = begin + 1; packet_meta(pkts[end])->epoch == mark; end++)
@@ -217,6 +219,7 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
 	uint32_t quarters = quarters_of(queue->entries, waiting);
 
+	ASSERT(shed->backlog, >=, queue->waiting);
 	if (polled < poller->burst && quarters == 0) {
 		shed->backlog -= queue->waiting;
 		queue->waiting = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/workers/rx_core.h"
 
+#include "base/assertion.h"
 #include "parallel/workers/forward.h"
 
 void rx_core_leave(struct rx_core *rx_core, uint64_t epoch)
 {
+	VERIFY(epoch, >=, rx_core->epoch);
 	rx_core->epoch = epoch;
 	epochs_enter(rx_core->poller.epochs, rx_core->participant, epoch);
 }

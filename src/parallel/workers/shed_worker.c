@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/workers/shed_worker.h"
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "parallel/workers/count.h"
 
@@ -29,6 +30,7 @@ uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n)
 	decide(shed);
 	if (shed->decisions->packet - shed->packet < n)
 		n = (uint32_t)(shed->decisions->packet - shed->packet);
+	ASSERT(n, >, 0);
 	shed->packet += n;
 	return n;
 }
@@ -144,6 +146,8 @@ static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift
 
 uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n)
 {
+	ASSERT(n, <=, 64);
+	ASSERT(n, <=, shed->packet);
 	return choose(shed->seed, shed->packet - n, n, shed->state.shift);
 }
 

@@ -5,6 +5,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/assertion.h"
 #include "parallel/workers/forward.h"
 #include "parallel/workers/stage_timer.h"
 
@@ -12,6 +13,7 @@
 
 void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 {
+	VERIFY(epoch, >, worker->epoch);
 	worker->epoch = epoch;
 	epochs_enter(worker->epochs, worker->id, epoch);
 	while (!epochs_is_ready(worker->epochs, epoch))
@@ -20,6 +22,7 @@ void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 
 void worker_leave(struct worker *worker, uint64_t epoch)
 {
+	VERIFY(epoch, >=, worker->epoch);
 	worker->epoch = epoch;
 	epochs_enter(worker->epochs, worker->id, epoch);
 }
@@ -315,6 +318,7 @@ void worker_count_kept(
 	struct shed_worker *shed = worker->shed;
 	uint64_t before = cycles_of(generation);
 
+	ASSERT(n, <=, BURST_MAX);
 	if (shed_worker_is_calm(shed, worker->epoch)) {
 		shed->packet += n;
 		worker_count(worker, pkts, n, rx_cycles);
@@ -328,6 +332,8 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
 
+	ASSERT(n, >, 0);
+	ASSERT(n, <=, BURST_MAX);
 	if (costs_due(&generation->bursts))
 		count_timed(worker, generation, pkts, n, rx_cycles);
 	else
@@ -377,6 +383,8 @@ void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, u
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
 
+	ASSERT(n, >, 0);
+	ASSERT(n, <=, BURST_MAX);
 	if (costs_due(&generation->bursts))
 		forward_timed(worker, generation, pkts, n, rx_cycles);
 	else

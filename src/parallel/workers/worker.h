@@ -40,7 +40,7 @@ struct generation {
 	uint64_t duplicate; /* packets reported by more than one flow record (collector_source.h) */
 	uint64_t ring_full; /* received packets dropped because a ring was full */
 	uint64_t measured;
-	struct sketch_undecoded undecoded; /* packets not passed to any sketch */
+	struct sketch_undecoded undecoded; /* measured packets whose flow could not be decoded */
 	struct parse_counts counts;
 	/* TSC cycles of successful polls, of parsing and updating, and of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
