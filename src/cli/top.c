@@ -433,8 +433,8 @@ int top(int argc, char **argv)
 		return status;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_error(EXIT_TEXT,
-			"top draws on a terminal, but standard input or output is none; in scripts "
-			"use sketchtap follow --json");
+			"top draws on a terminal, but standard input or output is another file; "
+			"in scripts, use sketchtap follow --json");
 	screen = calloc(1, sizeof(*screen));
 	if (screen == NULL)
 		return cli_error(EXIT_RUN, "top: out of memory");

@@ -247,7 +247,7 @@ static uint32_t sampling_of_fields(const struct move_choice *choices)
 {
 	if (chosen(choices, USE_FLOW_SELECTION))
 		return FLOW_SELECTED;
-	/* with one half of a ratio, the interval is unknown */
+	/* half of a ratio leaves the interval unknown */
 	return chosen(choices, USE_SAMPLED) ||
 			       chosen(choices, USE_SAMPLED_RUN) !=
 				       chosen(choices, USE_SKIPPED_RUN) ||
