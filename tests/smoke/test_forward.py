@@ -473,7 +473,7 @@ def test_a_port_that_sends_nowhere(test):
     path = write_frames(test.path('in.pcap'), [lib.udp_frame()])
     said = test.run('--port', f'net_pcap0,rx_pcap={path}', '--forward', 'loop', '--output', '/dev/null', *LIVE,
                     '--packets', '1', '--workers', '1').expect(0).stderr
-    assert 'net_pcap0 has nowhere to send to' in said and 'tx_pcap' in said, said
+    assert 'net_pcap0 has no destination' in said and 'tx_pcap' in said, said
 
 
 def test_an_interface_that_is_deleted(test):

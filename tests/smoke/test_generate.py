@@ -146,7 +146,7 @@ def test_af_xdp_sends(test):
     assert 'sent 500 packets' in result.stderr, result.describe()
     assert space.received('far') == 500, space.received('far')
     test.run('generate', '--synthetic', 'packets=5,size=4000', '--no-huge', '--port', 'net_af_xdp0,iface=near',
-             inside=space).expect(1).expect_one_line('net_af_xdp0', 'takes mbufs of 3840 bytes at most', 'SPEC', 'size=')
+             inside=space).expect(1).expect_one_line('net_af_xdp0', 'supports mbufs of up to 3840 bytes', 'SPEC', 'size=')
 
 
 def test_what_did_not_leave_is_said(test):

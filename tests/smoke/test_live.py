@@ -163,7 +163,7 @@ def test_af_xdp_beside_long_frames(test):
         space.veth(f'tap{i}', f'wire{i}', mtu=mtu)
     ports = ('--port', 'net_af_xdp0,iface=tap0,busy_budget=0', '--workers', '1', '--duration', '10ms', '--port')
     result = test.run(*ports, 'tap1', inside=space).expect(1)
-    result.expect_one_line('net_af_xdp0', 'takes mbufs of 3840 bytes at most', 'lower the MTU')
+    result.expect_one_line('net_af_xdp0', 'supports mbufs of up to 3840 bytes', 'lower the MTU')
     test.run(*ports, 'tap2', inside=space).expect(0)
 
 

@@ -206,7 +206,7 @@ def test_a_key_that_nobody_uses(test):
         result = test.run('--port', 'tap0', '--no-huge', '--rss-key', 'a5a5', '--workers', workers,
                           '--duration', '10ms', '--output', test.path(f'{number}.csv'),
                           inside=space).expect(0)
-        assert 'rss-key' in result.stderr and 'the key is not used' in result.stderr, (
+        assert 'rss-key' in result.stderr and 'the key has no effect' in result.stderr, (
             result.describe())
 
 

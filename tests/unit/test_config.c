@@ -909,7 +909,7 @@ static const struct refusal without_effect[] = {
 	{"--synthetic packets=5 --rss-key default", "--rss-key: has no effect", "--port"},
 	{"--pcap a --mtu 9000", "--mtu: has no effect", "without --port;"},
 	{"--kernel lo --design async --descriptors 512", "--descriptors: has no effect",
-		"with --kernel, whose rings are ring-size"},
+		"with --kernel; set ring-size"},
 	{"--kernel lo --design async --mbufs 4096", "--mbufs: has no effect", "with --kernel;"},
 	{"plan --listen :1 --monitor m", "--monitor: has no effect",
 		"--monitor: has no effect with --listen: not an option of collect"},

@@ -123,7 +123,7 @@ static void names_that_mean_nothing_or_two_things(void **state)
 		{"net_af_xdp0,iface=interface_of_too_many_letters", {"no interface"}},
 		{"net_af_packet0,iface=eth0,framesz=3000", {"blocksz 4096", "framesz 3000"}},
 		{"eth0,framesz=9088,blocksz=12288", {"multiple"}},
-		{"eth0,framesz=131072,blocksz=131072", {"at most"}},
+		{"eth0,framesz=131072,blocksz=131072", {"67 to 65439"}},
 		{"wg0", {"wg0", "Ethernet", "tcpdump -Ui wg0 -w -"}},
 		{"net_af_packet0,iface=wg0", {"Ethernet", "tcpdump -Ui wg0 -w -"}},
 		{"net_af_xdp0,iface=wg0", {"Ethernet"}},
@@ -267,24 +267,24 @@ static void fields_are_those_offered(void **state)
 		{"net_i40e", I40E, RSS_FIELDS_5TUPLE, RTE_ETH_RSS_FRAG_IPV4, RTE_ETH_RSS_IPV4,
 			{NULL}},
 		{"net_ixgbe", IXGBE, RSS_FIELDS_5TUPLE, IXGBE, 0,
-			{"SCTP and SCTP over IPv6 are spread by addresses alone"}},
+			{"SCTP and SCTP over IPv6 are spread only by addresses"}},
 		{"mlx5_pci", MLX5, RSS_FIELDS_5TUPLE, RTE_ETH_RSS_NONFRAG_IPV4_TCP,
 			RTE_ETH_RSS_L3_SRC_ONLY,
-			{"SCTP and SCTP over IPv6 are spread by addresses"}},
+			{"SCTP and SCTP over IPv6 are spread only by addresses"}},
 		{"net_ena", ENA, RSS_FIELDS_5TUPLE, ENA, RTE_ETH_RSS_IPV4,
 			{"SCTP, other IPv4, IPv4 fragments, SCTP over IPv6, other IPv6 and IPv6 "
 			 "fragments are not spread: one worker gets all of them"}},
 		{"net_ixgbe", IXGBE, RSS_FIELDS_ADDRESSES, RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6,
 			RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP, {NULL}},
 		{"net_i40e", I40E, RSS_FIELDS_ADDRESSES, RTE_ETH_RSS_NONFRAG_IPV4_TCP, 0,
-			{"are spread by ports too: a pair of hosts is counted by several workers"}},
+			{"are also spread by ports: several workers count a pair of hosts"}},
 		{"mlx5_pci", MLX5, RSS_FIELDS_SRC,
 			RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_NONFRAG_IPV4_TCP,
 			RTE_ETH_RSS_L3_DST_ONLY, {NULL}},
 		{"mlx5_pci", MLX5, RSS_FIELDS_DST, RTE_ETH_RSS_L3_DST_ONLY, RTE_ETH_RSS_L3_SRC_ONLY,
 			{NULL}},
 		{"net_ixgbe", IXGBE, RSS_FIELDS_SRC, RTE_ETH_RSS_IPV4, RTE_ETH_RSS_NONFRAG_IPV4_TCP,
-			{"all packets are spread by both addresses: a host is counted by several"}},
+			{"all packets are spread by both addresses: several workers count a host"}},
 	};
 
 	(void)state;
@@ -438,7 +438,7 @@ static void hashes_for_dispatch(void **state)
 	edit_rss_options(&config)->key = RSS_KEY_GIVEN;
 	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_int_equal(messages.n, 1);
-	assert_says(messages.messages[0].text, "the given one is not used");
+	assert_says(messages.messages[0].text, "the given key has no effect");
 	edit_rss_options(&config)->key = RSS_KEY_SYMMETRIC;
 	messages.n = 0;
 	info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_RSS_HASH;
@@ -523,7 +523,7 @@ static void frames_fit_or_are_said(void **state)
 		{"net_ice", 9728, 9702, true, 9000, 9000, true, 0, NULL},
 		{"net_ice", 9728, 9702, true, PORT_MTU_MAX, 9702, true, 0, NULL},
 		{"net_ice", 9728, 9702, true, 9703, 0, false, 0,
-			"--mtu 9703: port takes 46 to 9702"},
+			"--mtu 9703: port supports 46 to 9702"},
 		{"net_ixgbe", 15872, 15846, false, 9000, 9000, false, 9000 + 22 + 128, NULL},
 		{"net_ixgbe", 15872, 15846, true, 2000, 2000, false, 0, NULL},
 		{"net_ixgbe", 15872, 15846, true, PORT_MTU_MAX, 15846, true, 0, NULL},

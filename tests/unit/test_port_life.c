@@ -473,7 +473,7 @@ static void a_driver_says_why_it_refuses(void **state)
 	device.paired = device.power_of_two = true;
 	assert_false(port_start(&port, 3, 1024, make_pool(), error));
 	assert_string_equal(error, "--port made0: cannot start it with 3 receive queues: Invalid "
-				   "argument; its driver says: 3 is not a power of two");
+				   "argument; its driver reports: 3 is no power of two");
 	assert_int_equal(rte_log_get_level((uint32_t)made_up_log), RTE_LOG_CRIT);
 	assert_true(port_start(&port, 2, 1024, make_pool(), error));
 	ports_close(&port, 1);
@@ -507,7 +507,7 @@ static void stamps_by_a_clock_that_is_hidden(void **state)
 	device.stamps = device.clock_hidden = true;
 	assert_true(line_of(&port).ns_of_tick == 0);
 	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
-	assert_true(says(&port, "that of its poll"));
+	assert_true(says(&port, "time of their poll"));
 }
 
 static void stamps_that_nobody_asks_for(void **state)

@@ -106,7 +106,8 @@ static bool check_host_bits(
 	print_prefix(rule);
 	return clear ||
 	       set_line_error(reading, reading->line,
-		       "%.60s has host bits set; write %s for the network, or only the address for the host",
+		       "%.60s has host bits set; write %s for the network, or only the address for "
+		       "the host",
 		       text, rule->prefix);
 }
 

@@ -165,7 +165,8 @@ struct prefix_filter *prefix_filter_create(
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
 	snprintf(error, PREFIX_ERROR_MAX,
-		"out of memory for %u rules: %zu MB for counters, and tables with %zu MB of EAL memory: %s",
+		"out of memory for %u rules: %zu MB for counters, and tables with %zu MB of EAL "
+		"memory: %s",
 		rules->n, counts_size(rules->n, nb_workers) >> 20, prefix_filter_bytes(rules) >> 20,
 		rte_strerror(rte_errno));
 	prefix_filter_destroy(table);

@@ -152,10 +152,12 @@ static bool set_load_error(
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
 	if (why == EACCES && lacks_perfmon())
 		return set_error(error,
-			"--kernel: this kernel requires root, or CAP_PERFMON with CAP_BPF and CAP_NET_ADMIN: %.200s",
+			"--kernel: this kernel requires root, or CAP_PERFMON with CAP_BPF and "
+			"CAP_NET_ADMIN: %.200s",
 			last[0] != '\0' ? last : strerror(why));
 	return set_error(error,
-		"--kernel: the kernel rejects the program: %.200s%s%s; --log-level debug shows its messages",
+		"--kernel: the kernel rejects the program: %.200s%s%s; --log-level debug shows its "
+		"messages",
 		last[0] != '\0' ? last : strerror(why), last[0] != '\0' ? ": " : "",
 		last[0] != '\0' ? strerror(why) : "");
 }
@@ -411,7 +413,8 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
 		set_error(error,
 			"--kernel: this process may not load programs that count in the "
-			"kernel: run as root, give it CAP_PERFMON, CAP_BPF and CAP_NET_ADMIN, or use --design async");
+			"kernel: run as root, give it CAP_PERFMON, CAP_BPF and CAP_NET_ADMIN, or "
+			"use --design async");
 		return NULL;
 	}
 	program = calloc(1, sizeof(*program));
@@ -561,7 +564,8 @@ static bool set_attach_error(char *error, const struct attach_point *point, int 
 			error, "--kernel %s: another XDP program is attached; use hook=tc", name);
 	if (why == EEXIST)
 		return set_error(error,
-			"--kernel %s: a foreign filter has handle 0x%x of priority %u: remove it, or use kernel 6.6 or newer",
+			"--kernel %s: a foreign filter has handle 0x%x of priority %u: remove it, "
+			"or use kernel 6.6 or newer",
 			name, FILTER_HANDLE, FILTER_PRIORITY);
 	return set_error(error, "--kernel %s: cannot attach the program: %s", name, strerror(why));
 }
@@ -607,7 +611,8 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 			return set_attach_error(error, point, errno);
 		if (!has_filter(program, index) && !claim_filters(program, index))
 			return set_error(error,
-				"--kernel %s: another sketchtap measures this interface; kernels before 6.6 allow only one",
+				"--kernel %s: another sketchtap measures this interface; kernels "
+				"before 6.6 allow only one",
 				point->interface);
 		if (!attach_filter(program, point, index, out, error))
 			return false;

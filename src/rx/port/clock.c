@@ -47,8 +47,8 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 		return 0;
 	if (driver->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
 		port_notice(messages,
-			"%s stamps packets by a clock that its driver cannot read: the time of a "
-			"packet is that of its poll",
+			"%s has timestamps of a clock that its driver cannot read: packets get the "
+			"time of their poll",
 			name);
 		return 0;
 	}
@@ -127,8 +127,8 @@ void port_clock_start(struct port_clock *clock, const char *name, struct port_me
 		draw_line(clock);
 	}
 	port_notice(messages,
-		"%s: packets bring the time at which they came; --timestamps poll takes that of "
-		"their poll",
+		"%s: packets have arrival timestamps; --timestamps poll uses the time of their "
+		"poll",
 		name);
 }
 
@@ -169,7 +169,7 @@ static bool check_times(const struct config *config, const struct measurement_co
 	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE || kernel_given(config))
 		return true;
 	return option_fault(
-		fault, "timestamps", measurement, "coarse is for --kernel only; give auto or poll");
+		fault, "timestamps", measurement, "coarse needs --kernel; use auto or poll");
 }
 
 static const struct option_row clock_rows[] = {

@@ -23,10 +23,7 @@ static bool devarg_is(const char *device, const char *key, const char *value, bo
 				      strncmp(text, value, (size_t)length) == 0;
 }
 
-/*
- * Sets the address that the device would listen on. Returns false if there is none, or it is too
- * long.
- */
+/* Sets the listening address of the device. Returns false if there is none, or it is too long. */
 static bool listening_address(const struct port_listener *listener, const char *device,
 	struct sockaddr_un *address, socklen_t *size)
 {
@@ -105,13 +102,12 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 
 	if (result == EPROTOTYPE || (abstract && abstract_taken(address, size))) {
 		snprintf(error, DEVICE_LOCK_ERROR_MAX,
-			"--port %s: another process listens on %s; stop it, or name another socket",
+			"--port %s: another process listens on %s; stop it, or use another socket",
 			name->called, path);
 		return true;
 	}
 	if (result == ECONNREFUSED && remove_socket(path))
-		port_notice(messages, "%s: removed %s, which a process that ended had left behind",
-			name->called, path);
+		port_notice(messages, "%s: removed %s, a stale socket", name->called, path);
 	return false;
 }
 
@@ -132,8 +128,8 @@ static bool tap_taken(const struct port_name *name, char *error)
 	if (!port_interface_read(interface, &facts) || !facts.running)
 		return false;
 	snprintf(error, DEVICE_LOCK_ERROR_MAX,
-		"--port %s: the interface %s is there and in use: two processes would each get a "
-		"part of its packets; stop the other, or name another interface",
+		"--port %s: another process uses the interface %s, and each would receive a part "
+		"of its packets; stop it, or use another interface",
 		name->called, interface);
 	return true;
 }

@@ -106,20 +106,18 @@ static const struct counter_mapping feeds_rings[] = {
 	{.counter = NULL},
 };
 
-#define HOST_DROPS                                                                                 \
-	"its driver does not tell what the host dropped before it: lost packets are not all "      \
-	"counted"
+#define HOST_DROPS "its driver does not report drops of the host: some lost packets are not counted"
 #define PORT_DROPS                                                                                 \
-	"a virtual function does not tell what the card's port dropped: lost packets are not all " \
-	"counted"
+	"a virtual function does not report drops of the physical port: some lost packets "        \
+	"are not counted"
 
 /* --- drivers; docs/PORTS.md has the source of each property --- */
 
 /* Properties of unknown drivers */
 #define UNKNOWN                                                                                    \
 	.feeds = feeds_basic,                                                                      \
-	.unsaid = "its driver is not a known one: imissed and ierrors are taken for lost "         \
-		  "packets, and more may be lost"
+	.unsaid = "unknown driver: imissed and ierrors count as lost packets, and more may "       \
+		  "be lost"
 
 #define CAP(name) (UINT64_C(1) << (name))
 
@@ -273,7 +271,7 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.unsaid = HOST_DROPS,
 		.spreader = "the host",
-		.spreads = "which worker a packet reaches is the choice of its vhost",
+		.spreads = "its vhost selects the worker of a packet",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
@@ -285,7 +283,7 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.unsaid = HOST_DROPS,
 		.spreader = "the host",
-		.spreads = "which worker a packet reaches is the choice of its vhost",
+		.spreads = "its vhost selects the worker of a packet",
 		.queues_arg = "queues",
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -349,8 +347,8 @@ const struct port_driver port_drivers[] = {
 		.frames = PORT_FRAMES_KERNEL,
 		.spreader = "the kernel",
 		.spreads =
-			"a flow stays on one worker, which the kernel's own flow hash chooses: the "
-			"directions of a connection may be on two",
+			"the kernel selects one worker per flow by its own hash: two workers may "
+			"receive the directions of a connection",
 		.rss_is_for_rules = true,
 		/* mbufs for one frame of 64 KB; there is no ring, packets wait in the kernel */
 		.descriptors = 32,
@@ -366,8 +364,8 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.complete = true,
 		.per_queue = true,
-		.counts_otherwise = "its packets have no Ethernet header, and are non_ip: net_tap "
-				    "has one",
+		.counts_otherwise =
+			"its packets have no Ethernet header and count as non_ip; use net_tap",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
@@ -386,7 +384,7 @@ const struct port_driver port_drivers[] = {
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
 		.spreader = "the peer",
-		.spreads = "which worker a packet reaches is the sender's choice",
+		.spreads = "the sender selects the worker of a packet",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
@@ -402,7 +400,7 @@ const struct port_driver port_drivers[] = {
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
 		.spreader = "the guest",
-		.spreads = "which worker a packet reaches is the sender's choice",
+		.spreads = "the sender selects the worker of a packet",
 		.queues_arg = "queues",
 		.fill = PORT_FILL_TOLD,
 	},
@@ -445,7 +443,7 @@ const struct port_driver port_drivers[] = {
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
 		.spreader = "the producer of the rings",
-		.spreads = "which worker a packet reaches is the sender's choice",
+		.spreads = "the sender selects the worker of a packet",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{.name = "net_bonding", .devices = {"net_bonding", "eth_bond"}, UNKNOWN},

@@ -41,8 +41,8 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 	if (wanted != PORT_MTU_MAX) {
 		if (wanted > largest || wanted < info->min_mtu) {
 			snprintf(error, PORT_MESSAGE_MAX,
-				"--mtu %u: %s takes %u to %u; --mtu max is the largest that every "
-				"port takes",
+				"--mtu %u: %s supports %u to %u; --mtu max is the largest that "
+				"every port supports",
 				wanted, port, info->min_mtu, largest);
 			return false;
 		}
@@ -90,8 +90,8 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	} else {
 		plan->mbuf_room = UINT16_MAX;
 		port_warn(messages,
-			"%s: frames longer than %u bytes do not fit into an mbuf and are "
-			"lost or cut: lower --mtu",
+			"%s: frames longer than %u bytes do not fit in an mbuf and are lost or "
+			"truncated: lower --mtu",
 			port, (unsigned int)(UINT16_MAX - RTE_PKTMBUF_HEADROOM));
 	}
 	return true;

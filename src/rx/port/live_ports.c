@@ -46,8 +46,8 @@ bool live_ports_resolve(struct port_name *names, struct config *config, char *er
 		for (uint32_t other = 0; other < p; other++)
 			if (is_same(&names[p], &names[other])) {
 				snprintf(error, PORT_DEVICE_MAX,
-					"--port %.200s: is the same device as an earlier --port: "
-					"its packets would count twice",
+					"--port %.200s: same device as an earlier --port: its "
+					"packets would count twice",
 					port_options(config)->names.texts[p]);
 				return false;
 			}
@@ -125,8 +125,8 @@ bool live_ports_await(
 		for (uint32_t p = 0; p < nb_ports; p++)
 			if (!port_link_is_up(&ports[p]))
 				log_warning(
-					"%s: its link is down: nothing is received until it is up; "
-					"--wait-link waits for it",
+					"%s: its link is down: it receives nothing until the link "
+					"is up; see --wait-link",
 					ports[p].name);
 		return true;
 	}
@@ -137,8 +137,8 @@ bool live_ports_await(
 		PORT_WAIT_TIMEOUT)
 		return true;
 	snprintf(error, PORT_ERROR_MAX,
-		"--wait-link: the link of %s did not come up in that time: check its cable and its "
-		"peer, or wait longer",
+		"--wait-link: the link of %s did not come up: check its cable and its peer, or "
+		"wait longer",
 		down->name);
 	return false;
 }

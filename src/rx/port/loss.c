@@ -249,8 +249,8 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 			continue;
 		}
 		meter->complete = false;
-		log_warning("%s (%s) has no counter %s: what it would count is in no column",
-			port->name, driver->name[0] != '\0' ? driver->name : "?", feed->counter);
+		log_warning("%s (%s) has no counter %s: its losses are not counted", port->name,
+			driver->name[0] != '\0' ? driver->name : "?", feed->counter);
 	}
 	if (driver->per_queue && port->sockets == NULL &&
 		port->nb_queues > RTE_ETHDEV_QUEUE_STAT_CNTRS) {

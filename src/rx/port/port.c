@@ -86,24 +86,22 @@ static bool make_virtual(
 		return true;
 	if (!name->known)
 		return fail(error,
-			"--port %s: is no interface of this network namespace (ip link lists "
-			"them), no PCI address such as 0000:3b:00.0 and no virtual device such as "
-			"net_tap0,iface=probe0",
+			"--port %s: not a kernel interface (see ip link), PCI address "
+			"(0000:3b:00.0) or virtual device (net_tap0,iface=probe0)",
 			port->name);
 	if (lacks_privilege(port, port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
 	/* The driver computes a 16-bit group number from the process ID and the interface. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
 		return fail(error,
-			"--port %s: another program's packet sockets have the fan-out group that "
-			"its driver takes, whose number follows from that of the process: start "
-			"sketchtap again",
+			"--port %s: another program uses the packet fan-out group of this process "
+			"ID: start sketchtap again",
 			port->name);
 	/* -1 is any error of a driver; messages of EAL have no details */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return fail(error,
-		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --log-level debug "
-		"shows what it says",
+		"--port %s: no driver can create this device with these DEVARGS%s%s%s%s; "
+		"--log-level debug shows its messages",
 		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result),
 		explained ? ": " : "", explained ? reason : "");
 }
@@ -116,11 +114,11 @@ static bool set_absent_error(const struct port *port, const struct port_name *na
 	if (name->pci && pci_device_file("", port->device, file) &&
 		!sys_allows("", R_OK | W_OK, "%s", file))
 		return fail(error,
-			"--port %s: this user may not use %s; a rule of udev gives it to a user: "
+			"--port %s: this user may not use %s; a udev rule can allow it: "
 			"SUBSYSTEM==\"vfio\", OWNER=\"sketchtap\"",
 			port->name, file);
 	return fail(error,
-		"--port %s: there is no such port; bind the card to vfio-pci "
+		"--port %s: no such port; bind the card to vfio-pci "
 		"(dpdk-devbind.py --status shows it), or name another",
 		port->name);
 }
@@ -131,15 +129,15 @@ static void warn_kernel_queues(struct port *port, const struct port_name *name, 
 	if (name->facts.queues > nb_rx)
 		port_warn(&port->messages,
 			"%s: %s spreads packets over %u queues, of which %u %s measured: the "
-			"others' go to the kernel, uncounted; ethtool -L %s %s %u",
+			"kernel receives the rest, uncounted; ethtool -L %s %s %u",
 			port->name, name->interface, name->facts.queues, nb_rx,
 			nb_rx == 1 ? "is" : "are", name->interface,
 			name->facts.paired ? "combined" : "rx", nb_rx);
 	/* Only cards remove tags; virtual interfaces restore them for the socket. */
 	if (name->facts.vlan_strip && name->facts.bus[0] != '\0')
 		port_warn(&port->messages,
-			"%s: %s takes VLAN tags out of packets, four bytes each that are not "
-			"counted: ethtool -K %s rxvlan off",
+			"%s: %s removes VLAN tags, whose four bytes are not counted: ethtool -K %s "
+			"rxvlan off",
 			port->name, name->interface, name->interface);
 }
 
@@ -151,7 +149,7 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 
 	if (nb_rx > SOCKET_QUEUES_MAX)
 		return fail(error,
-			"--port %s has %u receive queues, and %u workers want one each: lower "
+			"--port %s has %u receive queues, and %u workers need one each: lower "
 			"--workers, or use --design async",
 			port->name, SOCKET_QUEUES_MAX, nb_rx);
 	port->sockets = socket_queues_create(nb_rx, &port->id, &reason);
@@ -181,7 +179,7 @@ static bool make_sender(
 	}
 	port->has_sender = rte_eth_dev_get_port_by_name(port->device, &port->sender) == 0;
 	if (!port->has_sender)
-		return fail(error, "--port %s: there is no device %s", port->name, port->device);
+		return fail(error, "--port %s: no device %s", port->name, port->device);
 	kernel_sockets_find(
 		&sockets, AF_PACKET, port->interface_index, KERNEL_SOCKETS_MAX, NULL, 0);
 	kernel_sockets_receive_nothing(&sockets);
@@ -205,8 +203,8 @@ static bool probe_interface(
 	if (nb_rx > 0 && !make_sockets(port, nb_rx, error))
 		return false;
 	if (nb_rx > 0 && strcmp(port->name, port->interface) != 0)
-		log_info("%s is received as --port %s: by packet sockets that neither join "
-			 "fragments nor cut frames, as its driver would",
+		log_info("%s is received as --port %s: by packet sockets, which do not join "
+			 "fragments or truncate frames as its driver does",
 			port->name, port->interface);
 	port->node = rte_eth_dev_socket_id(port->id);
 	return true;
@@ -292,7 +290,7 @@ static bool check_queues(const struct start *start, char *error)
 
 	if (port->send_queues > start->sender.max_tx_queues)
 		return fail(error,
-			"--port %s has %u send queues, and --forward wants %u, one for each "
+			"--port %s has %u send queues, and --forward needs %u, one for each "
 			"worker: lower --workers, or use --design async",
 			port->name, start->sender.max_tx_queues, port->send_queues);
 	if (start->nb_rx <= most)
@@ -304,7 +302,7 @@ static bool check_queues(const struct start *start, char *error)
 			port->name, most, most == 1 ? "" : "s", start->nb_rx);
 	if (port->driver->queues_arg != NULL)
 		return fail(error,
-			"--port %s has %u receive queues, and %u workers want one each: give it "
+			"--port %s has %u receive queues, and %u workers need one each: give it "
 			"more (%s,%s=%u), lower --workers, or use --design async",
 			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
 			port->driver->queues_arg, start->nb_rx);
@@ -385,9 +383,9 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 			port->name, start->frames.mbuf_room, room);
 	if (port->driver->mbuf_most > 0 && room > port->driver->mbuf_most)
 		return fail(error,
-			"--port %s: its driver takes mbufs of %u bytes at most, and frames of "
+			"--port %s: its driver supports mbufs of up to %u bytes, but frames of "
 			"another port, or of SPEC, need %u: lower the MTU there, or size=, or "
-			"measure that port in a run of its own",
+			"measure that port in a separate run",
 			port->name, port->driver->mbuf_most, room);
 	start->rss = (struct port_rss){
 		.port = port->name,
@@ -446,7 +444,7 @@ static bool set_mtu(struct start *start, char *error)
 		return true;
 	result = rte_eth_dev_set_mtu(port->id, start->frames.mtu);
 	if (result != 0 && result != -ENOTSUP)
-		return fail(error, "--mtu: %s does not take %u: %s; lower it", port->name,
+		return fail(error, "--mtu: %s does not support %u: %s; lower it", port->name,
 			start->frames.mtu, rte_strerror(-result));
 	if (result == 0)
 		port->mtu_before = start->mtu_before;
@@ -473,8 +471,8 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
 		port->driver->descriptors == 0)
 		port_notice(&port->messages,
-			"%s: its receive rings have %u entries instead of %u: it "
-			"takes %u to %u, in multiples of %u",
+			"%s: its receive rings have %u entries instead of %u; supported: %u to %u, "
+			"in multiples of %u",
 			port->name, port->descriptors, wanted, start->info.rx_desc_lim.nb_min,
 			start->info.rx_desc_lim.nb_max, start->info.rx_desc_lim.nb_align);
 	return result;
@@ -569,16 +567,15 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0) {
 		if (host_may_refuse(port, info))
 			port_warn(&port->messages,
-				"%s is a virtual function: whether it may be promiscuous is its "
-				"host's to say (ip link set PF vf N trust on), and drivers do not "
-				"tell; where it may not, packets that are not for its own address "
-				"are not seen",
+				"%s is a virtual function: if its host does not allow promiscuous "
+				"mode (ip link set PF vf N trust on), packets to other addresses "
+				"are not received",
 				port->name);
 		return;
 	}
 	rte_eth_allmulticast_enable(port->id);
 	port_warn(&port->messages,
-		"%s cannot be promiscuous: packets that are not for its own address are not seen%s",
+		"%s cannot be promiscuous: packets to other addresses are not received%s",
 		port->name,
 		host_may_refuse(port, info) ? "; its host refuses: ip link set PF vf N trust on"
 					    : "");
@@ -620,8 +617,8 @@ static bool refused(const struct start *start, int result, const char *reason, c
 	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
 		lacks ? why : rte_strerror(-result),
-		!lacks && reason[0] != '\0' ? "; its driver says: " : "", lacks ? "" : reason,
-		xdp ? "; where the kernel's driver has no XDP, a packet socket does: --port " : "",
+		!lacks && reason[0] != '\0' ? "; its driver reports: " : "", lacks ? "" : reason,
+		xdp ? "; if the kernel driver does not support XDP, use --port " : "",
 		xdp ? start->port->interface : "");
 }
 

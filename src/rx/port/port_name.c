@@ -23,7 +23,7 @@
  */
 #define SOCKET_HEADER        32
 #define SOCKET_FRAME_DEFAULT 2048 /* default of the driver */
-#define MBUF_HEADROOM        128  /* as in DPDK */
+#define MBUF_HEADROOM        128  /* RTE_PKTMBUF_HEADROOM */
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
 /* Default memory of the ring of a queue: holds the frames that arrive while the core is busy */
 #define SOCKET_RING_BYTES    (32u << 20)
@@ -134,8 +134,8 @@ static bool size_frames(
 		block = block > 0 ? block : (uint32_t)sysconf(_SC_PAGESIZE);
 		if (frame <= PACKET_SOCKET_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
 			return set_error(error,
-				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
-				"at most %u: the driver loses its place otherwise",
+				"--port %s: blocksz %u must be a multiple of framesz %u, which "
+				"must be 67 to %u",
 				spec, block, frame, SOCKET_FRAME_MAX);
 	}
 	if (ours && slots == 0)
@@ -151,8 +151,8 @@ static bool check_kind(const struct port_name *name, const char *spec, char *err
 {
 	return !name->facts.bare ||
 	       set_error(error,
-		       "--port %s: its frames are not Ethernet's; give the interface below it, or "
-		       "measure it by tcpdump -Ui %s -w - | sketchtap --pcap -",
+		       "--port %s: not an Ethernet interface; use the interface below it, or "
+		       "tcpdump -Ui %s -w - | sketchtap --pcap -",
 		       spec, name->interface);
 }
 
@@ -161,8 +161,8 @@ static void note_joining(struct port_name *name)
 {
 	if (name->facts.merges && name->facts.bus[0] != '\0')
 		snprintf(name->warning, sizeof(name->warning),
-			"%s: the kernel joins packets of a flow before they are counted, as tcpdump "
-			"shows them: ethtool -K %s gro off lro off",
+			"%s: the kernel joins packets of a flow before they are counted: ethtool "
+			"-K %s gro off lro off",
 			name->interface, name->interface);
 }
 
@@ -217,9 +217,8 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 	snprintf(name->interface, sizeof(name->interface), "%.*s", length, iface);
 	if (length >= IFNAMSIZ || !lookup(name->interface, &name->facts))
 		return set_error(error,
-			"--port %s: there is no interface %.*s in this network namespace; ip link "
-			"lists them",
-			spec, length, iface);
+			"--port %s: no interface %.*s in this network namespace; see ip link", spec,
+			length, iface);
 	if (!check_kind(name, spec, error))
 		return false;
 	if (driver->sockets == AF_PACKET) {
@@ -243,7 +242,7 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 
 	*name = (struct port_name){0};
 	if (length == 0 || length >= sizeof(plain))
-		return set_error(error, "--port %.200s: no device has such a name", spec);
+		return set_error(error, "--port %.200s: not a device name", spec);
 	if (strlen(text) + 128 > sizeof(name->device)) /* room for added DEVARGS */
 		return set_error(error, "--port %.*s: its DEVARGS are too long", (int)length, text);
 	snprintf(plain, sizeof(plain), "%.*s", (int)length, text);
@@ -252,15 +251,15 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 		return resolve_pci(name, &address, text + length);
 	if (is_pci_spec)
 		return set_error(
-			error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
+			error, "--port %s: not a PCI address; example: 0000:3b:00.0", spec);
 	snprintf(name->device, sizeof(name->device), "%s", text);
 	name->known = is_virtual(plain);
 	if (!is_virtual_spec && lookup(plain, &name->facts)) {
 		if (name->known)
 			return set_error(error,
-				"--port %s: is an interface of the kernel and the name of a "
-				"virtual device: give net_af_packet0,iface=%s for the interface, "
-				"or vdev:%s for the device",
+				"--port %s: both a kernel interface and a virtual device: use "
+				"net_af_packet0,iface=%s for the interface, or vdev:%s for the "
+				"device",
 				spec, plain, text);
 		snprintf(name->interface, sizeof(name->interface), "%.*s", IFNAMSIZ - 1, plain);
 		return resolve_interface(name, text + length, mtu, spec, error);
@@ -370,7 +369,8 @@ bool port_check_names(const struct config *config, const struct measurement_conf
 		for (uint32_t j = 0; j < i; j++)
 			if (same_port(ports->texts[i], ports->texts[j]))
 				return option_fault(fault, "port", measurement,
-					"'%.*s' is given twice, also as '%.100s': its packets would "
+					"'%.*s' is given twice, also as '%.100s': its packets "
+					"would "
 					"count twice",
 					shown, name.text, ports->texts[j]);
 	}
@@ -395,7 +395,7 @@ static const char *inapplicable_without_ring(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return kernel_given(config) ? "with --kernel, whose rings are ring-size" : NULL;
+	return kernel_given(config) ? "with --kernel; set ring-size" : NULL;
 }
 
 static const struct option_row port_rows[] = {

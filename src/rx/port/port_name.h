@@ -29,15 +29,16 @@ struct port_options {
 
 OPTION_OWNER(port)
 
-/*
- * Returns true if --port is given: live ports as the source, or a port that the generator sends to.
- */
+/* Returns true if --port is given: live ports as the source, or a destination of the generator. */
 static inline bool port_given(const struct config *config)
 {
 	return port_options(config)->names.n > 0;
 }
 
-/* Returns the given option of a source other than live ports and --kernel; NULL: none. */
+/*
+ * Returns the option of the source that the feeder reads; NULL: none, or the source is --port or
+ * --kernel.
+ */
 const struct option_row *fed_source(const struct config *config);
 
 #define PORT_NAME_MAX   64 /* bytes of a device name, limit of DPDK */

@@ -37,7 +37,7 @@ static bool list_missing(uint64_t missing, char *why)
 		if ((missing >> i & 1) != 0)
 			used += (size_t)snprintf(why + used, PORT_PRIVILEGE_MAX - used, " %s",
 				port_capability_name(i));
-	snprintf(why + used, PORT_PRIVILEGE_MAX - used, ": run as root, or give it that");
+	snprintf(why + used, PORT_PRIVILEGE_MAX - used, ": run as root, or add it");
 	return true;
 }
 
@@ -64,7 +64,7 @@ static bool lacks_locked_memory(const struct port_driver *driver, char *why)
 		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	snprintf(why, PORT_PRIVILEGE_MAX,
-		"this process may lock %llu KB of memory only: raise the limit (ulimit -l, "
+		"this process may only lock %llu KB of memory: raise the limit (ulimit -l, "
 		"LimitMEMLOCK=), or give it CAP_IPC_LOCK",
 		(unsigned long long)limit.rlim_cur / 1024);
 	return true;
@@ -105,9 +105,8 @@ static bool lacks_socket_folder(const struct port_listener *listener, const char
 		end[end == folder] = '\0';
 	if (faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0)
 		return false;
-	snprintf(why, PORT_PRIVILEGE_MAX,
-		"its socket lies in %.120s, which cannot be written to: %s", folder,
-		strerror(errno));
+	snprintf(why, PORT_PRIVILEGE_MAX, "cannot write to %.120s, the folder of its socket: %s",
+		folder, strerror(errno));
 	return true;
 }
 

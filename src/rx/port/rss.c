@@ -124,15 +124,14 @@ static const char *meaning(enum rss_fields wanted, enum hashed as)
 		       "packets";
 	if (wanted == RSS_FIELDS_SRC || wanted == RSS_FIELDS_DST)
 		return as == HASHED_PORTS
-			       ? "are spread by both addresses and ports: a host is counted "
-				 "by several workers, whose figures are added"
-			       : "are spread by both addresses: a host is counted by several "
-				 "workers, whose figures are added";
+			       ? "are spread by both addresses and ports: several workers count a "
+				 "host, and their results are added"
+			       : "are spread by both addresses: several workers count a host, and "
+				 "their results are added";
 	if (as == HASHED_PORTS)
-		return "are spread by ports too: a pair of hosts is counted by several workers, "
-		       "whose figures are added";
-	return "are spread by addresses alone: whatever two hosts send each other meets on one "
-	       "worker, however much it is";
+		return "are also spread by ports: several workers count a pair of hosts, and their "
+		       "results are added";
+	return "are spread only by addresses: all packets between two hosts reach one worker";
 }
 
 void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages)
@@ -154,8 +153,8 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_messages *
 {
 	if (rss->wanted == RSS_FIELDS_5TUPLE || rss->wanted == RSS_FIELDS_ADDRESSES)
 		port_warn(messages,
-			"%s: its hash key cannot be set: the two directions of a connection may be "
-			"counted by two workers; figures stay right",
+			"%s: its hash key cannot be set: two workers may count the two directions "
+			"of a connection; results stay correct",
 			rss->port);
 }
 
@@ -166,13 +165,13 @@ static void explain_other_key(const struct port_rss *rss, struct port_messages *
 		return;
 	if (!rss->on && rss->key_wanted == RSS_KEY_GIVEN)
 		port_warn(messages,
-			"rss-key: %s gives no hash, and the receiver computes it under the "
-			"symmetric key: the given one is not used",
+			"rss-key: %s does not report hashes, and the receiving core uses the "
+			"symmetric key: the given key has no effect",
 			rss->port);
 	else if (rss->on && rss->key_wanted != RSS_KEY_SYMMETRIC)
 		port_notice(messages,
-			"rss-key: packets that %s gives no hash of are spread under the "
-			"symmetric key, maybe to another worker than the rest of their flow",
+			"rss-key: packets without a hash from %s are spread by the symmetric key, "
+			"maybe to another worker than the rest of their flow",
 			rss->port);
 }
 
@@ -183,11 +182,10 @@ static void explain_unused_key(const struct port_rss *rss, struct port_messages 
 		return;
 	if (rss->use == PORT_HASH_UNUSED)
 		port_warn(messages,
-			"rss-key: %s has one queue and nothing to choose by a hash: the key is "
-			"not used",
+			"rss-key: %s has one queue and needs no hash: the key has no effect",
 			rss->port);
 	else
-		port_warn(messages, "rss-key: %s does not hash: the key is not used", rss->port);
+		port_warn(messages, "rss-key: %s does not hash: the key has no effect", rss->port);
 }
 
 static bool choose_key(struct port_rss *rss, const struct config *config,
@@ -199,11 +197,11 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	if (rss->key_wanted == RSS_KEY_GIVEN && len != rss_options(config)->key_len) {
 		if (len == 0)
 			snprintf(error, PORT_MESSAGE_MAX,
-				"rss-key: %s does not take a key; give default", rss->port);
+				"rss-key: %s does not support a key; use default", rss->port);
 		else
 			snprintf(error, PORT_MESSAGE_MAX,
-				"rss-key: %s takes a key of %u bytes, %u hexadecimal digits; %u "
-				"bytes are given",
+				"rss-key: %s needs a key of %u bytes, %u hexadecimal digits; "
+				"given: %u bytes",
 				rss->port, len, 2 * len, rss_options(config)->key_len);
 		return false;
 	}
@@ -333,8 +331,7 @@ static void check_reta(
 
 	if (size == 0 || size > PORT_RSS_RETA_MAX || read_reta(port_id, reta, size) != 0) {
 		port_notice(messages,
-			"%s: its indirection table cannot be read: that its queues are filled "
-			"evenly is up to the device",
+			"%s: its indirection table cannot be read: queues may be filled unevenly",
 			rss->port);
 		return;
 	}

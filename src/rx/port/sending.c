@@ -37,13 +37,13 @@ static void warn_offloads(struct port *port)
 	port_interface_joining(&interface, options);
 	if (options[0] != '\0')
 		port_warn(&port->messages,
-			"--forward: %s joins packets, which leave joined, or not at all where they "
-			"are too long: ethtool -K %s%s",
+			"--forward: %s joins packets, which are sent joined, or dropped if too "
+			"long: ethtool -K %s%s",
 			port->name, port->interface, options);
 	if (interface.bus[0] == '\0')
 		port_warn(&port->messages,
-			"--forward: %s is no card's: who sends to it may leave checksums undone "
-			"and packets joined, and so they leave; on the sender's interface: "
+			"--forward: %s is a virtual interface: packets are forwarded with missing "
+			"checksums, or joined, if the sender relies on offloads; on its interface: "
 			"ethtool -K INTERFACE tx off tso off gso off",
 			port->name);
 }
@@ -77,8 +77,8 @@ void port_sending_start(struct port *port)
 		set_longest(send, longest, longest);
 	if (!port->sends)
 		port_warn(&port->messages,
-			"--forward: %s has nowhere to send to: what is to leave by it is thrown "
-			"away; its DEVARGS say where to (%s=...)",
+			"--forward: %s has no destination: forwarded packets are dropped; set it "
+			"in DEVARGS (%s=...)",
 			port->name, driver->sends_to[0]);
 	warn_offloads(port);
 	if (driver->sockets == AF_PACKET)
