@@ -88,8 +88,7 @@ struct source {
 
 /* A row of the table of sources (parallel/sources/sources.h). */
 struct source_kind {
-	const struct option_owner
-		*options; /* its first option, in SOURCE_SET, selects the source */
+	const struct option_owner *options; /* its first option selects the source */
 	/*
 	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 if an option has
 	 * an invalid value, else 1. NULL: live ports, which EAL finds (rx/port/live_ports.c).

@@ -22,11 +22,10 @@
 struct capture_input {
 	int fd; /* -1: closed */
 	bool regular;
-	uint64_t size; /* bytes to read; 0 if not regular */
-	_Atomic uint64_t
-		consumed;   /* Bytes read from fd. Written by the reader. Read by any thread. */
-	const char *damage; /* error of the gzip layer; NULL: none */
-	int failure;        /* errno of a read error; 0: none */
+	uint64_t size;             /* bytes to read; 0 if not regular */
+	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader */
+	const char *damage;        /* error of the gzip layer; NULL: none */
+	int failure;               /* errno of a read error; 0: none */
 
 	bool ended;
 	bool gzip;

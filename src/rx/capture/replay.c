@@ -25,7 +25,7 @@ struct left_out {
 	int link_type_number; /* -1: all link types after the first LEFT_OUT_MAX - 1 */
 	int interface; /* the first interface with such packets in that file; -1: classic format */
 	bool other_interfaces, other_files; /* others have such packets too */
-	bool filter; /* true: the filter does not compile for the link type; false: unknown link type */
+	bool filter; /* true: the filter does not compile; false: unknown link type */
 	uint64_t packets;
 };
 

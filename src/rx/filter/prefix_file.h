@@ -35,8 +35,7 @@ struct prefix_entry {
 	bool ipv6;
 	uint8_t length;   /* bits, 0 to 32 or 128 */
 	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
-	uint32_t
-		parent; /* index of the longest other prefix that contains this one, or PREFIX_NO_ENTRY */
+	uint32_t parent;  /* longest other prefix that contains this one, or PREFIX_NO_ENTRY */
 	char prefix[PREFIX_TEXT_MAX];
 	char name[PREFIX_NAME_MAX];
 };

@@ -29,8 +29,7 @@ struct prefix_filter {
 	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
-	uint32_t *
-		parents; /* [rules->n], parent of each rule; compact, because it is read for every packet */
+	uint32_t *parents;         /* [rules->n]; copied, because it is read for every packet */
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };

@@ -14,7 +14,7 @@
 #define SIZE_MIN  60                 /* minimum Ethernet frame without FCS */
 #define SIZE_MAX_ 9000
 #define RATE_MAX  UINT64_C(1000000000)
-#define TIME_MAX  UINT64_C(86400000000000) /* ns, 1 day; maximum length of a ramp, drift or period */
+#define TIME_MAX  UINT64_C(86400000000000) /* ns, 1 day; limit of ramps, drifts, periods */
 
 /* bytes on the wire per frame besides its own: FCS 4, preamble 8, gap 12 */
 #define WIRE_OVERHEAD    24

@@ -86,7 +86,7 @@ struct kernel_constants {
 	__u32 cells_bits;   /* log2 of the IPv4 cells per row */
 	__u32 filter_bits;  /* log2 of the blocks per filter */
 	__u32 cpus;         /* possible CPUs */
-	__u32 monitor; /* bits of enum kernel_monitor: count only packets that match a rule; 0: all */
+	__u32 monitor;      /* enum kernel_monitor, bits: count only matching packets; 0: all */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS]; /* hash keys: low 64 bits, high 64 bits */
 };
 

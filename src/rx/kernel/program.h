@@ -34,8 +34,7 @@ struct kernel_program_params {
 	bool all_share;    /* one flow table for all CPUs: a kernel map with atomic additions */
 	uint32_t cells;    /* cells per row of IBLTs instead of flow tables; 0: none */
 	uint64_t seed;     /* seed of the hash keys */
-	uint32_t
-		monitor; /* bits of enum kernel_monitor: count only packets that match a rule; 0: all */
+	uint32_t monitor;  /* enum kernel_monitor, bits: count only matching packets; 0: all */
 	/* Receives the kernel's messages about a rejected program, one line each; NULL: ignored. */
 	void (*log)(const char *line);
 };

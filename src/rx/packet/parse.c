@@ -66,7 +66,7 @@ enum {
 
 #define ETHERNET_PAYLOAD_MIN 46
 #define ETHERNET_PAYLOAD_MAX 1500
-#define TRAILER_MAX          64 /* maximum bytes of padding, FCS and switch trailers after a packet */
+#define TRAILER_MAX          64 /* maximum bytes of padding, FCS and switch trailer */
 
 const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 	[PARSE_IPV4] = {"ipv4", PARSE_CLASS_KEY},

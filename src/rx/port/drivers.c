@@ -251,8 +251,7 @@ const struct port_driver port_drivers[] = {
 		.name = "net_ena",
 		.kernel = {"ena"},
 		.feeds = feeds_ena,
-		.late_ms =
-			1200, /* imissed is updated by the keep-alive of the device, once a second */
+		.late_ms = 1200, /* the keep-alive updates imissed once a second */
 		.unsaid = "the network's allowances drop packets that the device does not count "
 			  "as lost",
 		.fill = PORT_FILL_GUESSED,
@@ -415,8 +414,7 @@ const struct port_driver port_drivers[] = {
 		.complete = true,
 		.per_queue = true,
 		.frames = PORT_FRAMES_CHAINED,
-		.stamps =
-			PORT_STAMPS_US, /* timestamps of libpcap; in files, times of the recording */
+		.stamps = PORT_STAMPS_US, /* timestamps of libpcap; in files, of the recording */
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.longest_sent = LONGEST_TO_CAPTURE,
 		.sends_to = {"tx_pcap", "tx_iface", "iface"},

@@ -94,19 +94,18 @@ struct port_driver {
 
 	/* --- counters (rx/port/loss.h, docs/LOSS.md) --- */
 	const struct counter_mapping *feeds;
-	bool complete; /* its counters include every lost packet */
-	bool polled; /* counts received packets in software when they are polled; else in the device when they arrive */
-	bool per_queue; /* counters are sums of its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues */
-	bool has_peer; /* has a peer process that may leave: counters are then 0, and packets in its rings are lost */
+	bool complete;    /* its counters include every lost packet */
+	bool polled;      /* counts received packets in software at the poll, not in the device */
+	bool per_queue;   /* counters are sums of its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues */
+	bool has_peer;    /* its peer may leave: counters are then 0, packets in rings lost */
 	uint16_t late_ms; /* ms, maximum delay of its counters */
 	/*
 	 * true: oerrors counts accepted packets that were not sent. false: packets that were not
 	 * accepted.
 	 */
 	bool gives_up;
-	const char *unsaid; /* message to the user if counts are incomplete */
-	const char *
-		counts_otherwise; /* reason why it delivers other packets than it received; NULL: none */
+	const char *unsaid;           /* message to the user if counts are incomplete */
+	const char *counts_otherwise; /* message if its packets differ from those received */
 
 	/* --- queues and frames (docs/PORTS.md) --- */
 	enum port_queues queues;
@@ -132,8 +131,7 @@ struct port_driver {
 	 * send
 	 */
 	const char *sends_to[4];
-	uint16_t
-		queues_max; /* maximum queues, below the number that the device reports; 0: no limit */
+	uint16_t queues_max;      /* maximum queues, if below that of the device; else 0 */
 	bool queues_power_of_two; /* number of receive queues must be a power of two, at least 1 */
 	const char *queues_arg;   /* DEVARG with the number of queues; NULL: none */
 	uint16_t queues_arg_each; /* maximum value that is set if not given; 0: not set */

@@ -20,29 +20,26 @@
 #define PORT_ERROR_MAX 512
 
 struct port {
-	uint16_t id;     /* receiving ethdev */
-	uint16_t sender; /* sending ethdev, if has_sender */
-	bool has_sender; /* true if another ethdev sends */
-	struct socket_queues
-		*sockets;           /* sockets that fill the queues; NULL: the driver fills them */
-	uint32_t slot, slots;       /* slot bytes and number as in struct packet_socket */
-	bool headers_only;          /* only headers are needed. Set before start. */
-	uint32_t interface_index;   /* index of the kernel interface; 0: none */
-	char name[PORT_NAME_MAX];   /* name given by the user */
-	char device[PORT_NAME_MAX]; /* name in DPDK */
-	char interface[IFNAMSIZ];   /* kernel interface of its packets; "": none */
-	int node;                   /* NUMA node; -1: unknown */
+	uint16_t id;                   /* receiving ethdev */
+	uint16_t sender;               /* sending ethdev, if has_sender */
+	bool has_sender;               /* true if another ethdev sends */
+	struct socket_queues *sockets; /* fill the queues; NULL: the driver does */
+	uint32_t slot, slots;          /* slot bytes and number as in struct packet_socket */
+	bool headers_only;             /* only headers are needed. Set before start. */
+	uint32_t interface_index;      /* index of the kernel interface; 0: none */
+	char name[PORT_NAME_MAX];      /* name given by the user */
+	char device[PORT_NAME_MAX];    /* name in DPDK */
+	char interface[IFNAMSIZ];      /* kernel interface of its packets; "": none */
+	int node;                      /* NUMA node; -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
-	struct port_messages
-		messages; /* messages for the user, from port_probe() and port_start() */
+	struct port_messages messages; /* messages of port_probe() and port_start() */
 	uint16_t nb_queues, descriptors;
 	uint32_t interface_mtu; /* MTU of the kernel interface; 0: none */
 	uint32_t largest_frame; /* maximum bytes of a received frame, without FCS */
-	uint32_t
-		largest_lost; /* maximum bytes of a lost frame, if larger than largest_frame; else 0 */
-	uint32_t mbuf_room;  /* minimum mbuf bytes with headroom; 0: any */
-	uint16_t mtu_before; /* original MTU of the device if it was changed; else 0 */
+	uint32_t largest_lost;  /* maximum bytes of a lost frame if above largest_frame; else 0 */
+	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */
+	uint16_t mtu_before;    /* original MTU of the device if it was changed; else 0 */
 	int promiscuous; /* descriptor that keeps the kernel interface promiscuous; -1: not used */
 	bool was_promiscuous; /* promiscuous flag of the kernel interface before start */
 	bool loops;           /* the interface receives the frames sent on it */
