@@ -127,9 +127,9 @@ static void names_that_mean_nothing_or_two_things(void **state)
 		{"wg0", {"wg0", "Ethernet", "tcpdump -Ui wg0 -w -"}},
 		{"net_af_packet0,iface=wg0", {"Ethernet", "tcpdump -Ui wg0 -w -"}},
 		{"net_af_xdp0,iface=wg0", {"Ethernet"}},
-		{"", {"no device"}},
+		{"", {"not a device name"}},
 		{"net_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on",
-			{"no device"}},
+			{"not a device name"}},
 	};
 
 	(void)state;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/signals.h"
 #include "rx/source.h"
 
@@ -198,6 +199,7 @@ size_t capture_input_fill(struct capture_input *input, size_t n)
 {
 	size_t left = (size_t)(input->end - input->at);
 
+	ASSERT(n, <=, CAPTURE_INPUT_WHOLE);
 	memmove(input->buffer, input->at, left);
 	input->at = input->buffer;
 	input->end = input->buffer + left;

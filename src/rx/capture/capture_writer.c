@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/regular_file.h"
 #include "base/units.h"
 
@@ -153,6 +154,7 @@ int capture_writer_write(
 	if (BUFFER_SIZE - writer->used < sizeof(header) + header.captured &&
 		flush(writer, error) != 0)
 		return -1;
+	ASSERT(writer->used + sizeof(header) + header.captured, <=, BUFFER_SIZE);
 	memcpy(writer->buffer + writer->used, &header, sizeof(header));
 	memcpy(writer->buffer + writer->used + sizeof(header), packet->data, header.captured);
 	writer->used += sizeof(header) + header.captured;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/units.h"
 #include "rx/packet/link_type.h"
 #include "rx/source.h"
@@ -97,6 +98,7 @@ static void search_flags(
 {
 	uint32_t at = 0;
 
+	ASSERT(n % 4, ==, 0);
 	while (!search->over && search->skip < n - at) {
 		const uint8_t *word = bytes + at + search->skip;
 		uint32_t code = capture_u16(word, swapped), length = capture_u16(word + 2, swapped);
@@ -124,6 +126,7 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
 	struct capture_input *input = pcapng->input;
 
+	ASSERT(bytes % 4, ==, 0);
 	while (bytes > 0) {
 		uint32_t n = bytes < OVER_MAX ? bytes : OVER_MAX;
 

@@ -10,6 +10,7 @@
 #include <pcap/pcap.h>
 
 #include "base/units.h"
+#include "base/assertion.h"
 #include "rx/capture/capture_input.h"
 #include "rx/capture/pcap_file.h"
 #include "rx/filter/filter_program.h"
@@ -234,6 +235,7 @@ static void sift_down(struct replay *replay, unsigned int at)
 {
 	struct replay_file *file = replay->heap[at];
 
+	ASSERT(at, <, replay->heap_size);
 	for (;;) {
 		unsigned int child = 2 * at + 1;
 

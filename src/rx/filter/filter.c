@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 #include "rx/filter/filter_native.h"
 #include "rx/packet/meta.h"
@@ -87,6 +88,7 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 {
 	uint32_t kept = 0;
 
+	ASSERT(n, <=, BURST_MAX);
 	for (uint32_t i = 0; replay && i < n && i < MBUF_AHEAD; i++)
 		prefetch_mbuf(pkts[i]);
 	if (filter->reach > 0)

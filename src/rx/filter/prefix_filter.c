@@ -13,6 +13,7 @@
 #include <rte_memory.h>
 #include <rte_prefetch.h>
 
+#include "base/assertion.h"
 #include "base/huge_map.h"
 #include "rx/filter/prefix_table.h"
 
@@ -192,6 +193,7 @@ const struct prefix_list *prefix_filter_entries(const struct prefix_filter *tabl
 struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker)
 {
+	ASSERT(worker, <, table->nb_workers);
 	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
 }
 
@@ -223,6 +225,7 @@ static void look_up_ipv6(
 	uint32_t at[BURST_MAX], n = 0;
 	uint64_t left = burst->v6;
 
+	ASSERT(left, !=, 0);
 	do {
 		const struct key6 *key = &burst->key6[__builtin_ctzll(left)];
 
@@ -254,6 +257,7 @@ _Static_assert((uint32_t)NO_HOP - 1 == PREFIX_NO_ENTRY, "see look_up()");
 static void move_packet(
 	struct key_burst *burst, struct prefix_matches *hits, uint32_t to, uint32_t from)
 {
+	ASSERT(to, <=, from);
 	key_burst_move(burst, to, from);
 	hits->dst[to] = hits->dst[from];
 	hits->src[to] = hits->src[from];

@@ -21,6 +21,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/assertion.h"
 #include "base/huge_map.h"
 #include "key/key_burst.h"
 
@@ -95,6 +96,7 @@ static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct ra
 		if (p == n)
 			break;
 		add_range(ranges, &nb_ranges, prefixes[p].address, p);
+		ASSERT(depth, <, 33);
 		open[depth++] = p;
 	}
 	return nb_ranges;
@@ -268,6 +270,7 @@ void prefix_table_look_up(
 	const uint32_t *words = table->words;
 	uint32_t found[BURST_MAX];
 
+	ASSERT(n, <=, BURST_MAX);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = addresses[i] >> 16, entry = words[at];
 		uint32_t below = AT(entry) + (addresses[i] >> 8 & 0xff);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/assertion.h"
 #include "rx/packet/frame.h"
 #include "base/random.h"
 #include "rx/generate/arrivals.h"
@@ -156,6 +157,7 @@ static void make_frame(struct generator *generator, uint32_t slot, const struct 
 {
 	generator->lengths[slot] = frame_build(&generator->templates, flow, pick_size(generator),
 		generator->frames + (size_t)slot * generator->stride);
+	ASSERT(generator->lengths[slot], <=, generator->stride);
 }
 
 static void make_zipf(struct generator *generator, uint32_t count)

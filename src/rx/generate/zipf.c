@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 typedef unsigned __int128 uint128;
 
 /*
@@ -187,6 +189,8 @@ int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6)
 {
 	uint128 sum;
 
+	VERIFY(n, >, 0);
+	VERIFY(n, <=, ZIPF_RANKS_MAX);
 	zipf->n = n;
 	zipf->cells = malloc(n * sizeof(zipf->cells[0]));
 	if (zipf->cells == NULL)

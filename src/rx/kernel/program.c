@@ -23,6 +23,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "rx/kernel/monitor_object.h" /* made by meson.build: kernel_monitor_object[] */
 
@@ -432,6 +433,7 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 
 static void add_attachment(struct kernel_program *program, struct kernel_attachment attachment)
 {
+	VERIFY(program->nb_attachments, <, 2 * OPTION_LIST_MAX);
 	program->attachments[program->nb_attachments++] = attachment;
 }
 
@@ -470,6 +472,7 @@ static bool claim_filters(struct kernel_program *program, uint32_t index)
 		close(claim);
 		return false;
 	}
+	VERIFY(program->nb_claims, <, OPTION_LIST_MAX);
 	program->claims[program->nb_claims++] = claim;
 	return true;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/kernel/ring.h"
 
+#include "base/assertion.h"
+
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots)
 {
 	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 
+	VERIFY(slots & (slots - 1), ==, 0);
 	*reader = (struct kernel_reader){.ring = ring, .slots = slots, .at = head, .head = head};
 	kernel_reader_release(reader);
 }

@@ -6,6 +6,8 @@
 
 #include <pcap/pcap.h>
 
+#include "base/assertion.h"
+
 #define LINKTYPE_RAW 101 /* in files; DLT_RAW is 12 or 14 */
 
 /* DLT_RAW differs between systems, and capture files contain any of its numbers. */
@@ -46,6 +48,8 @@ enum link_type link_kind_type(int kind)
 
 int link_kind_number(int kind)
 {
+	VERIFY(kind, >=, 0);
+	VERIFY(kind, <, LINK_KIND_UNKNOWN);
 	return link_type_numbers[kind / 2].number;
 }
 

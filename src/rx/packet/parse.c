@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 enum {
 	TYPE_NONE = 0, /* any type that the parser does not enter */
 	TYPE_IPV4 = 0x0800,
@@ -554,6 +556,7 @@ enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wi
 	out->fragment = false;
 	memset(&out->extra, 0, sizeof(out->extra));
 	verdict = parse_layers(&packet, link, out);
+	ASSERT(packet.need, <=, packet.len);
 	out->need = (uint32_t)packet.need;
 	out->cut = packet.cut;
 	return verdict;

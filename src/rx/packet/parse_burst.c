@@ -7,6 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 
+#include "base/assertion.h"
 #include "rx/packet/captured.h"
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
@@ -331,6 +332,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	const bool tcp = level >= PARSE_TCP;
 	uint32_t m = 0, others = 0;
 
+	ASSERT(n, <=, BURST_MAX);
 	out->v6 = 0;
 	if (origin == ORIGIN_REPLAY)
 		for (uint32_t i = 0; i < n && i < MBUF_AHEAD; i++)

@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "rx/kernel/options.h"
@@ -144,6 +145,7 @@ void port_clock_tell(struct port_clock *clock, struct packet_times *times)
 {
 	if (!clock->on || rte_mbuf_dyn_rx_timestamp_register(&times->offset, &times->stamped) != 0)
 		return;
+	VERIFY(times->nb_boards, <, OPTION_LIST_MAX);
 	times->boards[times->nb_boards].board = &clock->board;
 	times->boards[times->nb_boards++].port = clock->port;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 /*
  * Maximum relative change of the rate while pairs are kept: the system clock is slewed by up to 500
  * ppm in either direction, and the drift of an oscillator is less.
@@ -67,6 +69,7 @@ static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];
 
+	VERIFY(model->n, >=, 2);
 	return RATE_CHANGE + (double)(oldest->error + newest->error) / between(oldest, newest);
 }
 

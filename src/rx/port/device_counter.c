@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port/device_counter.h"
 
+#include "base/assertion.h"
+
 static uint64_t range_mask(const struct device_counter *counter)
 {
 	return UINT64_MAX >> (64 - counter->bits);
@@ -9,6 +11,8 @@ static uint64_t range_mask(const struct device_counter *counter)
 void device_counter_start(
 	struct device_counter *counter, uint8_t bits, bool derived, uint64_t value)
 {
+	VERIFY(bits, >=, 1);
+	VERIFY(bits, <=, 64);
 	*counter = (struct device_counter){.bits = bits, .derived = derived};
 	counter->last = value & range_mask(counter);
 }

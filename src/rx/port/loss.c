@@ -7,6 +7,7 @@
 
 #include <rte_ethdev.h>
 
+#include "base/assertion.h"
 #include "config/config.h"
 #include "base/log.h"
 #include "rx/port/port.h"
@@ -243,6 +244,7 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 	for (const struct counter_mapping *feed = driver->feeds; feed->counter != NULL; feed++) {
 		struct port_meter_feed *found = &meter->feeds[meter->nb_feeds];
 
+		VERIFY(meter->nb_feeds, <, PORT_FEEDS_MAX);
 		found->feed = feed;
 		if (find_counter(meter, found, meters, nb_meters)) {
 			meter->nb_feeds++;

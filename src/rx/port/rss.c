@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "rx/packet/rss_hash.h"
 
 #define RSS_KEY_LEN_USUAL 40
@@ -288,6 +289,7 @@ void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf)
 
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues)
 {
+	VERIFY(nb_queues, >, 0);
 	for (uint32_t i = 0; i < size; i++) {
 		struct rte_eth_rss_reta_entry64 *group = &reta[i / RTE_ETH_RETA_GROUP_SIZE];
 

@@ -15,6 +15,8 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/assertion.h"
+
 #define ADDRESSES_LEN 12 /* bytes of the Ethernet addresses */
 #define TAG_LEN       4
 
@@ -194,6 +196,7 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue)
 {
+	VERIFY(queue, <, queues->n);
 	return queues->queues[queue].socket.fd;
 }
 
