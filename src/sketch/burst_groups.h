@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 
 #define GROUP_SLOT_BITS 9
@@ -25,11 +26,12 @@ struct burst_groups {
 	uint8_t leader[BURST_MAX]; /* first packet of the group of packet i */
 };
 
-/* Removes the lowest packet from a mask that is not 0, and returns it. */
+/* Removes the lowest packet from a mask and returns it. */
 static inline uint32_t mask_next(uint64_t *mask)
 {
 	uint32_t i = (uint32_t)__builtin_ctzll(*mask);
 
+	ASSERT(*mask, !=, 0u);
 	*mask &= *mask - 1;
 	return i;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "sketch/counter.h"
 #include "sketch/one_block.h"
 
@@ -52,6 +53,7 @@ void candidates_init(
 	uint32_t nb_buckets = buckets_for(capacity);
 	uint8_t *at = memory;
 
+	VERIFY(capacity, <=, CANDIDATES_MAX);
 	*candidates = (struct candidates){
 		.nb_buckets = nb_buckets,
 		.bucket_shift = 64 - (uint32_t)__builtin_ctz(nb_buckets),

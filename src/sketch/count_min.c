@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "sketch/count_min.h"
 #include "sketch/listed.h"
 #include "sketch/one_block.h"
@@ -61,6 +62,7 @@ static struct sketch *create(const struct sketch_params *params)
 
 	if (cm == NULL)
 		return NULL;
+	VERIFY(params->writers, >=, 1u);
 	cm->sketch.ops = &count_min_ops;
 	cm->sketch.params = *params;
 	at += header_size(params);
@@ -103,6 +105,7 @@ static ALWAYS_INLINE void count_shared(
 {
 	struct count_min *cm = count_min_of(sketch);
 
+	ASSERT(burst->writer, <, cm->nb_lists);
 	count(&cm->lists[burst->writer], &cm->counters, burst,
 		counter_policy_of(sketch->params.atomic), weighted);
 }

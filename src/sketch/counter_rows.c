@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "sketch/error_bound.h"
 #include "sketch/row_index.h"
 
@@ -566,6 +567,7 @@ void counter_rows_set(const struct counter_rows *rows, uint64_t cell, uint64_t v
 {
 	const bool wide = rows->metric == SKETCH_BYTES;
 
+	ASSERT(value, <=, counter_rows_max(rows));
 	if (rows->in_parts && wide)
 		counter_parts_set(&rows->parts, cell, value, true);
 	else if (rows->in_parts)
@@ -694,6 +696,7 @@ static void read_values(
 {
 	const bool wide = rows->metric == SKETCH_BYTES;
 
+	ASSERT(n, <=, (uint32_t)BLOCK);
 	if (n == BLOCK && wide)
 		read_some(rows, first, BLOCK, values, true);
 	else if (n == BLOCK)

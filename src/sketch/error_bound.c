@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/error_bound.h"
 
+#include "base/assertion.h"
+
 /*
  * Returns the step of a value. Below ROW_HISTOGRAM_EXACT each step is one value; the octaves above
  * continue the numbering.
@@ -59,6 +61,7 @@ uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t 
 	uint64_t largest = largest_counter(rows, depth);
 	uint64_t above[ERROR_BOUND_ROWS];
 
+	VERIFY(depth, <=, (uint32_t)ERROR_BOUND_ROWS);
 	for (uint32_t r = 0; r < depth; r++)
 		above[r] = width;
 	for (uint32_t step = 0; step < ROW_HISTOGRAM_SIZE; step++) {

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 
 #define ROW_HASH_BITS  128
@@ -33,6 +34,7 @@ static inline __attribute__((always_inline)) uint64_t row_index(
 	uint64_t mask = (UINT64_C(1) << bits) - 1;
 	unsigned __int128 word;
 
+	ASSERT((row + 1) * stride, <=, (uint32_t)ROW_HASH_BITS);
 	if (__builtin_constant_p(stride) && stride == ROW_LANE_BITS && __builtin_constant_p(row))
 		return (uint32_t)((row < 2 ? hash->lo : hash->hi) >> (row % 2 * ROW_LANE_BITS)) &
 		       mask;

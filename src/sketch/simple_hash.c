@@ -607,8 +607,8 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
  * ---- Merging
  *
  * Agarwal et al., "Mergeable summaries" (2012): a key's upper in the union is the sum of its uppers
- * in both tables; a table that does not store the key contributes its rest. The two
- * largest of up to four keys stay, and the third is the new rest.
+ * in both tables; a table that does not store the key contributes its rest. The two largest of up
+ * to four keys stay, and the third is the new rest.
  */
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 #include "sketch/sketch.h"
 
@@ -57,6 +58,7 @@ static inline struct weight weight_take(struct weight *weight, uint64_t n)
 	uint64_t nb_larger = weight->bytes % weight->packets;
 	struct weight taken = {n, n * (weight->bytes / weight->packets)};
 
+	ASSERT(n, <=, weight->packets);
 	taken.bytes += n < nb_larger ? n : nb_larger;
 	weight->packets -= n;
 	weight->bytes -= taken.bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/flow_table/flow_detail.h"
 
+#include "base/assertion.h"
+
 size_t flow_deep_memory(const struct sketch_params *params)
 {
 	if (params->deep.deepest == FLOW_COUNT)
@@ -66,6 +68,7 @@ void flow_deep_end(struct flow_deep *deep, struct flow_entry *entry)
 	entry->deep = 0;
 	if (detail == 0)
 		return;
+	ASSERT(detail, <, deep->used);
 	deep->details[detail].packets = deep->returned;
 	deep->returned = detail;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "sketch/flow_table/flow_detail.h"
 #include "sketch/flow_table/flow_entries.h"
 
@@ -67,6 +68,7 @@ static inline void flow_queue_release(struct flow_queue *queue, uint32_t n)
 {
 	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
 
+	ASSERT(n, <=, atomic_load_explicit(&queue->put, memory_order_relaxed) - taken);
 	/* Pairs with the acquire in flow_queue_put(). */
 	atomic_store_explicit(&queue->taken, taken + n, memory_order_release);
 }

@@ -7,6 +7,7 @@
 
 #include "sketch/flow_table/flow_table.h"
 
+#include "base/assertion.h"
 #include "sketch/counter.h"
 #include "sketch/flow_table/flow_detail.h"
 #include "sketch/flow_table/flow_idle.h"
@@ -68,6 +69,7 @@ void flow_return(struct flow_table *table, uint32_t entry)
 	struct flow_entry *e = &table->entries[entry];
 	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_relaxed);
 
+	ASSERT(entry, >=, table->nb_buckets);
 	e->deep = 0;
 	atomic_store_explicit(&e->state, FLOW_FREE, memory_order_relaxed);
 	do

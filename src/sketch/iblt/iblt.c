@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Counting into an invertible Bloom lookup table. One block of memory: struct iblt, IPv4 cells,
- * IPv6 cells, filter, and what decoding writes down.
+ * Updates of an invertible Bloom lookup table. One memory block holds struct iblt, IPv4 cells, IPv6
+ * cells, filter, and the results of decoding.
  *
- * How threads share it. Sums are added to atomically, each for itself: nobody reads them before the
- * epoch was handed over. Of threads that count the first packets of a flow at once at least one
- * finds a bit of the filter that it sets itself, and inserts the key; where several do, the key is
- * there several times and divides out. That none of them sets a bit means that other keys had set
- * them all, as it would be with one thread.
+ * Sharing by threads. Each sum has its own atomic addition; no thread reads the sums before the
+ * handover of the epoch. If several threads count the first packets of a flow at the same time, at
+ * least one of them sets a bit of the filter, and inserts the key. If several threads insert it,
+ * the key is inserted several times and division recovers it. If no thread sets a bit, other keys
+ * had set all of them, as with a single thread.
  */
 
 #include "sketch/iblt/iblt.h"
@@ -27,10 +27,10 @@
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
-/* Rows do not shrink below: two of n flows share k cells with the chance n^2 / 2 / width^k. */
+/* Smallest fitted width: two of n flows share all k cells with probability n^2 / 2 / width^k. */
 #define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
 
-/* The filter is so large that a full table expects fewer flows than this to be taken for others. */
+/* Limit of the expected false positives of the filter when the table is full. */
 #define FILTER_ERRORS_MAX 0x1p-10
 
 static struct iblt *iblt_of(struct sketch *sketch)
@@ -42,8 +42,10 @@ static struct iblt *iblt_of(struct sketch *sketch)
  * ---- Shape
  */
 
-/* Where a random hypergraph begins to have a 2-core: Molloy, "The pure literal rule threshold and
- * cores in random hypergraphs" (2004). */
+/*
+ * Load at which a random hypergraph gets a 2-core: Molloy, "The pure literal rule threshold and
+ * cores in random hypergraphs" (2004).
+ */
 double iblt_threshold(uint32_t depth)
 {
 	return depth == 3 ? 0.8185 : 0.7723;
@@ -57,7 +59,7 @@ static const char *check(struct sketch_params *params)
 		params->width = DEFAULT_WIDTH;
 	if (params->writers == 0)
 		params->writers = 1;
-	params->candidates = 0; /* all of them */
+	params->candidates = 0; /* the table lists all keys */
 
 	if (params->depth < IBLT_DEPTH_MIN || params->depth > IBLT_DEPTH_MAX)
 		return "a flow has 3 or 4 cells: depth is 3 or 4";
@@ -70,10 +72,10 @@ static const char *check(struct sketch_params *params)
 }
 
 /*
- * With n keys in `blocks` blocks a block has Poisson(m) of them, m = n / blocks. Of j keys each of
- * 8 words of 64 bits has at most j bits, so that a new key finds all of its own set with
- * probability at most (j/64)^8. E[j^8] is the sum over i of S(8,i) m^i, with Stirling numbers of
- * the second kind; over the time in which the n keys come, m^i has the mean m^i / (i + 1).
+ * A block has Poisson(m) of the n keys, m = n / blocks. After j keys, each of its 8 words of 64
+ * bits has at most j bits set, so a new key finds all of its bits set with probability at most
+ * (j/64)^8. E[j^8] is the sum over i of S(8,i) m^i, with Stirling numbers of the second kind.
+ * Averaged over the arrival of the n keys, m^i becomes m^i / (i + 1).
  */
 double iblt_filter_errors(double n, double blocks)
 {
@@ -178,7 +180,7 @@ static bool is_known(const struct iblt *table)
 	return atomic_load_explicit(&table->result->known, memory_order_relaxed);
 }
 
-/* Check before the write: the line is shared. */
+/* Checks before it writes: threads share the cache line. */
 static void forget(struct iblt *table, bool ipv6)
 {
 	if (is_known(table))
@@ -187,7 +189,10 @@ static void forget(struct iblt *table, bool ipv6)
 		atomic_store_explicit(&table->seen_ipv6, true, memory_order_relaxed);
 }
 
-/* The least rows that the flows load no more than params.load, if that is asked for. */
+/*
+ * Returns the smallest width at which the flows load the cells at most with params.load; the
+ * present width without params.load.
+ */
 static uint64_t fit(const struct sketch *sketch)
 {
 	const struct sketch_params *params = &sketch->params;
@@ -257,7 +262,10 @@ static inline __attribute__((always_inline)) void count(const struct iblt_rows *
 	}
 }
 
-/* Whether this thread set a bit: the flow is new, or another thread is inserting it just now. */
+/*
+ * Adds a key. Returns true if this thread set a bit: the flow is new, or another thread is
+ * inserting it.
+ */
 static bool filter_add(
 	struct iblt_block *block, const struct key_hash *hash, enum counter_policy policy)
 {
@@ -302,7 +310,7 @@ static void insert(
 	}
 }
 
-/* Packets that the filter does not know yet; a key may be among them several times. */
+/* Returns the packets whose keys are not in the filter; a key may occur several times. */
 static inline __attribute__((always_inline)) uint64_t unknown(
 	const struct iblt *table, const struct key_burst *burst)
 {
@@ -371,7 +379,7 @@ static void update_separate_weighted(struct sketch *sketch, const struct key_bur
 	count_separate(iblt_of(sketch), burst, true);
 }
 
-/* Followers into their leader's addition (sketch/burst_groups.h). */
+/* Adds followers to the addition of their leader (sketch/burst_groups.h). */
 static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct weight *additions, const bool weighted)
 {
@@ -455,7 +463,7 @@ static void unite_filters(struct iblt *to, const struct iblt *from)
 				memory_order_relaxed);
 }
 
-/* dst := dst + sign * src, of counts; keys are united. */
+/* Adds sign * src to the counts of dst. Keys are united. */
 static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
 {
 	struct iblt *to = iblt_of(dst);
@@ -481,7 +489,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return combine(dst, src, 1);
 }
 
-/* Keys are added, not taken away: a flow of both would be without one otherwise. */
+/* Adds the keys instead of subtracting them: otherwise a flow of both would lose its key. */
 static int subtract(struct sketch *dst, const struct sketch *src)
 {
 	int error = combine(dst, src, UINT64_MAX);
@@ -491,9 +499,7 @@ static int subtract(struct sketch *dst, const struct sketch *src)
 	return error;
 }
 
-/*
- * ---- What the table holds
- */
+/* ---- Readout */
 
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
@@ -519,7 +525,7 @@ static struct sketch_undecoded undecoded(const struct sketch *sketch)
 	return decoded(sketch)->undecoded;
 }
 
-/* No packet of a key is outside its cells, and none is there whose key is not in the filter. */
+/* All packets of a key are in its cells; a key that is not in the filter has none. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct iblt *table = iblt_of_const(sketch);
@@ -529,7 +535,7 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 		return 0;
 	if (table->difference || iblt_overflown(table))
 		return UINT64_MAX;
-	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the hash does not tell which */
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the hash does not contain the family */
 		uint64_t least = iblt_bound(&table->rows[f], hash, sketch->params.metric);
 
 		most = least > most ? least : most;
@@ -549,7 +555,7 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 /* --- options --- */
 
 #define LOAD_MIN 0.01
-#define GROWTH   4 /* times the default width that rows grow to where nobody says how wide */
+#define GROWTH   4 /* limit of the width if none is set, as a multiple of the default */
 
 static void configure(struct sketch_params *params, const void *own)
 {

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * An invertible Bloom lookup table of flows: Goodrich and Mitzenmacher, "Invertible Bloom lookup
- * tables" (2011), as FlowRadar (2016) and SMON (Zha et al. 2022) use it. This is the inside of it,
- * for its own files and for tests; everybody else uses sketch.h. docs/IBLT.md has the reasons.
+ * Invertible Bloom lookup table of flows: Goodrich and Mitzenmacher, "Invertible Bloom lookup
+ * tables" (2011), as used by FlowRadar (2016) and SMON (Zha et al. 2022). Internals for the files
+ * of this folder and tests; other code uses sketch.h. docs/IBLT.md explains the design.
  *
  * A flow has one cell in each of k rows. Every packet is added to the packets and bytes of its k
- * cells; the first packet of a flow, as a Bloom filter beside the cells tells, adds the key to them
- * too. All that a cell holds are sums: cells of several threads or instances add up, and a key that
- * was inserted n times is there n times and divides out.
+ * cells. The first packet of a flow, as detected by a Bloom filter, also adds the key to these
+ * cells. A cell holds only sums, so cells of several threads or instances can be added. A key that
+ * was inserted n times is in the sums n times, and division recovers it.
  *
- * IPv4 and IPv6 have cells of their own, as their keys differ in size; they share the filter.
+ * IPv4 and IPv6 have separate cells, because their keys differ in size; they share the filter.
  */
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 #include "sketch/sketch.h"
 
 struct iblt_options {
-	double load; /* flows per cell that the next rows are made for; 0: the width stays */
+	double load; /* flows per cell for which the next rows are sized; 0: fixed width */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(iblt)
@@ -34,17 +34,20 @@ OPTION_OWNER_OF_MEASUREMENT(iblt)
 #define IBLT_DEPTH_MAX 4
 #define IBLT_FAMILIES  2 /* IPv4, IPv6 */
 
-/* As struct iblt_sums; modulo 2^64. A lane holds 32 bits of keys, so 2^32 insertions of any keys fit. */
+/*
+ * Same layout as struct iblt_sums; sums modulo 2^64. A lane adds words of 32 bits, so it holds 2^32
+ * insertions of any keys.
+ */
 struct iblt_cell {
 	_Atomic uint64_t packets, bytes;
 	_Atomic uint64_t flows;   /* insertions */
-	_Atomic uint64_t check;   /* XOR of iblt_check() of the keys */
-	_Atomic uint64_t lanes[]; /* XOR of the words of the keys */
+	_Atomic uint64_t check;   /* sum of iblt_check() over insertions */
+	_Atomic uint64_t lanes[]; /* sums of the words of the keys */
 };
 
 _Static_assert(sizeof(struct key4) == IBLT_LANES4 * sizeof(uint32_t) &&
 		       sizeof(struct key6) == IBLT_LANES6 * sizeof(uint32_t),
-	"a lane for each word");
+	"one lane per word");
 _Static_assert(sizeof(struct iblt_cell) == sizeof(struct iblt_sums), "the same cell");
 _Static_assert(sizeof(struct iblt_cell) + IBLT_LANES4 * sizeof(uint64_t) == 1 << IBLT_SHIFT4,
 	"an IPv4 cell is one cache line");
@@ -63,10 +66,10 @@ struct iblt_rows {
 
 /* Result of decoding. */
 struct iblt_result {
-	_Atomic bool known; /* the rest is of what the cells hold */
+	_Atomic bool known; /* the other fields are valid for the present cells */
 	bool complete;      /* every flow was decoded, and is exact */
 	struct sketch_undecoded undecoded;
-	uint64_t inserted[IBLT_FAMILIES]; /* flows, the undecoded ones included */
+	uint64_t inserted[IBLT_FAMILIES]; /* flows, including undecoded ones */
 };
 
 /* One cache line: a key has one bit in each word. */
@@ -80,20 +83,20 @@ struct iblt {
 	struct iblt_block *filter;
 	uint32_t filter_bits; /* log2 of its blocks */
 	struct hash_key hash_key;
-	/* Hash function that filled it, if not hash_burst(). */
+	/* Hash function of the keys; NULL: hash_burst(). */
 	void (*hash)(const void *arg, struct key_burst *burst);
 	const void *hash_arg;
-	bool difference; /* something was subtracted */
+	bool difference; /* true: a table was subtracted */
 
-	/* For the one that decodes. */
-	uint32_t *pivots;    /* [cells of a family]: where flows were found, in that order */
-	uint64_t *is_pivot;  /* bit c: cell c is one of them */
-	uint64_t *suspected; /* bit c: what cell c holds of its flows is not sure */
+	/* Memory for decoding. */
+	uint32_t *pivots; /* [cells of a family]: cells in which flows were found, in that order */
+	uint64_t *is_pivot;  /* bit c: cell c is a pivot */
+	uint64_t *suspected; /* bit c: the counts of flows in cell c are uncertain */
 
 	struct iblt_result *result;
 
 	_Atomic bool seen_ipv6;
-	/* Sums of weights, which saturate. */
+	/* sums of weights; saturate */
 	_Atomic uint64_t weight_packets, weight_bytes;
 };
 
@@ -130,7 +133,7 @@ static inline struct iblt_cell *iblt_cell(const struct iblt_rows *rows, uint64_t
 	return (struct iblt_cell *)(rows->cells + (cell << rows->shift));
 }
 
-/* Number of a key's cell in a row. */
+/* Returns the number of a key's cell in a row. */
 static inline __attribute__((always_inline)) uint64_t iblt_place(
 	const struct iblt_rows *rows, const struct key_hash *hash, uint32_t row)
 {
@@ -170,7 +173,7 @@ static inline __attribute__((always_inline)) bool iblt_filter_has(
 	return all != 0;
 }
 
-/* Flows per cell up to which almost all tables decode; depth is 3 or 4. */
+/* Returns the flows per cell up to which almost all tables decode; depth is 3 or 4. */
 double iblt_threshold(uint32_t depth);
 
 /*
@@ -185,11 +188,11 @@ uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 /* ---- Decoding (iblt_decode.c) */
 
 /*
- * Finds the flows, emits them (emit may be NULL), and sets what is known. The cells are used for
- * it, and are as before when it returns.
+ * Finds the flows, emits them (emit may be NULL), and sets the result. Modifies the cells
+ * meanwhile, and restores them.
  */
 void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg);
 
-/* The least that a cell of the key holds, in the metric. */
+/* Returns the minimum of the key's cells, in the metric: an upper bound of its count. */
 uint64_t iblt_bound(
 	const struct iblt_rows *rows, const struct key_hash *hash, enum sketch_metric metric);

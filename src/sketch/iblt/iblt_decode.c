@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decoding an invertible Bloom lookup table by peeling, in the table's own cells. A cell that holds
- * one flow alone, however often it was inserted, gives its key away, and what it counted; it
- * becomes the flow's pivot, keeps its sums, and they are subtracted from the flow's other cells,
- * which may then hold one flow alone, too. In the reverse order they are added again, and the table
- * is as it was: when a flow is found none of its cells is the pivot of another flow, as it would
- * not have been alone there.
+ * Decodes an invertible Bloom lookup table by peeling, in its own cells. A cell with a single flow,
+ * inserted any number of times, reveals its key and counts. It becomes the pivot of the flow and
+ * keeps its sums. They are subtracted from the other cells of the flow, which may then hold a
+ * single flow also. Adding them again in reverse order restores the table: when a flow is found,
+ * none of its cells is the pivot of another flow, because that flow would not have been alone
+ * there.
  *
- * When nothing is left to peel, a cell that is no pivot must be empty. Where its flows are 0 and
- * its packets are not, a flow that the filter took for a known one is in it: then every flow is
- * suspected that is connected with it by cells that they share.
+ * When no cell can be peeled, every cell except pivots must be empty. A cell with packets but no
+ * flows contains a false positive of the filter. Then every flow that is connected with it by
+ * shared cells is suspected.
  */
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
 
-/* Above so many expected errors of the filter cells that are not empty may hide one. */
+/* Above this number of expected filter errors, cells that are not empty may hide one. */
 #define HIDDEN_ERRORS_MAX 0x1p-9
 
 struct iblt_decode_decoder {
@@ -25,19 +26,19 @@ struct iblt_decode_decoder {
 	const struct iblt_rows *rows;
 	uint64_t nb_cells;
 	uint32_t nb_pivots;
-	bool filter_doubtful; /* it is so full that cells that are not empty may hide a flow */
+	bool filter_doubtful; /* the filter is so full that cells with flows may hide another flow */
 	struct key_burst one; /* for hash_burst() */
-	uint64_t left;        /* cells that are no pivots and not empty */
-	uint64_t suspects;    /* flows */
+	uint64_t left;        /* cells that are neither pivots nor empty */
+	uint64_t suspects;    /* suspected flows */
 	uint64_t largest[IBLT_DEPTH_MAX];
 	struct iblt_result *result;
 };
 
-/* A flow that was found. */
+/* A decoded flow. */
 struct found {
 	struct key key;
 	struct key_hash hash;
-	uint64_t times; /* it was inserted */
+	uint64_t times; /* number of insertions */
 	uint64_t packets, bytes;
 };
 
@@ -67,11 +68,9 @@ static bool is_empty(const struct iblt_cell *cell)
 	return (get(&cell->flows) | get(&cell->packets) | get(&cell->bytes)) == 0;
 }
 
-/*
- * ---- One flow alone
- */
+/* ---- Single flows */
 
-/* words := the key's, where every sum is `times` the same 32 bits. */
+/* Stores the words of the key. Returns false if a sum is not `times` a value of 32 bits. */
 static bool divide(
 	const struct iblt_rows *rows, const struct iblt_cell *cell, uint64_t times, uint32_t *words)
 {
@@ -107,7 +106,7 @@ static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, 
 	found->hash = one->hash[0];
 }
 
-/* Whether a cell holds one flow alone. */
+/* Returns true if a cell holds a single flow. */
 static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
@@ -129,7 +128,7 @@ static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, 
  * ---- Peeling
  */
 
-/* Adds what a pivot holds, `sign` times, to another cell. */
+/* Adds the sums of a pivot, times `sign`, to another cell. */
 static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivot,
 	struct iblt_cell *cell, uint64_t sign)
 {
@@ -142,8 +141,8 @@ static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivo
 }
 
 /*
- * A cell is queued once at most: it holds one flow alone from some time on, and nothing once that
- * is found. Pivots are written over what was taken from the queue.
+ * Each cell is queued at most once: it holds a single flow until that flow is found, and nothing
+ * afterwards. Pivots overwrite the part of the queue that was read.
  */
 static void peel(struct iblt_decode_decoder *decoder)
 {
@@ -158,7 +157,7 @@ static void peel(struct iblt_decode_decoder *decoder)
 	for (uint64_t head = 0; head < tail; head++) {
 		uint64_t pivot = queue[head];
 
-		if (!find_cell_key(decoder, pivot, &found)) /* it was found in another cell */
+		if (!find_cell_key(decoder, pivot, &found)) /* its flow was found in another cell */
 			continue;
 		queue[decoder->nb_pivots++] = (uint32_t)pivot;
 		bit_set(decoder->table->is_pivot, pivot);
@@ -192,11 +191,9 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 	}
 }
 
-/*
- * ---- What is sure
- */
+/* ---- Certainty */
 
-/* Cells that are no pivots and where a flow hides, or may. */
+/* Marks the cells, other than pivots, that hide or may hide a flow. Returns their number. */
 static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt *table = decoder->table;
@@ -216,7 +213,7 @@ static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 	return suspected;
 }
 
-/* All cells of the flow in a pivot, if one of them is; whether that is news. */
+/* Marks all cells of a pivot's flow if one of them is marked. Returns true if any cell is new. */
 static bool suspect_flow(struct iblt_decode_decoder *decoder, uint32_t pivot)
 {
 	uint64_t *suspected = decoder->table->suspected;
@@ -248,8 +245,8 @@ static void suspect(struct iblt_decode_decoder *decoder)
 }
 
 /*
- * At most so many of the flows that were inserted are expected to have found all their bits set by
- * others: as many as if each had come last.
+ * Returns an upper bound of the expected number of inserted flows that found all their bits set by
+ * others: the value if each had come last.
  */
 static double expected_errors(const struct iblt *table)
 {
@@ -270,7 +267,7 @@ static double expected_errors(const struct iblt *table)
  * ---- Figures
  */
 
-/* In each row the most that cells hold as they are now, suspected ones or the others. */
+/* Finds the maximum of each row over suspected cells or over the others, in their present state. */
 static void look_for_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
 	const struct iblt *table = decoder->table;
@@ -335,7 +332,7 @@ uint64_t iblt_bound(
 	return least;
 }
 
-/* Keys of suspected flows, which their pivots hold only until they are unpeeled. */
+/* Copies the suspected flows, because their pivots lose them by unpeeling. */
 static struct found *keep_suspects(
 	struct iblt_decode_decoder *decoder, const struct sketch_allocator *from)
 {
@@ -348,7 +345,7 @@ static struct found *keep_suspects(
 	return kept;
 }
 
-/* What their cells hold is all that is known of them. */
+/* Emits suspected flows with the bound from their cells. */
 static void emit_suspects(const struct iblt_decode_decoder *decoder, const struct found *kept,
 	sketch_emit_fn emit, void *arg)
 {
@@ -366,7 +363,7 @@ static void emit_suspects(const struct iblt_decode_decoder *decoder, const struc
 	}
 }
 
-/* Sums over row 0, which has every flow and every packet once. */
+/* Adds up row 0, which has every flow and every packet once. Returns the flows. */
 static uint64_t add_row(const struct iblt_decode_decoder *decoder, struct sketch_undecoded *all)
 {
 	uint64_t flows = 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The cells and the filter of an iblt (sketch/iblt/iblt.h), and which of them a key's hash of 128
- * bits leads to. With the kernel's types alone: a program there fills such cells, too.
+ * Layout of cells and filter of an iblt (sketch/iblt/iblt.h), and their selection by the 128-bit
+ * hash of a key. Uses only kernel types: an eBPF program fills such cells also.
  */
 
 #include <linux/types.h>
@@ -12,28 +12,28 @@
 #define IBLT_LANES4       4
 #define IBLT_LANES6       10
 #define IBLT_SHIFT4       6 /* a cell is a cache line */
-#define IBLT_SHIFT6       7 /* a cell is two; what every packet adds to is in the first */
-#define IBLT_LESS6        1 /* IPv6 has half as many cells */
+#define IBLT_SHIFT6       7 /* a cell is two cache lines; every packet writes only to the first */
+#define IBLT_LESS6        1 /* log2 of the ratio: IPv6 has half as many cells */
 
 /* A cell. */
 struct iblt_sums {
 	__u64 packets, bytes;
 	__u64 flows;   /* insertions */
-	__u64 check;   /* of iblt_check_of() of the keys */
-	__u64 lanes[]; /* of the keys' words of 32 bits */
+	__u64 check;   /* sum of iblt_check_of() over insertions */
+	__u64 lanes[]; /* sums of the 32-bit words of the keys */
 };
 
 #define IBLT_INLINE static inline __attribute__((always_inline))
 
-/* Of up to 32 bits, by which a key's cell in a row of up to four is chosen. */
+/* Returns the 32 bits of the hash that select a key's cell in one of four rows. */
 IBLT_INLINE __u32 iblt_lane_of(__u64 lo, __u64 hi, __u32 row)
 {
 	return (__u32)((row < 2 ? lo : hi) >> (row % 2 * 32));
 }
 
 /*
- * Tells a key from what a sum of several keys looks like. It is no linear function of the key, and
- * takes in all bits of the hash, so that bits which keys of a cell have in common do not weaken it.
+ * Returns a check value that tells a single key from a sum of several keys. It is nonlinear and
+ * uses all bits of the hash, so that bits which the keys of a cell share do not weaken it.
  */
 IBLT_INLINE __u64 iblt_check_of(__u64 lo, __u64 hi)
 {
@@ -42,7 +42,7 @@ IBLT_INLINE __u64 iblt_check_of(__u64 lo, __u64 hi)
 	return mixed ^ mixed >> 32;
 }
 
-/* Number of the key's block of a filter of 2^bits. */
+/* Returns the number of the key's block in a filter of 2^bits blocks. */
 IBLT_INLINE __u64 iblt_block_of(__u64 lo, __u64 hi, __u32 bits)
 {
 	__u64 mixed = (hi ^ (lo << 31 | lo >> 33)) * 0xd6e8feb86659fd93ull;
@@ -50,7 +50,10 @@ IBLT_INLINE __u64 iblt_block_of(__u64 lo, __u64 hi, __u32 bits)
 	return mixed >> (64 - bits);
 }
 
-/* Number of the key's bit in a word: bits of the hash that rows of up to 2^20 cells leave over. */
+/*
+ * Returns the number of the key's bit in a word, from hash bits that rows of up to 2^20 cells do
+ * not use.
+ */
 IBLT_INLINE __u32 iblt_filter_bit_of(__u64 lo, __u64 hi, __u32 word)
 {
 	__u32 shift = 20 + word % 2 * 6 + word / 2 % 2 * 32;

@@ -41,7 +41,7 @@ static inline uint64_t *bucket_of(
 	       (((uint64_t)row << rows->bits) + (piece >> (PIECE_BITS - rows->bits))) * words;
 }
 
-/* Of the 16 chunks in a word of a mangled key, the sets that hold just them. */
+/* Stores the sets that contain exactly the 16 chunks of a word of a mangled key. */
 static inline void singletons(uint64_t mangled, quad *chunks)
 {
 	const quad shift = {0, PIECE_BITS, 2 * PIECE_BITS, 3 * PIECE_BITS};
@@ -53,8 +53,8 @@ static inline void singletons(uint64_t mangled, quad *chunks)
 }
 
 /*
- * Sets and counter go back in whole quads: a store of the counter alone would keep the next packet
- * of the key waiting, as a load of a quad cannot be served from a narrower store before it.
+ * Stores sets and counter as whole quads. After a store of only the counter, the next packet of the
+ * key would stall: a load of a quad cannot be forwarded from a narrower store.
  */
 static inline __attribute__((always_inline)) void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
@@ -75,9 +75,8 @@ static inline __attribute__((always_inline)) void add_owned(
 }
 
 /*
- * Inserts without a lock: sets only grow, so a thread that sees its bits needs nothing more, and
- * one that does not adds them in one step. That one atomic OR does what Algorithm 5 needs a winner
- * and waiting losers for, as there is nothing to allocate or to link.
+ * Inserts without a lock: sets only grow, so a thread writes only if one of its bits is missing, by
+ * a single atomic OR. Algorithm 5 is not needed, because there is nothing to allocate or to link.
  */
 static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, uint32_t row,
 	const uint64_t *chunks, uint64_t weight, const uint32_t words,
@@ -85,7 +84,7 @@ static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, u
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
-	uint32_t lacking = 0; /* bit w: word w has not all of them */
+	uint32_t lacking = 0; /* bit w: word w lacks a bit */
 
 #pragma GCC unroll 8
 	for (uint32_t w = 0; w < words; w++)
@@ -126,7 +125,7 @@ static inline __attribute__((always_inline)) void add_key(const struct chunk_row
 	}
 }
 
-/* Inlined by force: gcc 12 takes a function that only prefetches for one without effect. */
+/* Forced inline: gcc 12 drops calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void prefetch_buckets(
 	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
 {
@@ -196,7 +195,7 @@ void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_bu
 	}
 }
 
-/* The six words of a key's chunks. */
+/* Stores the six words with a key's chunks. */
 static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KEY_WORDS_IPV6])
 {
 	const uint64_t *word = mangled->word;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Rows that say which keys are heavy: buckets indexed by modular hashing of a mangled key, each a
- * counter with the sets of the key's chunks that were seen there (Schweller et al., "Reversible
- * sketches for efficient and accurate change detection", 2004).
+ * Rows from which heavy keys are recovered: buckets indexed by modular hashing of a mangled key.
+ * Each bucket has a counter and the sets of the key's chunks that occurred there (Schweller et al.,
+ * "Reversible sketches for efficient and accurate change detection", 2004).
  *
  * A chunk is CHUNK_BITS bits of the mangled key, a piece is four chunks. A bucket has a word for
  * every piece:
@@ -12,10 +12,10 @@
  *     word w of a bucket = the sets of piece w's four chunks, one bit for each value of each chunk
  *     word 2r + 1 of a bucket of row r = its counter instead
  *
- * for piece 2r + 1 is what row r's index is made of: its upper `bits` bits, chunk by chunk. So all
- * that a packet of an IPv4 key adds to in a row is one cache line, and what it adds to the sets is
- * the same eight words in all rows. The lower half of each 32-bit lane of a hash, piece 2r, is left
- * to the rows of counter_rows.h, which take their bits from below at the usual depth.
+ * because piece 2r + 1 contains the index of row r: its upper `bits` bits, chunk by chunk. So a
+ * packet of an IPv4 key writes to one cache line per row, and adds the same eight words to the sets
+ * in all rows. The lower half of each 32-bit lane of a hash, piece 2r, is left to the rows of
+ * counter_rows.h, which use the lane from its lowest bit at the usual depth.
  */
 
 #include <stddef.h>
@@ -35,24 +35,24 @@
 #define PIECE_MASK       ((UINT64_C(1) << PIECE_BITS) - 1)
 
 /*
- * Words of a bucket, which are the pieces of a mangled key. An IPv6 key has four pieces more than
- * its 40 bytes: the parity of the last three words, chunk by chunk. The sets of three chunks say
- * little of each other; that of their parity rules out most of what does not belong together.
+ * Words of a bucket, one per piece of a mangled key. An IPv6 key has four pieces more than its 40
+ * bytes: the parity of the last three words, chunk by chunk. The sets of three chunks are nearly
+ * independent; the set of their parity excludes most wrong combinations.
  */
 #define CHUNK_WORDS_IPV4 8
 #define CHUNK_WORDS_IPV6 24
 
 struct chunk_rows {
-	uint64_t *buckets; /* row after row, `words` words each */
+	uint64_t *buckets; /* rows follow each other, `words` words per bucket */
 	uint32_t bits;     /* log2 of the buckets of a row, at most PIECE_BITS */
 	uint32_t words;
-	uint64_t full; /* counts from here on stand for a saturated counter */
+	uint64_t full; /* a counter is saturated from this value on */
 };
 
-/* Bytes of rows of 2^bits buckets. */
+/* Returns the bytes of rows of 2^bits buckets. */
 size_t chunk_rows_size(uint32_t bits, uint32_t words);
 
-/* Lays rows out in zeroed memory[chunk_rows_size(bits, words)], aligned to 64 bytes. */
+/* Initializes the rows in zeroed memory[chunk_rows_size(bits, words)], aligned to 64 bytes. */
 void chunk_rows_init(struct chunk_rows *rows, uint32_t bits, uint32_t words,
 	enum sketch_atomic atomic, void *memory);
 
@@ -67,7 +67,7 @@ void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burs
 void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy);
 
-/* The same of a weighted burst. */
+/* Same for a weighted burst. */
 void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
 	uint64_t which, enum sketch_metric metric, enum counter_policy policy);
 void chunk_rows_add6_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
@@ -80,19 +80,19 @@ void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *h
 void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *mangled,
 	uint64_t amount, enum counter_policy policy);
 
-/* dst := the rows that had counted both. They have one shape. */
+/* Adds src to dst. Both must have the same shape. */
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src);
 
-/* The mangled key with its parity in the last word, of KEY_WORDS_IPV6. */
+/* Words of the mangled key, with its parity as the last word. */
 #define KEY_WORDS_IPV6 (CHUNK_WORDS_IPV6 / 4)
 
-/* Bucket number `bucket`, counted through all rows. */
+/* Returns a bucket by its number, counted through all rows. */
 static inline uint64_t *chunk_rows_bucket(const struct chunk_rows *rows, uint64_t bucket)
 {
 	return rows->buckets + bucket * rows->words;
 }
 
-/* The word of row r's buckets that is the counter. */
+/* Returns the word of a bucket of row r that is the counter. */
 static inline uint32_t chunk_rows_counter(uint32_t row)
 {
 	return 2 * row + 1;

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Which beginnings of a row's index lead to a heavy counter, for a search that chooses the index
- * from its lowest bit upwards, a chunk at a time. One look answers, however many are heavy.
+ * Finds the prefixes of a row's index that lead to a heavy counter. The search selects the index
+ * from its lowest bit upwards, chunk by chunk. One lookup answers, for any number of heavy
+ * counters.
  *
  * The lowest m bits of each heavy counter's index are bit 2^m + (those m bits) of a map, for every
- * m at which a chunk of the key ends. Beyond PREFIX_BITS_MAX no map is kept: what begins well is
- * only asked again when its index is complete.
+ * m at which a chunk of the key ends. There is no map for more than PREFIX_BITS_MAX bits: a longer
+ * prefix is checked only when its index is complete.
  */
 
 #include <stdbool.h>
@@ -22,22 +23,22 @@
 struct heavy_prefixes {
 	const struct counter_rows *counters;
 	uint64_t threshold;
-	uint32_t map_bits; /* the longest prefix with a map */
-	uint64_t *maps;    /* row after row */
+	uint32_t map_bits; /* longest prefix with a map */
+	uint64_t *maps;    /* rows follow each other */
 };
 
-/* Bytes of the maps. */
+/* Returns the bytes of the maps. */
 size_t heavy_prefixes_size(const struct counter_rows *counters);
 
 void heavy_prefixes_init(
 	struct heavy_prefixes *prefixes, const struct counter_rows *counters, void *memory);
 
-/* Forgets what it had, and takes in the counters that reach the threshold. */
+/* Replaces the maps by those of the counters that reach the threshold. */
 void heavy_prefixes_fill(struct heavy_prefixes *prefixes, uint64_t threshold);
 
 /*
- * Whether a hash of which the lowest `known` bits are given can still have a heavy counter in every
- * row, as far as the bits from `from` on say that: those before were asked about already.
+ * Returns false if a hash with the given lowest `known` bits has no heavy counter in some row.
+ * Checks only rows with bits from `from` on; earlier bits were checked before.
  */
 bool heavy_prefixes_allow(const struct heavy_prefixes *prefixes, const struct key_hash *hash,
 	uint32_t from, uint32_t known);

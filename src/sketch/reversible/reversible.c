@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The reversible sketch: Schweller et al., "Reversible sketches for efficient and accurate change
- * detection" (2004) and "Reversible sketches: enabling monitoring and analysis over high-speed
- * data streams" (2007). The heavy keys are found from the sketch alone (reversible_recover.c).
+ * Reversible sketch: Schweller et al., "Reversible sketches for efficient and accurate change
+ * detection" (2004) and "Reversible sketches: enabling monitoring and analysis over high-speed data
+ * streams" (2007). The heavy keys are recovered from the sketch itself (reversible_recover.c).
  *
- * One block of memory: struct reversible with its lists, the counters, the buckets for IPv4, those
- * for IPv6, the lists' tables.
+ * One memory block holds struct reversible with its lists, the counters, the buckets for IPv4 and
+ * for IPv6, and the tables of the lists.
  *
- * Threads that share an instance share counters and buckets. What they count of the heaviest keys
- * waits in a list of each thread (listed.h): such a key has eight counters, for which threads would
- * compete at every packet. Lists go into the rows when the instance is merged, and then these are
- * the rows of one thread that saw all packets; nothing else is known of the keys that were listed.
+ * Threads that share an instance share counters and buckets. Each thread counts the heaviest keys
+ * in its own list (listed.h), because threads would compete for the eight counters of such a key at
+ * every packet. A merge moves the lists into the rows. The rows then equal those of a single thread
+ * that counted all packets; the list adds no other information about its keys.
  */
 
 #include "sketch/reversible/reversible.h"
 
 #include <errno.h>
 
+#include "base/assertion.h"
 #include "sketch/listed.h"
 #include "sketch/one_block.h"
 
@@ -61,9 +62,9 @@ static uint32_t bits6(const struct sketch_params *params)
 }
 
 /*
- * Bits of a layout's keys that say whether a key was found or made up: all that no field has, but
- * for those of a mangled key6 that come back right though others are wrong. One of the reserved
- * byte tells the IP versions apart where a key6 has both.
+ * Returns the number of bits that tell a key from a wrong combination: all bits outside of fields,
+ * except those of a mangled key6 that are inverted correctly even if others are wrong. If a key6
+ * holds both IP versions, one bit of the reserved byte identifies the version.
  */
 static uint32_t redundant_bits(const struct key_layout *layout, bool both)
 {
@@ -83,8 +84,8 @@ static const char *check_key(const struct key_rule *rule)
 
 	if (redundant_bits(&rule->ipv4, both) < REVERSIBLE_REDUNDANT_BITS ||
 		redundant_bits(&rule->ipv6, both) < REVERSIBLE_REDUNDANT_BITS)
-		return "leaves a reversible sketch too little to tell its keys by; give another "
-		       "--sketch, or --key 5tuple";
+		return "has too few fixed bits for a reversible sketch; give another --sketch, "
+		       "or --key 5tuple";
 	return NULL;
 }
 
@@ -120,6 +121,7 @@ static struct sketch *create(const struct sketch_params *params)
 	at += chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4);
 	chunk_rows_init(&rv->rows6, bits6(params), CHUNK_WORDS_IPV6, params->atomic, at);
 	at += chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
+	VERIFY(params->writers, >=, 1u);
 	for (; rv->nb_lists < params->writers; at += candidates_memory(CANDIDATES_DEFAULT))
 		candidates_init(&rv->lists[rv->nb_lists++], at, CANDIDATES_DEFAULT, params->metric);
 	return &rv->sketch;
@@ -130,7 +132,7 @@ static bool seen_ipv6(const struct reversible *rv)
 	return atomic_load_explicit(&rv->seen_ipv6, memory_order_relaxed);
 }
 
-/* Check before the write: the line is shared. */
+/* Checks before it writes: threads share the cache line. */
 static void see_ipv6(struct reversible *rv)
 {
 	if (!seen_ipv6(rv))
@@ -150,7 +152,7 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&rv->lists[l]);
 }
 
-/* The packets whose bit is in `which`. `weighted`, here and below, is a constant. */
+/* Adds the packets in the mask `which`. `weighted`, here and below, is a constant. */
 static ALWAYS_INLINE void add_chunks(struct reversible *rv, const struct key_burst *burst,
 	uint64_t which, enum counter_policy policy, const bool weighted)
 {
@@ -176,7 +178,8 @@ static void add_chunks_of(struct reversible *rv, const struct key *key, const st
 	uint64_t amount, enum counter_policy policy)
 {
 	if (key->family == KEY_IPV6) {
-		struct key_burst burst; /* only what mangle6_burst() reads is filled: it is large */
+		struct key_burst
+			burst; /* large: only the fields that mangle6_burst() reads are set */
 		struct mangled6 mangled;
 
 		burst.n = 1;
@@ -208,8 +211,7 @@ static ALWAYS_INLINE void count_separate(
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
-/* Counters and sets each reach the same end in any order, so nothing has to be atomic as a
- * whole. */
+/* Counters and sets reach the same state in any order, so no update has to be atomic as a whole. */
 static ALWAYS_INLINE void count_shared(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
@@ -217,6 +219,7 @@ static ALWAYS_INLINE void count_shared(
 	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 	struct listed_passed passed;
 
+	ASSERT(burst->writer, <, rv->nb_lists);
 	if (weighted)
 		listed_add_weighted(
 			&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
@@ -297,7 +300,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Keys are searched in rows that hold everything. */
+/* Recovers keys from rows that hold every packet. */
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
 	const struct reversible *rv = reversible_of_const(sketch);
@@ -315,7 +318,7 @@ static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *a
 	one_block_destroy(merged);
 }
 
-/* Keys are searched for, not listed: what was found may be all, but nothing says so. */
+/* Recovery may miss keys, and cannot prove that it found all. */
 static bool lists_all_keys(const struct sketch *sketch)
 {
 	(void)sketch;

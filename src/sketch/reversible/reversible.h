@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Inside of the reversible sketch, for its own files and its tests. Everybody else uses sketch.h.
+ * Internals of the reversible sketch, for the files of this folder and tests. Other code uses
+ * sketch.h.
  */
 
 #include <stdatomic.h>
@@ -15,24 +16,26 @@
 #include "sketch/sketch.h"
 
 /*
- * Bits of a key that are given, so that of what recovery makes up only 2^-24 pass for keys. Of an
- * IPv6 5-tuple they are the three bytes behind its fields.
+ * Bits of a key with a fixed value, so that a random combination of recovery passes as a key with
+ * probability 2^-24. In an IPv6 5-tuple they are the three bytes after its fields.
  */
 #define REVERSIBLE_REDUNDANT_BITS 24
 
 _Static_assert(sizeof(struct key4) - offsetof(struct key4, spare) == 3 &&
 		       sizeof(struct key6) - offsetof(struct key6, spare) == 3,
-	"a 5-tuple leaves as many bits, the reserved byte among them");
+	"a 5-tuple leaves 24 bits, including the reserved byte");
 
 struct reversible {
 	struct sketch sketch;
-	struct hash_key hash_key;     /* of params.seed; its mangling is what recovery takes back */
-	struct counter_rows counters; /* give estimates and bounds */
-	struct chunk_rows rows4;      /* give the keys, IPv4 */
-	struct chunk_rows rows6;      /* and IPv6 */
-	/* Apart from what is only read. */
+	struct hash_key hash_key;     /* keyed by params.seed; recovery inverts its mangling */
+	struct counter_rows counters; /* for estimates and bounds */
+	struct chunk_rows rows4;      /* for recovery of IPv4 keys */
+	struct chunk_rows rows6;      /* for recovery of IPv6 keys */
+	/* Apart from the read-only fields. */
 	_Atomic bool seen_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
-	/* Of each thread that shares the instance, what has not come to the rows yet. */
+	/*
+	 * One list per thread that shares the instance, with counts that are not in the rows yet.
+	 */
 	uint32_t nb_lists;
 	struct candidates lists[];
 };

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * How the reversible sketch finds its heavy keys.
+ * Recovers the heavy keys of the reversible sketch.
  *
- * A key that counts at least the threshold has, in every row of buckets and of counters, one that
- * counts at least as much: a heavy one. The search goes through the chunks of the mangled key depth
- * first. In each row of buckets it keeps the heavy ones that agree with the chunks so far: a bucket
- * allows the values in its set, and where the row's index is made of the chunk, those of its own
- * number. It follows a value that a bucket allows in every row, as long as the index that it begins
- * leads to a heavy counter in every row (heavy_prefixes.h). What is left behind the last chunk has
- * its mangling taken back, and is a key only if all that is no field's is as in keys of the rule:
- * what the intersection makes up passes with probability 2^-24.
+ * A key that reaches the threshold has a heavy bucket in every row of buckets and a heavy counter
+ * in every row of counters: one that reaches the threshold also. The search visits the chunks of
+ * the mangled key depth first. In each row of buckets it keeps the heavy ones that agree with the
+ * chunks so far. A bucket allows the values in its set; for chunks of the row's index, it allows
+ * those of its own number. The search follows a value if in every row a bucket allows it, and its
+ * index prefix leads to a heavy counter (heavy_prefixes.h). After the last chunk, it inverts the
+ * mangling. The result is a key only if all bits outside of fields have the values of the rule: a
+ * wrong combination passes with probability 2^-24.
  *
- * The threshold falls step by step, so the heaviest keys come first and a search that has to stop
- * has found all above some count. It stops when enough keys were found, or when its budget is
- * reached: RECOVER_VISITS looks at a heavy bucket, which bounds the time, or RECOVER_MADE_UP keys
- * that were none, which bounds the probability that one passes: 2^14 x 2^-24 is about 0.001. Each
- * family has its own budget. What it remembers is bounded by the sketch's shape: a number for every
+ * The threshold decreases step by step, so the heaviest keys come first, and a search that stops
+ * early has found all keys above some count. It stops if it has found enough keys, or if its budget
+ * is used up: RECOVER_VISITS visits of heavy buckets, which bounds the time, or RECOVER_MADE_UP
+ * wrong combinations, which bounds the probability that one passes: 2^14 x 2^-24 is about 0.001.
+ * Each family has its own budget. The shape of the sketch bounds the memory: a number for every
  * bucket of a row, and a map of at most 2^21 bits for every row of counters.
  */
 
@@ -29,35 +29,35 @@
 #define RECOVER_VISITS  (UINT64_C(1) << 26)
 #define RECOVER_MADE_UP (UINT32_C(1) << 14)
 
-#define FIRST_HEAVY  16 /* counters of a row that reach the first threshold, at least */
+#define FIRST_HEAVY  16 /* least number of counters of a row that reach the first threshold */
 #define CHEAP_VISITS (UINT64_C(1) << 18)
-#define STEP_VISITS  16 /* what a step costs beside the buckets that it looks at */
+#define STEP_VISITS  16 /* fixed cost of a step, in addition to its visits */
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)
 
-/* A row of buckets, as the search sees it. */
+/* A row of buckets during the search. */
 struct search_row {
 	const uint64_t *buckets;
-	uint32_t counter; /* the word of a bucket that is its counter */
-	uint32_t *heavy;  /* the heavy buckets; those that still agree stand first */
+	uint32_t counter; /* word of a bucket that is its counter */
+	uint32_t *heavy;  /* heavy buckets; the agreeing ones come first */
 	uint32_t nb_agreeing;
 };
 
 struct search {
 	const struct reversible *rv;
-	const struct chunk_rows *chunk_rows; /* of the family */
+	const struct chunk_rows *chunk_rows; /* rows of the family */
 	enum key_family family;
-	uint64_t threshold; /* of what is heavy */
-	uint64_t emitted;   /* the threshold before, whose keys were emitted; 0: there was none */
+	uint64_t threshold; /* least count of a heavy bucket or counter */
+	uint64_t emitted;   /* previous threshold, whose keys were emitted; 0: none */
 
 	struct search_row rows[CHUNK_ROWS];
 	struct heavy_prefixes prefixes;
-	uint32_t nb_steps;             /* a chunk each */
-	uint64_t word[KEY_WORDS_IPV6]; /* the chunks so far; two words for IPv4 */
+	uint32_t nb_steps;             /* one per chunk */
+	uint64_t word[KEY_WORDS_IPV6]; /* chunks so far; two words for IPv4 */
 
-	uint64_t visits;  /* that are left */
-	uint32_t made_up; /* keys that may still turn out to be none */
+	uint64_t visits;  /* visits left */
+	uint32_t made_up; /* wrong combinations left */
 	bool exhausted;
 
 	uint32_t found;
@@ -65,9 +65,9 @@ struct search {
 	void *arg;
 };
 
-/* --- what a bucket allows --- */
+/* --- values that a bucket allows --- */
 
-/* [mask][v]: the values of a chunk that are v in the bits of the mask. */
+/* [mask][v]: set of the chunk values that equal v in the bits of the mask. */
 static uint16_t agreeing[CHUNK_VALUES][CHUNK_VALUES];
 
 __attribute__((constructor)) static void fill_agreeing(void)
@@ -77,13 +77,16 @@ __attribute__((constructor)) static void fill_agreeing(void)
 			agreeing[mask][value & mask] |= (uint16_t)(1u << value);
 }
 
-/* The values of a chunk that a bucket of a row allows: by its sets, or by its own number. */
+/*
+ * Returns the set of chunk values that a bucket of a row allows: by its sets, or by its own number.
+ */
 static inline uint32_t allowed(
 	const struct search *search, const struct search_row *row, uint32_t chunk, uint32_t bucket)
 {
 	const struct chunk_rows *rows = search->chunk_rows;
 	uint32_t piece = chunk / CHUNKS_PER_PIECE, at = chunk % CHUNKS_PER_PIECE;
-	uint32_t unknown = PIECE_BITS - rows->bits; /* low bits of the piece of the index */
+	uint32_t unknown =
+		PIECE_BITS - rows->bits; /* low bits of the piece that are not in the index */
 
 	if (piece != row->counter)
 		return (uint16_t)(row->buckets[(uint64_t)bucket * rows->words + piece] >>
@@ -92,7 +95,7 @@ static inline uint32_t allowed(
 		       [bucket << unknown >> at * CHUNK_BITS & CHUNK_MASK];
 }
 
-/* The values of the chunk that some bucket of the row allows. */
+/* Returns the set of chunk values that some agreeing bucket of the row allows. */
 static uint32_t allowed_by_any(
 	const struct search *search, const struct search_row *row, uint32_t chunk)
 {
@@ -104,8 +107,8 @@ static uint32_t allowed_by_any(
 }
 
 /*
- * Leaves the buckets that allow the value. They come first, and the others behind them: whoever
- * takes the choice back has the same buckets as before, in another order.
+ * Keeps the buckets that allow the value, and moves them to the front. To undo the choice, the
+ * caller only restores nb_agreeing; the order may differ.
  */
 static void keep_agreeing(
 	const struct search *search, struct search_row *row, uint32_t chunk, uint32_t value)
@@ -148,8 +151,8 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 }
 
 /*
- * Whether the mangled key would have been found at that threshold too. It has one bucket in each
- * row, as all of their indices are given.
+ * Returns true if the search would find the mangled key at that threshold also. It has one bucket
+ * in each row, because all of their indices are given.
  */
 static bool reaches(const struct search *search, uint64_t estimate, uint64_t threshold)
 {
@@ -189,9 +192,9 @@ static void set_chunk(struct search *search, uint32_t chunk, uint64_t value)
 }
 
 /*
- * The chunk that is chosen in this step. The hash comes first, from its first bit on, so that the
- * rows' indices are given early. Behind an IPv6 key's hash stand three words and their parity: a
- * chunk of each, and the same of the next.
+ * Returns the chunk that is chosen in a step. The hash comes first, from its lowest bit, so that
+ * the indices of the rows are complete early. For IPv6, three words and their parity follow: one
+ * chunk of each in turn.
  */
 static uint32_t chunk_of_step(uint32_t step)
 {
@@ -202,7 +205,7 @@ static uint32_t chunk_of_step(uint32_t step)
 	return HASH_CHUNKS + behind % 4 * CHUNKS_PER_WORD + behind / 4;
 }
 
-/* A parity chunk has one value; the others may have any. */
+/* Returns the set of possible values: one for a parity chunk, all for others. */
 static uint32_t values_of_chunk(const struct search *search, uint32_t chunk)
 {
 	uint32_t word = chunk / CHUNKS_PER_WORD;
@@ -220,7 +223,7 @@ static bool spend(struct search *search, uint64_t visits)
 	return !search->exhausted;
 }
 
-/* The values that some bucket in every row allows. */
+/* Returns the set of values that some bucket allows in every row. */
 static uint32_t values_left(struct search *search, uint32_t chunk)
 {
 	uint32_t values = spend(search, STEP_VISITS) ? values_of_chunk(search, chunk) : 0;
@@ -231,7 +234,7 @@ static uint32_t values_left(struct search *search, uint32_t chunk)
 	return values;
 }
 
-/* Chooses a value, if the counters allow it. */
+/* Chooses a value. Returns false if the counters exclude it or the budget is used up. */
 static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 {
 	struct key_hash hash;
@@ -247,7 +250,7 @@ static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 	return !search->exhausted;
 }
 
-/* Follows every choice that is left in this step and those behind it. */
+/* Tries every remaining value in this step and in all later ones. */
 static void follow(struct search *search, uint32_t step)
 {
 	uint32_t chunk, values, nb_agreeing[CHUNK_ROWS];
@@ -304,7 +307,9 @@ static void set_family(struct search *search, enum key_family family)
 
 /* --- thresholds --- */
 
-/* The greatest power of two that FIRST_HEAVY counters of the first row reach, or 1. */
+/*
+ * Returns the largest power of two that at least FIRST_HEAVY counters of the first row reach, or 1.
+ */
 static uint64_t first_threshold(const struct counter_rows *rows)
 {
 	uint32_t at_least[64] = {0}, counters = 0, log2;
@@ -323,7 +328,9 @@ static uint64_t first_threshold(const struct counter_rows *rows)
 	return UINT64_C(1) << log2;
 }
 
-/* What cost little may go deeper at once: every threshold costs a look at all cells. */
+/*
+ * Decreases the threshold faster after a cheap search: every threshold costs a pass over all cells.
+ */
 static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 {
 	uint64_t less = visits < CHEAP_VISITS ? threshold - threshold / 4 : threshold / 4;
@@ -331,7 +338,7 @@ static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 	return threshold - (less > 0 ? less : 1);
 }
 
-/* For one family, as sketch_ops.recover. */
+/* Same as sketch_ops.recover, for one family. */
 static uint64_t recover_family(
 	struct search *search, enum key_family family, uint32_t wanted, uint64_t smallest)
 {
@@ -356,14 +363,14 @@ static uint64_t recover_family(
 	}
 }
 
-/* Families have budgets of their own: one that is too many keys does not hide the other. */
+/* Each family has its own budget, so that a family with too many keys does not hide the other. */
 static uint64_t recover_families(struct search *search, uint32_t wanted, uint64_t smallest)
 {
 	uint64_t bound4 = recover_family(search, KEY_IPV4, wanted, smallest), bound6;
 
 	if (!atomic_load_explicit(&search->rv->seen_ipv6, memory_order_relaxed))
 		return bound4;
-	/* Enough were found: what has less is not wanted. */
+	/* Enough keys were found: keys with less are not wanted. */
 	if (search->found >= wanted && bound4 >= smallest)
 		smallest = bound4 + 1;
 	bound6 = recover_family(search, KEY_IPV6, wanted, smallest);
