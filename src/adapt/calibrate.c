@@ -4,31 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "base/signals.h"
 #include "base/sys_file.h"
 #include "base/units.h"
 #include "sketch/hyperloglog.h"
 
-#define PERIOD_NS     10   /* of packets' times */
-#define STATE_PACKETS 4    /* of a flow bring it to any state */
-#define CACHED_FLOWS  1024 /* entries of a cache line each: a share of the second cache */
+#define PERIOD_NS     10   /* interval of packet times */
+#define STATE_PACKETS 4    /* packets after which a flow has reached any state */
+#define CACHED_FLOWS  1024 /* one cache line each: a part of the L2 cache */
 #define WIRE_BYTES    64
-#define FILLS_MAX     16 /* of a sketch from empty, for samples of new flows */
+#define FILLS_MAX     16 /* most fills of a sketch for samples of new flows */
 #define CACHE_GUESSED (UINT64_C(32) << 20)
-#define BEYOND_CACHE  4 /* times the cache, that uncached flows take */
+#define BEYOND_CACHE  4 /* size of uncached flows, as a multiple of the cache */
 
-/* One measuring of a part. */
+/* Measurement of one part. */
 struct calibration_run {
 	const struct calibration *calibration;
 	const struct key_rule *rule;
 	struct hash_key hash_key;
 	struct random random;
 	struct key_burst packets; /* 5-tuples */
-	struct key_burst keys;    /* what is fed */
-	int64_t now;              /* where flows have states: of the last packet */
+	struct key_burst keys;    /* keys of the sketch */
+	int64_t now;              /* time of the last packet, ns; only used with flow states */
 	double *ns;
-	uint64_t n; /* of ns[] */
+	uint64_t n; /* samples in ns[] */
 };
 
 uint64_t calibrate_cache_bytes(void)
@@ -101,7 +102,7 @@ static bool note_late(const struct calibration *calibration, bool late)
 	return late;
 }
 
-/* Or nobody waits for it any more. */
+/* Returns true if the deadline is over, or a stop was requested. */
 static bool is_late(const struct calibration_run *run)
 {
 	const struct calibration *calibration = run->calibration;
@@ -111,14 +112,14 @@ static bool is_late(const struct calibration_run *run)
 			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
-/* What took so long, of n packets. */
+/* Adds a sample: `cycles` for n packets. */
 static void note_cost(struct calibration_run *run, uint64_t cycles, uint32_t n)
 {
 	if (run->n < run->calibration->samples)
 		run->ns[run->n++] = (double)cycles * run->calibration->ns / n;
 }
 
-/* Packet i of the burst := one of flow number `flow`. */
+/* Makes packet i of the burst a packet of flow number `flow`. */
 static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 {
 	uint64_t one = random_mix(run->calibration->seed + flow), two = random_mix(one + flow);
@@ -129,6 +130,7 @@ static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 	memcpy(key->dst_ip, (const char *)&one + 4, 4);
 	memcpy(key->src_port, &two, 2);
 	memcpy(key->dst_port, (const char *)&two + 2, 2);
+	ASSERT(i, <, (uint32_t)BURST_MAX);
 	key->proto = 17;
 	run->packets.wire_len[i] = WIRE_BYTES;
 	if (!run->packets.has_tcp)
@@ -140,7 +142,7 @@ static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 		.sequence = (uint32_t)run->now, .payload = 1, .window = 1, .known = true};
 }
 
-/* From packets to what a sketch is fed. */
+/* Makes the keys of a sketch from the packets. */
 static void make_keys(struct calibration_run *run)
 {
 	key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -148,7 +150,7 @@ static void make_keys(struct calibration_run *run)
 	hash_burst(&run->hash_key, &run->keys);
 }
 
-/* --- the clock, keys, distinct keys --- */
+/* --- clock, keys, distinct keys --- */
 
 bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
@@ -187,7 +189,7 @@ static void time_key(struct calibration_run *run)
 
 		make_random_packets(run);
 		start = calibration->clock();
-		if (run->rule == &key_rules[0]) { /* packets have it already */
+		if (run->rule == &key_rules[0]) { /* packets contain this key already */
 			hash_burst(&run->hash_key, &run->packets);
 		} else {
 			key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -254,11 +256,12 @@ struct fed {
 	struct calibration_run *run;
 	struct sketch *sketch;
 	sketch_update_fn update;
-	uint64_t flows; /* as many as are too many for a cache, or there is room for */
-	uint64_t first; /* number of the first of them */
+	uint64_t
+		flows; /* number of flows: more than fit in the caches, or all that the sketch can hold */
+	uint64_t first; /* number of the first flow */
 };
 
-/* Feeds the packets that were made. */
+/* Updates the sketch with the generated packets. */
 static void feed(struct fed *fed, bool timed)
 {
 	struct calibration_run *run = fed->run;
@@ -271,7 +274,7 @@ static void feed(struct fed *fed, bool timed)
 		note_cost(run, run->calibration->clock() - start, run->keys.n);
 }
 
-/* n packets of flows beside each other; step 0: of one. */
+/* Updates with n packets of consecutive flows; step 0: of one flow. */
 static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t step, bool timed)
 {
 	fed->run->packets.n = n;
@@ -280,7 +283,7 @@ static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t st
 	feed(fed, timed);
 }
 
-/* n packets of flows that are drawn at random from the first ones. */
+/* Updates with n packets of random flows. */
 static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 {
 	struct calibration_run *run = fed->run;
@@ -291,14 +294,17 @@ static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 	feed(fed, true);
 }
 
-/* Until all of them are in the state that is to be timed. */
+/* Updates until all flows are in the state to be timed. */
 static void feed_into_state(struct fed *fed)
 {
 	for (uint64_t flow = 0; flow < STATE_PACKETS * fed->flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % fed->flows, 1, false);
 }
 
-/* All flows from empty, again and again with others, until there are samples enough. */
+/*
+ * Fills the sketch from empty with all flows, repeatedly with other flows, until there are enough
+ * samples.
+ */
 static bool time_new(struct fed *fed, uint32_t n)
 {
 	struct calibration_run *run = fed->run;
@@ -309,7 +315,7 @@ static bool time_new(struct fed *fed, uint32_t n)
 		for (uint64_t flow = 0; flow < fed->flows; flow += run->packets.n) {
 			if (is_late(run))
 				return false;
-			/* Once there are samples enough the rest is but to be there. */
+			/* With enough samples, the remaining flows only fill the sketch. */
 			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX, flow,
 				1, true);
 		}
@@ -327,7 +333,7 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 		return time_new(fed, n);
 	if (traffic == PROFILE_CACHED && flows > CACHED_FLOWS)
 		flows = CACHED_FLOWS;
-	/* They are there, and in the caches as far as they fit. */
+	/* Inserts the flows, and loads them into the caches if they fit. */
 	for (uint64_t flow = 0; traffic != PROFILE_UNCACHED && flow < 4 * flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % flows, flows > 1, false);
 	while (run->n < run->calibration->samples) {
@@ -338,10 +344,13 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 	return true;
 }
 
-/* The flows of a traffic come behind those of the one before, where they are: first new ones. */
+/*
+ * Times all traffic patterns, with new flows first: later patterns use the flows of the earlier
+ * ones.
+ */
 static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
 {
-	/* In other states than count flows are known. */
+	/* In states other than count, no flow is new. */
 	const uint32_t known = of->state != FLOW_COUNT ? 1 : 0;
 	static const enum profile_traffic order[] = {
 		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
@@ -364,7 +373,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 	return true;
 }
 
-/* More than a cache holds, unless there is not room for as many. */
+/* Returns a number of flows that exceeds the cache, if the sketch has room for it. */
 static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
 {
 	uint64_t flows = BEYOND_CACHE * calibration->cache_bytes / 64;
@@ -376,7 +385,7 @@ static uint64_t flows_of(const struct calibration *calibration, const struct ske
 	return (flows + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
 }
 
-/* Whether there is a row of every traffic. */
+/* Returns true if the profile has a row for every traffic pattern. */
 static bool has_all(const struct calibration *calibration, const struct profile_what *of,
 	const struct profile *profile)
 {
@@ -394,7 +403,7 @@ static bool has_all(const struct calibration *calibration, const struct profile_
 	return true;
 }
 
-/* To clear a byte takes less than a nanosecond. */
+/* Assumes at most 1 ns to clear a byte. */
 static bool has_time_for(const struct calibration *calibration, size_t bytes)
 {
 	uint64_t now = calibration->clock();
@@ -406,7 +415,7 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 						     (double)bytes));
 }
 
-/* As soon as packets allow it all flows are in the state, or in none but count. */
+/* Puts all flows in the state as early as possible; for count, keeps all flows in count. */
 static struct sketch_deep deep_of(enum flow_depth state, uint64_t flows)
 {
 	if (state == FLOW_COUNT)
@@ -422,7 +431,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 	bool done = false, states = params->deep.deepest != FLOW_COUNT;
 
 	own.allocator = calibration->allocator;
-	own.idle_timeout = 0; /* nobody takes what would be given out */
+	own.idle_timeout = 0; /* no caller of expired() */
 	if (states)
 		own.deep = deep_of(what->state, fed.flows);
 

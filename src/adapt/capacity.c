@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/assertion.h"
+
 struct capacity_state capacity_full(void)
 {
 	struct capacity_state state = {.name = "full"};
@@ -41,6 +43,7 @@ void capacity_add(struct capacity_worker *worker, const struct sketch_ops *ops,
 	uint32_t m = worker->nb_measurements++;
 	struct profile_what *what = &worker->sketches[m];
 
+	VERIFY(m, <, (uint32_t)CONFIG_MEASUREMENTS_MAX);
 	if (worker->nb_keys == 0)
 		add_rule(worker, &key_rules[0]);
 	worker->params[m] = params;
@@ -63,7 +66,7 @@ struct capacity_sum {
 	struct profile_what *missing;
 };
 
-/* `share` of the packets have this part. */
+/* Adds the cost of a part that `share` of the packets need. */
 static bool add_cost(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
@@ -83,7 +86,10 @@ static bool add_part(struct capacity_sum *sum, enum profile_part part, double sh
 	return add_cost(sum, &what, share);
 }
 
-/* Of the packets, for those measurements that have this key rule; UINT32_MAX: for all of them. */
+/*
+ * Returns the share of packets that measurements with this key rule process; UINT32_MAX: any key
+ * rule.
+ */
 static double looked_at(
 	const struct capacity_worker *worker, const struct capacity_state *state, uint32_t key)
 {
@@ -95,7 +101,7 @@ static double looked_at(
 	return share;
 }
 
-/* The first key is always made. */
+/* The first key is computed for all processed packets. */
 static bool add_key(struct capacity_sum *sum, const struct capacity_worker *worker,
 	const struct capacity_state *state, uint32_t key)
 {

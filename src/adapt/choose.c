@@ -4,15 +4,17 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_NS     1e-6 /* sums in another order differ by less */
+#include "base/assertion.h"
+
+#define EXACT_NS     1e-6 /* tolerance for sums in another order, ns */
 #define SHARES       0x1p32
-#define DIGIT_BITS   11 /* of a slope, 32 bits: three digits */
+#define DIGIT_BITS   11 /* radix digits of a 32-bit slope: three */
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
-/* From one step of a measurement to one that takes less time. */
+/* A move from one step of a measurement to a cheaper one. */
 struct choice_move {
-	double ns;      /* that it saves */
-	uint32_t slope; /* what it adds to the error, for each of them: bits_of() */
+	double ns;      /* time saved per packet */
+	uint32_t slope; /* added error per ns saved, as bits_of() */
 	uint32_t item;
 	uint8_t to;
 };
@@ -47,7 +49,7 @@ static void whole_flows(struct choose_flows *flows)
 		flows->to[0][s] = flows->to[1][s] = (uint8_t)s;
 }
 
-/* What a measurement takes. */
+/* Returns the time per packet of a measurement in a step. */
 static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -58,7 +60,7 @@ static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 	       item->states->looked_at[step] * states_ns(item->states, &sum->choice->flows[i]);
 }
 
-/* That in each step; [CHOOSE_STEPS_MAX + 1] may be needed for it. */
+/* Returns the time of each step; may use room[CHOOSE_STEPS_MAX + 1]. */
 static const double *step_ns(const struct choose_sum *sum, uint32_t i, double *room)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -75,6 +77,7 @@ static void set_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	uint8_t *now = &sum->choice->step[i];
 
 	sum->choice->ns += own_ns(sum, i, step) - own_ns(sum, i, *now);
+	ASSERT(step, <=, sum->problem->items[i].nb_steps);
 	*now = (uint8_t)step;
 }
 
@@ -83,7 +86,7 @@ static bool fits(const struct choose_sum *sum)
 	return sum->choice->ns <= sum->target_ns + EXACT_NS;
 }
 
-/* One that takes more time. */
+/* Moves to a more expensive step if it fits. */
 static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	double more = own_ns(sum, i, step) - own_ns(sum, i, sum->choice->step[i]);
@@ -95,7 +98,7 @@ static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	return true;
 }
 
-/* All flows so many states lower. */
+/* Lowers all flows by `lower` states. */
 static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 {
 	struct choose_flows *flows = &sum->choice->flows[i];
@@ -107,7 +110,7 @@ static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 	sum->choice->ns += own_ns(sum, i, sum->choice->step[i]) - before;
 }
 
-/* Full detail, or what *choice says. */
+/* Returns the sum for full detail, or for *choice. */
 static struct choose_sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
 	void *work, struct choice *choice)
 {
@@ -132,8 +135,8 @@ static struct choose_sum sum_of(const struct choose_problem *problem, bool full,
 }
 
 /*
- * Flows of those whose hash is below the least share of the hashes that fits. `ns` is of none of
- * them, choice->ns of all of them. Returns that share, or 0 where it is all.
+ * Limits a change of flow states to the smallest share of the hashes that fits. `ns` is the time
+ * with no flow changed, choice->ns with all. Returns that share, 0 for all flows.
  */
 static uint32_t split(struct choose_sum *sum, double ns)
 {
@@ -159,7 +162,7 @@ static void share_flows(struct choose_sum *sum, uint32_t lower, uint32_t share)
 	}
 }
 
-/* All flows a state lower than they are; true where it fits. */
+/* Lowers all flows to level `lower`. Returns true if it fits. */
 static bool greedy_flows(struct choose_sum *sum, uint32_t lower)
 {
 	double before = sum->choice->ns;
@@ -208,7 +211,7 @@ static bool greedy(struct choose_sum *sum)
 	return false;
 }
 
-/* Each state of a measurement's flows one lower, the lightest first. */
+/* Lowers the flows of a measurement state by state, lowest first. Returns true if it fits. */
 static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 {
 	const struct choose_states *states = sum->problem->items[i].states;
@@ -260,7 +263,7 @@ static bool low_states_first(struct choose_sum *sum)
 	return false;
 }
 
-/* Each measurement gives up the fewest steps that take no more time than those it was made to. */
+/* Moves each measurement to the first step that takes no more time than its present one. */
 static void pass_over_useless(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
@@ -287,7 +290,7 @@ static bool queries(struct choose_sum *sum)
 	return false;
 }
 
-/* They order as slopes do, which are not negative. */
+/* Returns bits that have the order of the slopes, which must not be negative. */
 static uint32_t bits_of(float slope)
 {
 	uint32_t bits;
@@ -297,8 +300,8 @@ static uint32_t bits_of(float slope)
 }
 
 /*
- * The next move along the lower convex hull of a measurement's steps: time saved against error
- * added. False where no step takes less time.
+ * Finds the next move along the lower convex hull of a measurement's steps: time saved against
+ * error added. Returns false if no step takes less time.
  */
 static bool find_move(
 	const struct choose_item *item, const double *ns, uint32_t at, struct choice_move *move)
@@ -328,7 +331,7 @@ static uint32_t digit_of(uint32_t slope, uint32_t shift)
 	return slope >> shift & (DIGIT_VALUES - 1);
 }
 
-/* All of them, up to the step that takes the least time; their slopes rise. Returns their end. */
+/* Adds all moves up to step `last`, in order of rising slope. Returns their end. */
 static struct choice_move *add_moves(
 	const struct choose_sum *sum, uint32_t i, uint32_t last, struct choice_move *moves)
 {
@@ -347,9 +350,9 @@ static struct choice_move *add_moves(
 }
 
 /*
- * The moves that take the least slopes, in order, until it fits. Slopes are looked at digit by digit:
- * below the digit with which it would fit all moves are made, and those behind it are not; of those
- * that have it the next digit decides, and at last their order.
+ * Makes the moves with the smallest slopes until the target fits. A radix selection on the slopes:
+ * moves below the deciding digit are made, moves above it are not. Moves with this digit are
+ * decided by the next digit, and finally by their order.
  */
 static void make_moves(struct choose_sum *sum, struct choice_move *end)
 {
@@ -383,7 +386,7 @@ static void make_moves(struct choose_sum *sum, struct choice_move *end)
 	sum->choice->ns = ns;
 }
 
-/* What takes the least time of all that [begin, end) may give up. */
+/* Moves items [begin, end) to their cheapest steps. */
 static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	double sum_ns = sum->choice->ns;
@@ -403,7 +406,10 @@ static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 	sum->choice->ns = sum_ns;
 }
 
-/* Where all that [begin, end) has given up is enough: only as much as it takes, of `ns` for all. */
+/*
+ * Called if the cheapest steps of [begin, end) fit. Takes back all that is not needed; `ns` is the
+ * time before.
+ */
 static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, double ns)
 {
 	struct choice_move *moves_end = sum->moves;
@@ -416,7 +422,9 @@ static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, dou
 	make_moves(sum, moves_end);
 }
 
-/* Steps are whole, so there may be time left: for the best ranked that can do with it. */
+/*
+ * Uses remaining time, which whole steps leave, to restore detail of the best ranked measurements.
+ */
 static void restore_detail(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
@@ -435,7 +443,10 @@ static void restore_detail(struct choose_sum *sum)
 	}
 }
 
-/* Of measurements of one rank: first their flows' states, which no bound hangs on. */
+/*
+ * Reduces the measurements of one rank: first their flow states, which do not affect bounds.
+ * Returns true if it fits.
+ */
 static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	bool moved = sum->any_states;
@@ -500,7 +511,10 @@ void choose_predict(
 	sum_of(problem, false, target_ns, work, choice);
 }
 
-/* All flows one state deeper; first those that are behind the others. */
+/*
+ * Raises all flows of a measurement by one state; if some flows are lower than others, raises only
+ * those.
+ */
 static bool flows_back(struct choose_sum *sum, uint32_t i)
 {
 	const struct choose_states *states = sum->problem->items[i].states;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Where the time of a packet goes: the sums of those bursts that a worker timed part by part. To
- * look at the clock costs as much as counting a packet or two, so most bursts are not timed.
+ * Time per packet by part: sums over the bursts that a worker timed. Reading the clock costs as
+ * much as counting one or two packets, so most bursts are not timed.
  */
 
 #include <stdbool.h>
@@ -11,27 +11,29 @@
 
 #include "config/config.h"
 
-#define COSTS_EVERY    64 /* bursts of which one is timed */
+#define COSTS_EVERY    64 /* one of this number of bursts is timed */
 #define COSTS_KEYS_MAX (CONFIG_MEASUREMENTS_MAX + 1)
 
-/* In cycles of the clock in a generation, in nanoseconds in a report. */
+/* In clock cycles in a generation, in nanoseconds in a report. */
 struct costs {
-	uint64_t bursts, packets; /* that were timed */
+	uint64_t bursts, packets; /* timed bursts and their packets */
 	uint64_t receive, filter, parse, rules, free;
-	uint64_t key[COSTS_KEYS_MAX];               /* of each key rule: mask and hash */
-	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* of each measurement: the update */
-	uint64_t distinct[CONFIG_MEASUREMENTS_MAX]; /* and its HyperLogLog's */
+	uint64_t key[COSTS_KEYS_MAX];               /* per key rule: mask and hash */
+	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* per measurement: update of the sketch */
+	uint64_t distinct[CONFIG_MEASUREMENTS_MAX]; /* per measurement: update of the HyperLogLog */
 };
 
-/* Whether the next burst is to be timed, of which *bursts are counted. Not the first of all, which
- * finds nothing in the caches; and a short run has one that is. */
+/*
+ * Returns true if the next burst is timed; counts it in *bursts. Skips the very first burst, which
+ * runs with cold caches, but times one early enough for a short run.
+ */
 static inline bool costs_due(uint64_t *bursts)
 {
 	return ((*bursts)++ & (COSTS_EVERY - 1)) == COSTS_EVERY / 2;
 }
 
-/* sum += costs, whose times are multiplied by `factor`. */
+/* Adds `costs` to the sum, with times multiplied by `factor`. */
 void costs_add(struct costs *sum, const struct costs *costs, double factor);
 
-/* The times of all parts together. */
+/* Returns the sum of the times of all parts. */
 uint64_t costs_sum(const struct costs *costs);

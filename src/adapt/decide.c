@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#define DOWN   0.98                   /* of the time: or a slow rise is a change in each window */
-#define MUCH   1.5                    /* times the time that was too little: another load */
-#define FORGET (10 * DECIDE_CALM_MAX) /* windows without going down, until half is forgotten */
+#define DOWN                                                                                       \
+	0.98 /* share of the target used when reducing: otherwise a slow rise would change every window */
+#define MUCH 1.5 /* factor above a failed time that means another load */
+#define FORGET                                                                                     \
+	(10 * DECIDE_CALM_MAX) /* windows without a reduction until the required calm is halved */
 
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem)
 {
@@ -70,7 +72,7 @@ static enum decided down(
 	return DECIDED_DOWN;
 }
 
-/* It has not gone down for long. */
+/* Forgets earlier failures after a long time without a reduction. */
 static void forget(struct step_hysteresis *hysteresis)
 {
 	hysteresis->since_down = 0;
@@ -81,7 +83,7 @@ static void forget(struct step_hysteresis *hysteresis)
 	}
 }
 
-/* Whether it has fitted for long enough to be tried. */
+/* Returns true if one more step has fitted for long enough to try it. */
 static bool is_time(const struct step_hysteresis *hysteresis)
 {
 	return hysteresis->calm >= hysteresis->calm_least ||

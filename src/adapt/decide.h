@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Down at once, and up again slowly. Called once a window, with how long a packet may take.
+ * Hysteresis of the steps: reduces detail at once, restores it slowly. Called once per window with
+ * the target time per packet.
  */
 
 #include <stdbool.h>
@@ -10,24 +11,26 @@
 
 #include "adapt/choose.h"
 
-/* In windows. A minute, of 10 ms. */
+/* In windows of 10 ms; the maximum is one minute. */
 #define DECIDE_CALM     10
 #define DECIDE_CALM_MAX 6000
 
 struct step_hysteresis {
 	enum choose_how how;
-	struct choice now, before; /* their arrays are the caller's, and so is work */
-	void *work;                /* of choose_work_size() */
+	struct choice now, before; /* arrays owned by the caller, like `work` */
+	void *work;                /* choose_work_size() bytes */
 
-	/* Windows: */
-	uint32_t calm;       /* in a row, in which one step back would have fitted */
-	uint32_t calm_least; /* that it takes */
+	/* Counts of windows: */
+	uint32_t calm;       /* consecutive windows in which one restored step would have fitted */
+	uint32_t calm_least; /* calm windows required */
 	uint32_t since_down;
-	uint32_t since_up; /* DECIDE_CALM_MAX: long ago, or down since */
-	/* The least time that a packet might take in the calm windows, in those before the last step
-	 * up, and before those that failed. */
+	uint32_t since_up; /* DECIDE_CALM_MAX: long ago, or reduced since then */
+	/*
+	 * Least target time of the calm windows, of those before the last restored step, and of
+	 * those before restored steps that failed, ns.
+	 */
 	double target_ns, tried_ns, failed_ns;
-	double left_ns; /* what a packet took before the last step up */
+	double left_ns; /* time per packet before the last restored step, ns */
 };
 
 enum decided {
@@ -36,12 +39,12 @@ enum decided {
 	DECIDED_UP,
 };
 
-/* Begins with full detail. */
+/* Starts with full detail. */
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem);
 
 /*
- * Whether hysteresis->now has changed; hysteresis->before then is what it was. The problem's figures may be
- * new in each window, its measurements may not.
+ * Returns whether hysteresis->now has changed; hysteresis->before is then the previous choice. The
+ * figures of the problem may change in each window, its measurements must not.
  */
 enum decided decide(
 	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RISES 1.5 /* from the middle of a window to the end of the next one, in windows */
+#define RISES 1.5 /* windows from the middle of a window to the end of the next one */
 
 double demand_target_ns(struct demand *demand, const struct demand_window *window)
 {
@@ -14,7 +14,7 @@ double demand_target_ns(struct demand *demand, const struct demand_window *windo
 	for (uint32_t w = 0; w < DEMAND_WINDOWS; w++)
 		highest = fmax(highest, demand->rates[w]);
 	if (demand->how == DEMAND_AHEAD) {
-		/* Whatever comes after nothing is a rise of which nothing is known. */
+		/* The first packets after idle windows give no information about a rise. */
 		if (highest > 0)
 			needed += RISES * fmax(rate - highest, 0);
 		needed += (double)window->backlog / window->seconds;

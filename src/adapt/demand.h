@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * How long a packet may take in the next window, by what came in the last ones. Of a worker; where
- * several follow the same choice the least time of theirs holds.
+ * Computes the target time per packet for the next window from the last windows of a worker. If
+ * several workers share a choice, the smallest of their targets applies.
  */
 
 #include <stdint.h>
@@ -12,23 +12,26 @@
 #define DEMAND_WINDOWS  4
 
 enum demand_how {
-	/* For the rate, 1.5 times its rise, and what waits, within a window. A rate that was there
-	 * within DEMAND_WINDOWS is no rise. */
+	/*
+	 * For the rate, 1.5 times its rise, and the backlog, within a window. A rate reached within
+	 * DEMAND_WINDOWS is not a rise.
+	 */
 	DEMAND_AHEAD,
-	DEMAND_RATE, /* for the rate alone: (4) of Tangari et al. */
+	DEMAND_RATE, /* for the rate only: (4) of Tangari et al. */
 };
 
 struct demand_window {
 	double seconds;
-	uint64_t packets; /* that came, and were not lost before they were polled */
-	uint64_t backlog; /* that wait after it */
+	uint64_t packets; /* packets received */
+	uint64_t backlog; /* packets waiting at its end */
 };
 
 struct demand {
 	enum demand_how how;
-	double reserve;               /* share of the time that is left free, of DEMAND_AHEAD */
-	double rates[DEMAND_WINDOWS]; /* of the last ones, the latest first; 0 before the first */
+	double reserve; /* share of the time to keep idle, 0 to 1; only DEMAND_AHEAD */
+	double rates
+		[DEMAND_WINDOWS]; /* packets/s of the last windows, latest first; 0 before the first */
 };
 
-/* INFINITY where nothing came. */
+/* Returns ns per packet; INFINITY without packets. */
 double demand_target_ns(struct demand *demand, const struct demand_window *window);

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEPS     60    /* of a search for the root of a likelihood's slope, at most */
-#define EXACT     1e-10 /* of it, relative */
-#define NARROWEST 1e-6  /* a deviation, of the mean: samples that are all the same have one too */
+#include "base/assertion.h"
+
+#define STEPS     60    /* maximum iterations of the root search */
+#define EXACT     1e-10 /* relative precision of the root */
+#define NARROWEST 1e-6  /* least deviation relative to the mean, for equal samples */
 
 const char *const distribution_names[DISTRIBUTION_KINDS] = {
 	[DISTRIBUTION_NORMAL] = "normal",
@@ -21,7 +23,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Between the samples beside it. */
+/* Interpolates between adjacent samples. */
 static double quantile(const double *sorted, uint64_t n, double share)
 {
 	double at = share * (double)(n - 1);
@@ -58,8 +60,10 @@ static void fit_normal(struct distribution *fit, const double *x, uint64_t n)
 				squares / (2 * fit->deviation * fit->deviation));
 }
 
-/* Of samples above an origin, each with the weight e^(rate x): the sums of weights, of weights times
- * samples, and of weights times their squares. Slopes of likelihoods are made of them. */
+/*
+ * Sums over samples above an origin, each with weight e^(rate x): of the weights, of weights times
+ * samples, and of weights times squared samples. The derivatives of the likelihoods use them.
+ */
 struct sums {
 	double weight, weighted, weighted2;
 };
@@ -78,8 +82,10 @@ static struct sums weigh(const double *x, uint64_t n, double origin, double rate
 	return sums;
 }
 
-/* The root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. The logarithms are
- * relative to the largest sample's, so that no power overflows. */
+/*
+ * Returns the root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. Logarithms
+ * are relative to the largest sample, so that no power overflows.
+ */
 static double weibull_shape(const double *logs, uint64_t n, double mean_log, double start)
 {
 	double k = start;
@@ -100,7 +106,7 @@ static double weibull_shape(const double *logs, uint64_t n, double mean_log, dou
 	return k;
 }
 
-/* x is sorted. Its logarithms take the place of the samples for a while. */
+/* x must be sorted. Temporarily replaces the samples by their logarithms. */
 static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 {
 	double largest = x[n - 1], mean_log = 0, k, scale, spread;
@@ -112,13 +118,16 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		x[i] = log(x[i] / largest);
 		mean_log += x[i] / (double)n;
 	}
-	/* Where the logarithms' deviation is that of a Weibull's: pi / (k sqrt 6). */
+	/*
+	 * Starts where the deviation of the logarithms is that of a Weibull distribution: pi / (k
+	 * sqrt 6).
+	 */
 	spread = fit->deviation / fit->mean;
 	k = weibull_shape(x, n, mean_log, M_PI / sqrt(6) / spread);
 	scale = pow(weigh(x, n, 0, k).weight / (double)n, 1 / k);
 	fit->a[DISTRIBUTION_WEIBULL] = scale * largest;
 	fit->b[DISTRIBUTION_WEIBULL] = k;
-	/* At the maximum the powers sum up to n. */
+	/* At the maximum, the powers add up to n. */
 	fit->bic[DISTRIBUTION_WEIBULL] =
 		bic(n, (double)n * (log(k) - k * log(scale) + (k - 1) * mean_log - log(largest)) -
 				(double)n);
@@ -126,7 +135,7 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		x[i] = largest * exp(x[i]);
 }
 
-/* The root of b - mean + sum(x e^-x/b) / sum(e^-x/b), by Newton's method. */
+/* Returns the root of b - mean + sum(x e^-x/b) / sum(e^-x/b), by Newton's method. */
 static double gumbel_scale(const double *x, uint64_t n, double mean_above, double start)
 {
 	double b = start;
@@ -155,7 +164,7 @@ static void fit_gumbel(struct distribution *fit, const double *x, uint64_t n)
 
 	fit->a[DISTRIBUTION_GUMBEL] = x[0] + location;
 	fit->b[DISTRIBUTION_GUMBEL] = b;
-	/* At the maximum the weights sum up to n. */
+	/* At the maximum, the weights add up to n. */
 	fit->bic[DISTRIBUTION_GUMBEL] =
 		bic(n, -(double)n * log(b) - (double)n * (mean_above - location) / b - (double)n);
 }
@@ -164,6 +173,7 @@ struct distribution distribution_of(double *samples, uint64_t n)
 {
 	struct distribution fit = {.samples = n};
 
+	VERIFY(n, >, 0u);
 	qsort(samples, n, sizeof(samples[0]), compare);
 	fit.p5 = quantile(samples, n, 0.05);
 	fit.p50 = quantile(samples, n, 0.5);

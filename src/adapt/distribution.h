@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How the times of something are distributed: quantiles, and which of three distributions fits
- * best. Each has two parameters, found by maximum likelihood, so the one with the least BIC
- * (Bayesian information criterion: p ln n - 2 ln L) is the likeliest.
+ * Distribution of measured times: quantiles, and the best fit of three distributions. Each has two
+ * parameters, estimated by maximum likelihood, so the one with the least BIC (Bayesian information
+ * criterion: p ln n - 2 ln L) is the likeliest.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 enum distribution_kind {
 	DISTRIBUTION_NORMAL,  /* mean, standard deviation */
 	DISTRIBUTION_WEIBULL, /* scale, shape */
-	DISTRIBUTION_GUMBEL,  /* of maxima: location, scale */
+	DISTRIBUTION_GUMBEL,  /* distribution of maxima: location, scale */
 	DISTRIBUTION_KINDS,
 };
 
@@ -24,12 +24,13 @@ struct distribution {
 	double mean, deviation;
 	double p5, p50, p95, p99;
 	enum distribution_kind best;
-	double a[DISTRIBUTION_KINDS], b[DISTRIBUTION_KINDS]; /* parameters, as they stand above */
-	double bic[DISTRIBUTION_KINDS];                      /* INFINITY where it cannot be */
+	double a[DISTRIBUTION_KINDS],
+		b[DISTRIBUTION_KINDS];  /* parameters in the order of enum distribution_kind */
+	double bic[DISTRIBUTION_KINDS]; /* INFINITY: not possible */
 };
 
-/* Of samples[n], which are sorted; n is 1 or more. One that is not above 0 is no Weibull's. */
+/* Fits samples[n], n >= 1, and sorts them. Samples <= 0 exclude the Weibull distribution. */
 struct distribution distribution_of(double *samples, uint64_t n);
 
-/* Share of the times that are t at most, by the best one. */
+/* Returns the share of times <= t by the best fit, 0 to 1. */
 double distribution_below(const struct distribution *fit, double t);

@@ -30,7 +30,7 @@ static void read_cpu_model(char *model, size_t size)
 		fclose(cpuinfo);
 }
 
-/* The caches of CPU 0 as the kernel lists them: " 48K 32K 1024K 32768K". */
+/* Writes the caches of CPU 0 as listed by the kernel: " 48K 32K 1024K 32768K". */
 static void read_caches(char *caches, size_t size)
 {
 	size_t used = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What has to stand beside every figure: on what machine, with what, when, and by which command. */
+/* Facts that accompany every measured figure: machine, software, date and command. */
 
 #include "adapt/profile.h"
 
@@ -10,8 +10,8 @@
 struct host_facts {
 	char machine[FACT_MAX]; /* CPU model, CPUs, caches */
 	char kernel[FACT_MAX];
-	char dpdk[FACT_MAX];     /* version, and what its memory is made of */
-	char compiler[FACT_MAX]; /* with the flags that matter */
+	char dpdk[FACT_MAX];     /* version, and whether it uses hugepages */
+	char compiler[FACT_MAX]; /* version and relevant flags */
 	char date[FACT_MAX];     /* UTC */
 	char command[FACT_MAX];
 };
@@ -19,8 +19,8 @@ struct host_facts {
 /* Fills the facts. argv[argc] is the command line. */
 void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
-/* Of them, those without which a profile is worth nothing. */
+/* Fills the facts that make a profile valid. */
 void host_facts_current(struct profile_host *host);
 
-/* After EAL's start: adds what its memory is made of. */
+/* Adds whether DPDK uses hugepages; call it after EAL's start. */
 void host_facts_add_memory(struct host_facts *facts);

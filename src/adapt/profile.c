@@ -37,11 +37,11 @@ const char *const profile_traffic_names[PROFILE_TRAFFICS] = {
 	[PROFILE_NEW] = "new",
 };
 
-static const char *const unit_names[2] = {"burst", "packet"}; /* by profile_what.single */
+static const char *const unit_names[2] = {"burst", "packet"}; /* index: profile_what.single */
 static const char *const sharing_names[SHARING_COUNT] = {"separate", "shared"};
 static const char *const metric_names[2] = {"packets", "bytes"};
 
-/* A comma of a key is a plus: no field has to be quoted. */
+/* Commas of a key are written as plus signs, so that no field needs quotes. */
 static const char columns[] =
 	"part,traffic,unit,key,sketch,depth,width,sharing,count,flows,samples,left_out,mean_ns,"
 	"deviation_ns,p5_ns,p50_ns,p95_ns,p99_ns,best,normal_mean,normal_deviation,normal_bic,"
@@ -189,7 +189,7 @@ struct profile_reader {
 	FILE *in;
 	const char *name;
 	uint32_t line;
-	char text[LINE_MAX_LEN]; /* of it */
+	char text[LINE_MAX_LEN]; /* text of the line */
 	char *error;
 };
 
@@ -207,7 +207,7 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 	return false;
 }
 
-/* The next line that is not for people, without its end. */
+/* Reads the next line that is not a comment, without its end. */
 static bool next_line(struct profile_reader *reader)
 {
 	size_t length;
@@ -216,19 +216,18 @@ static bool next_line(struct profile_reader *reader)
 		reader->line++;
 		if (fgets(reader->text, sizeof(reader->text), reader->in) == NULL)
 			return ferror(reader->in)
-				       ? set_line_error(reader, "cannot be read")
-				       : set_line_error(reader, "the file ends before its rows do");
+				       ? set_line_error(reader, "cannot read the file")
+				       : set_line_error(reader, "unexpected end of file");
 		length = strlen(reader->text);
 		if (length == 0 || reader->text[length - 1] != '\n')
-			return set_line_error(reader, length == sizeof(reader->text) - 1
-							      ? "longer than any line of a profile"
-							      : "cut off");
+			return set_line_error(reader,
+				length == sizeof(reader->text) - 1 ? "line too long" : "truncated");
 		reader->text[length - 1] = '\0';
 	} while (reader->text[0] == '#');
 	return true;
 }
 
-/* Cuts the line at its commas. */
+/* Splits the line at its commas. */
 static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
 {
 	uint32_t n = 0;
@@ -239,7 +238,7 @@ static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
 		if (n < FIELDS)
 			fields[n] = field;
 	}
-	return n == FIELDS || set_line_error(reader, "%u fields in the place of %u", n, FIELDS);
+	return n == FIELDS || set_line_error(reader, "%u fields instead of %u", n, FIELDS);
 }
 
 static bool read_word(struct profile_reader *reader, const char *field, const char *const *words,
@@ -248,7 +247,7 @@ static bool read_word(struct profile_reader *reader, const char *field, const ch
 	for (*value = 0; *value < n; ++*value)
 		if (strcmp(field, words[*value]) == 0)
 			return true;
-	return set_line_error(reader, "'%.64s' is not a word that stands there", field);
+	return set_line_error(reader, "'%.64s': unknown keyword", field);
 }
 
 static bool read_whole(
@@ -259,7 +258,7 @@ static bool read_whole(
 	errno = 0;
 	*value = strtoull(field, &end, 10);
 	return (*field >= '0' && *field <= '9' && *end == '\0' && errno == 0 && *value <= most) ||
-	       set_line_error(reader, "'%.64s' is not such a number", field);
+	       set_line_error(reader, "'%.64s': not a valid number", field);
 }
 
 static bool read_real(struct profile_reader *reader, const char *field, double *value)
@@ -269,7 +268,7 @@ static bool read_real(struct profile_reader *reader, const char *field, double *
 	errno = 0;
 	*value = strtod(field, &end);
 	return (*field != '\0' && *end == '\0' && isfinite(*value)) ||
-	       set_line_error(reader, "'%.64s' is not a number", field);
+	       set_line_error(reader, "'%.64s': not a number", field);
 }
 
 static bool read_key(struct profile_reader *reader, const char *field, char key[PROFILE_KEY_MAX])
@@ -278,14 +277,14 @@ static bool read_key(struct profile_reader *reader, const char *field, char key[
 	struct key_rule rule;
 
 	if (snprintf(key, PROFILE_KEY_MAX, "%s", field) >= PROFILE_KEY_MAX)
-		return set_line_error(reader, "'%.64s' is not a key", field);
+		return set_line_error(reader, "'%.64s': not a key", field);
 	for (char *plus = key; (plus = strchr(plus, '+')) != NULL;)
 		*plus = ',';
 	return key[0] == '\0' || key_rule_parse(&rule, key, why) ||
-	       set_line_error(reader, "'%.64s' is not a key", field);
+	       set_line_error(reader, "'%.64s': not a key", field);
 }
 
-/* The sketch and its shape, flows last; or nothing at all. */
+/* Reads the sketch, its shape and the flows; these fields are empty for other parts. */
 static bool read_sketch(struct profile_reader *reader, char *const *fields, struct profile_row *row)
 {
 	struct profile_what *what = &row->what;
@@ -296,12 +295,12 @@ static bool read_sketch(struct profile_reader *reader, char *const *fields, stru
 		for (uint32_t f = 0; f < 6; f++)
 			if (fields[f][0] != '\0')
 				return set_line_error(reader,
-					"'%.64s' stands where there is no sketch", fields[f]);
+					"'%.64s': unexpected in a row without sketch", fields[f]);
 		return true;
 	}
 	what->sketch = sketch_find(fields[0]);
 	if (what->sketch == NULL)
-		return set_line_error(reader, "'%.64s' is not a sketch", fields[0]);
+		return set_line_error(reader, "'%.64s': unknown sketch", fields[0]);
 	if (!read_whole(reader, fields[1], UINT32_MAX, &depth) ||
 		!read_whole(reader, fields[2], UINT64_MAX, &what->width) ||
 		!read_word(reader, fields[3], sharing_names, SHARING_COUNT, &sharing) ||
@@ -320,7 +319,8 @@ static bool read_fit(struct profile_reader *reader, char *const *fields, struct 
 	times->bic[kind] = INFINITY;
 	if (fields[0][0] == '\0' && fields[1][0] == '\0' && fields[2][0] == '\0')
 		return times->best != kind ||
-		       set_line_error(reader, "the %s distribution fits best, and is not there",
+		       set_line_error(reader,
+			       "parameters of the best distribution, %s, are missing",
 			       distribution_names[kind]);
 	return read_real(reader, fields[0], &times->a[kind]) &&
 	       read_real(reader, fields[1], &times->b[kind]) &&
@@ -342,7 +342,7 @@ static bool read_times(struct profile_reader *reader, char *const *fields, struc
 			return false;
 	if (times->samples == 0 || times->mean < 0 || times->deviation < 0 || times->p5 < 0 ||
 		times->p5 > times->p50 || times->p50 > times->p95 || times->p95 > times->p99)
-		return set_line_error(reader, "times that contradict each other");
+		return set_line_error(reader, "times contradict each other");
 	if (!read_word(reader, fields[8], distribution_names, DISTRIBUTION_KINDS, &best))
 		return false;
 	times->best = (enum distribution_kind)best;
@@ -361,7 +361,7 @@ static bool read_state(struct profile_reader *reader, const char *field, struct 
 		state++;
 	what->state = (enum flow_depth)state;
 	return (has_states(what) ? state < FLOW_STATES : *field == '\0') ||
-	       set_line_error(reader, "'%.64s' is not a state of such flows", field);
+	       set_line_error(reader, "'%.64s': not a flow state", field);
 }
 
 static bool read_row(struct profile_reader *reader, struct profile *profile)
@@ -383,9 +383,8 @@ static bool read_row(struct profile_reader *reader, struct profile *profile)
 		!read_state(reader, fields[FIELDS - 1], &row.what))
 		return false;
 	if (profile_find(profile, &row.what) != NULL)
-		return set_line_error(reader, "the same as in another line");
-	return profile_add(profile, &row) ||
-	       set_line_error(reader, "there is no room for more rows");
+		return set_line_error(reader, "duplicate row");
+	return profile_add(profile, &row) || set_line_error(reader, "too many rows");
 }
 
 static bool read_host(struct profile_reader *reader, struct profile_host *host)
@@ -398,7 +397,7 @@ static bool read_host(struct profile_reader *reader, struct profile_host *host)
 		if (strncmp(reader->text, fact_names[f], length) != 0 ||
 			strncmp(reader->text + length, ": ", 2) != 0 ||
 			strlen(reader->text + length + 2) >= PROFILE_TEXT_MAX)
-			return set_line_error(reader, "does not say the %s", fact_names[f]);
+			return set_line_error(reader, "missing: %s", fact_names[f]);
 		strcpy(host->facts[f], reader->text + length + 2);
 	}
 	return true;
@@ -418,8 +417,7 @@ static bool read_rows(struct profile_reader *reader, struct profile *profile)
 			return false;
 	}
 	return read_whole(reader, reader->text + strlen(last), PROFILE_ROWS_MAX, &rows) &&
-	       (rows == profile->n ||
-		       set_line_error(reader, "%u rows stand before it", profile->n));
+	       (rows == profile->n || set_line_error(reader, "%u rows found", profile->n));
 }
 
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
@@ -431,9 +429,9 @@ bool profile_read(struct profile *profile, FILE *in, const char *name, char *err
 	right = next_line(&reader) &&
 		(strcmp(reader.text, FIRST_LINE) == 0 ||
 			set_line_error(&reader,
-				"does not begin as what sketchtap-bench profile writes")) &&
+				"not a profile; create one with sketchtap-bench profile")) &&
 		read_host(&reader, &profile->host) && next_line(&reader) &&
-		(strcmp(reader.text, columns) == 0 || set_line_error(&reader, "other columns")) &&
+		(strcmp(reader.text, columns) == 0 || set_line_error(&reader, "unknown columns")) &&
 		read_rows(&reader, profile);
 	if (!right)
 		profile_free(profile);
@@ -447,8 +445,8 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 		if (strcmp(profile->host.facts[f], host->facts[f]) == 0)
 			continue;
 		snprintf(error, PROFILE_ERROR_MAX,
-			"--profile %.100s: of another %s: '%.200s', here it is '%.200s'; make one here "
-			"with sketchtap-bench profile, or set foreign-profile = yes",
+			"--profile %.100s: measured with another %s: '%.200s', this host has '%.200s'; run "
+			"sketchtap-bench profile here, or set foreign-profile = yes",
 			name, fact_names[f], profile->host.facts[f], host->facts[f]);
 		make_printable(error);
 		return false;

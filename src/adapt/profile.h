@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What the parts of a packet cost on a host: a file that `sketchtap-bench profile` writes and a run
- * or a plan is given. Lines of text: what it is, of which host, columns, a row for each part and
- * traffic, and how many rows there are. Lines that begin with # are for people.
+ * Profile: the time per packet of each part of the processing on a host. A text file, written by
+ * `sketchtap-bench profile` and read by a run or a plan: first line, host, columns, a row for each
+ * part and traffic pattern, number of rows. Lines that begin with # are comments.
  */
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 #include "sketch/sketch.h"
 
 struct profile_options {
-	const char *file; /* NULL: there is none */
-	bool foreign;     /* it may be of another host */
+	const char *file; /* NULL: none */
+	bool foreign;     /* accept a profile of another host */
 };
 
 OPTION_OWNER(profile)
@@ -28,10 +28,10 @@ OPTION_OWNER(profile)
 #define PROFILE_ROWS_MAX  4096
 #define PROFILE_ERROR_MAX (PROFILE_TEXT_MAX * 3)
 
-/* What figures hold for: they are worth nothing on another one. */
+/* Facts that must match. On a host with other facts the figures are invalid. */
 enum profile_fact {
 	PROFILE_CPU,   /* model and caches */
-	PROFILE_BUILD, /* sketchtap and its compiler, with the flags that matter */
+	PROFILE_BUILD, /* sketchtap and its compiler, with relevant flags */
 	PROFILE_DPDK,
 	PROFILE_FACTS,
 };
@@ -41,47 +41,47 @@ struct profile_host {
 };
 
 enum profile_part {
-	PROFILE_TIMER, /* to look at the clock */
+	PROFILE_TIMER, /* reading the clock */
 	PROFILE_RECEIVE,
 	PROFILE_PARSE,
-	PROFILE_KEY,      /* the mask and the hash of a key rule */
-	PROFILE_SKETCH,   /* the update of a measurement's sketch */
-	PROFILE_DISTINCT, /* of its HyperLogLog */
+	PROFILE_KEY,      /* mask and hash of a key rule */
+	PROFILE_SKETCH,   /* update of a measurement's sketch */
+	PROFILE_DISTINCT, /* update of its HyperLogLog */
 	PROFILE_FREE,
 	PROFILE_PARTS,
 };
 
-/* What a sketch is fed. */
+/* Traffic pattern of a sketch row. */
 enum profile_traffic {
-	PROFILE_ANY,    /* of a part that is no sketch */
-	PROFILE_ONE,    /* one flow over and over: what its state takes alone (T_p) */
-	PROFILE_CACHED, /* so few flows that the nearest caches hold them (T_r^H + T_p) */
-	PROFILE_UNCACHED, /* more than the largest cache holds, or the sketch has room for (T_r^M + T_p) */
-	PROFILE_NEW, /* new flows alone (T_i) */
+	PROFILE_ANY,      /* any; for parts other than sketches */
+	PROFILE_ONE,      /* a single flow: only the time of its state */
+	PROFILE_CACHED,   /* flows that fit in the L2 cache */
+	PROFILE_UNCACHED, /* flows that exceed the largest cache, or fill the sketch */
+	PROFILE_NEW,      /* only new flows (T_i) */
 	PROFILE_TRAFFICS,
 };
 
 extern const char *const profile_traffic_names[PROFILE_TRAFFICS];
 
-/* What a row is of. */
+/* Subject of a row. */
 struct profile_what {
 	enum profile_part part;
 	enum profile_traffic traffic;
-	bool single;                     /* packets one by one, else in bursts */
-	char key[PROFILE_KEY_MAX];       /* as --key has it; "": not of a key rule */
-	const struct sketch_ops *sketch; /* NULL: what follows means nothing */
+	bool single;                     /* single packets instead of bursts */
+	char key[PROFILE_KEY_MAX];       /* text of --key; "": no key rule */
+	const struct sketch_ops *sketch; /* NULL: the fields below are not used */
 	uint32_t depth;
 	uint64_t width;
 	enum sketch_sharing sharing;
 	enum sketch_metric metric;
-	enum flow_depth state; /* that all flows are in, of a sketch that keeps records */
+	enum flow_depth state; /* state of all flows, for a sketch with SKETCH_RECORDS */
 };
 
 struct profile_row {
 	struct profile_what what;
-	uint64_t flows;            /* that a sketch was fed; 0: not of one */
+	uint64_t flows;            /* flows in the sketch; 0: not a sketch row */
 	uint64_t left_out;         /* samples during which another program had the CPU */
-	struct distribution times; /* ns a packet */
+	struct distribution times; /* ns per packet */
 };
 
 struct profile {
@@ -90,28 +90,26 @@ struct profile {
 	struct profile_row *rows; /* [n], from malloc() */
 };
 
-/* As far as what decides what it costs is concerned. */
+/* Returns true if a and b are the same part in all that affects its time. */
 bool profile_same(const struct profile_what *a, const struct profile_what *b);
 
-/* NULL where there is none. */
+/* Returns the row, or NULL. */
 const struct profile_row *profile_find(
 	const struct profile *profile, const struct profile_what *what);
 
-/* False where there is no memory, or no room. */
+/* Returns false if out of memory or above PROFILE_ROWS_MAX. */
 bool profile_add(struct profile *profile, const struct profile_row *row);
 void profile_free(struct profile *profile);
 
-/* "count-min of src, 4 x 65536, packets" */
+/* Writes a description: "count-min of src, 4 x 65536, packets". */
 #define PROFILE_WHAT_MAX 256
 void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MAX]);
 
 void profile_write(const struct profile *profile, FILE *out);
 
-/*
- * Returns true, or false with what is wrong, and in which line, in error[PROFILE_ERROR_MAX].
- */
+/* Returns true, or false with the reason and its line in error[PROFILE_ERROR_MAX]. */
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error);
 
-/* Returns true, or false with what differs in error[PROFILE_ERROR_MAX]. */
+/* Returns true if the facts match, or false with the difference in error[PROFILE_ERROR_MAX]. */
 bool profile_is_of(const struct profile *profile, const struct profile_host *host, const char *name,
 	char *error);

@@ -234,19 +234,19 @@ def test_refused_profiles(test):
     for fact in ('cpu', 'build', 'dpdk'):
         other = write(test, fact, re.sub(f'^{fact}: .*', f'{fact}: another', text, flags=re.M))
         refused = test.run(*plan, other).expect(1)
-        assert f"of another {fact}: 'another', here it is '" in refused.stderr, refused.describe()
+        assert f"another {fact}: 'another', this host has '" in refused.stderr, refused.describe()
         assert refused.stdout == '', refused.describe()
         taken = test.run(*plan, other, '--foreign-profile').expect(0)
-        assert f'of another {fact}' in taken.stderr and 'full' in taken.stdout, taken.describe()
+        assert f'another {fact}' in taken.stderr and 'full' in taken.stdout, taken.describe()
     run = test.run('--synthetic', 'flows=10,packets=10', '--profile', other).expect(1)
-    assert 'of another dpdk' in run.stderr, run.describe()
+    assert 'another dpdk' in run.stderr, run.describe()
     cut = write(test, 'cut', text[:text.index('rows: ')])
     line = text[:text.index('rows: ')].count('\n') + 1
-    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(1).stderr
+    assert f'line {line}: unexpected end of file' in test.run(*plan, cut).expect(1).stderr
     wrong = write(test, 'wrong', text.replace('parse,,burst', 'parse,,first', 1))
-    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(1).stderr
-    assert 'line 1: does not begin' in test.run(*plan, config).expect(1).stderr
-    assert 'cannot open' in test.run(*plan, test.path('nothing')).expect(1).stderr
+    assert "line 7: 'first': unknown keyword" in test.run(*plan, wrong).expect(1).stderr
+    assert 'line 1: not a profile' in test.run(*plan, config).expect(1).stderr
+    assert 'cannot be opened' in test.run(*plan, test.path('nothing')).expect(1).stderr
     os.mkfifo(test.path('fifo'))
     assert 'not a regular file' in test.run(*plan, test.path('fifo')).expect(1).stderr
     assert 'without --profile' in test.run(*plan[:-1], '--foreign-profile').expect(2).stderr

@@ -171,32 +171,32 @@ static void refuses_what_is_damaged(void **state)
 	static const struct {
 		const char *from, *to, *says;
 	} damages[] = {
-		{"sketchtap profile 1", "sketchtap profile 2", "line 1: does not begin"},
-		{"cpu: ", "gpu: ", "line 2: does not say the cpu"},
-		{"\nbuild: sketchtap 0, a compiler", "", "line 3: does not say the build"},
-		{"mean_ns", "mean_us", "line 5: other columns"},
-		{"receive,", "resieve,", "line 7: 'resieve' is not a word"},
-		{"burst", "burzt", "line 7: 'burzt' is not a word"},
-		{"5tuple", "7tuple", "line 11: '7tuple' is not a key"},
-		{"count-min", "count-max", "line 13: 'count-max' is not a sketch"},
-		{"1024,separate", "x,separate", "line 13: 'x' is not such a number"},
-		{"1024,separate", "1024,alone", "line 13: 'alone' is not a word"},
-		{"1024,separate", "-1,separate", "line 13: '-1' is not such a number"},
-		{"burst,5tuple,,", "burst,5tuple,count-min,", "stands where there is no sketch"},
+		{"sketchtap profile 1", "sketchtap profile 2", "line 1: not a profile"},
+		{"cpu: ", "gpu: ", "line 2: missing: cpu"},
+		{"\nbuild: sketchtap 0, a compiler", "", "line 3: missing: build"},
+		{"mean_ns", "mean_us", "line 5: unknown columns"},
+		{"receive,", "resieve,", "line 7: 'resieve': unknown keyword"},
+		{"burst", "burzt", "line 7: 'burzt': unknown keyword"},
+		{"5tuple", "7tuple", "line 11: '7tuple': not a key"},
+		{"count-min", "count-max", "line 13: 'count-max': unknown sketch"},
+		{"1024,separate", "x,separate", "line 13: 'x': not a valid number"},
+		{"1024,separate", "1024,alone", "line 13: 'alone': unknown keyword"},
+		{"1024,separate", "-1,separate", "line 13: '-1': not a valid number"},
+		{"burst,5tuple,,", "burst,5tuple,count-min,", "unexpected in a row without sketch"},
 		{"separate,bytes,7,100", "separate,bytes,7,0", "contradict each other"},
-		{",3,1024,", ",3,nan,", "line 6: 'nan' is not a number"},
-		{",3,1024,", ",3,inf,", "line 6: 'inf' is not a number"},
-		{",3,1024,", ",3,-1,", "line 6: times that contradict each other"},
-		{",3,1024,", ",3,1e999,", "is not a number"},
-		{",3,1024,", ",3,,", "line 6: '' is not a number"},
-		{",3,1024,", ",3,1024,1,", "line 6: 30 fields in the place of 29"},
-		{",3,1024,", ",3", "line 6: 27 fields in the place of 29"},
-		{",count\n", ",fast\n", "'fast' is not a state"},
-		{"rows: 11", "rows: 12", "line 17: 11 rows stand before it"},
-		{"rows: 11", "rows: ", "line 17: '' is not such a number"},
-		{"rows: 11\n", "", "line 17: the file ends before its rows do"},
-		{"rows: 11\n", "rows: 11", "line 17: cut off"},
-		{"free,", "receive,", "line 8: the same as in another line"},
+		{",3,1024,", ",3,nan,", "line 6: 'nan': not a number"},
+		{",3,1024,", ",3,inf,", "line 6: 'inf': not a number"},
+		{",3,1024,", ",3,-1,", "line 6: times contradict each other"},
+		{",3,1024,", ",3,1e999,", "not a number"},
+		{",3,1024,", ",3,,", "line 6: '': not a number"},
+		{",3,1024,", ",3,1024,1,", "line 6: 30 fields instead of 29"},
+		{",3,1024,", ",3", "line 6: 27 fields instead of 29"},
+		{",count\n", ",fast\n", "'fast': not a flow state"},
+		{"rows: 11", "rows: 12", "line 17: 11 rows found"},
+		{"rows: 11", "rows: ", "line 17: '': not a valid number"},
+		{"rows: 11\n", "", "line 17: unexpected end of file"},
+		{"rows: 11\n", "rows: 11", "line 17: truncated"},
+		{"free,", "receive,", "line 8: duplicate row"},
 	};
 	struct profile profile = make_profile(), again;
 	char *text = text_of(&profile);
@@ -247,9 +247,9 @@ static void survives_any_damage(void **state)
 static void says_what_differs(void **state)
 {
 	static const char *const says[PROFILE_FACTS] = {
-		"--profile file: of another cpu: 'some CPU, caches 1K', here it is 'X'",
-		"of another build: 'sketchtap 0, a compiler', here it is 'X'",
-		"of another dpdk: 'DPDK 0', here it is 'X'"};
+		"--profile file: measured with another cpu: 'some CPU, caches 1K', this host has 'X'",
+		"another build: 'sketchtap 0, a compiler', this host has 'X'",
+		"another dpdk: 'DPDK 0', this host has 'X'"};
 	struct profile profile = make_profile();
 
 	(void)state;
