@@ -52,7 +52,7 @@ __attribute__((constructor)) static void fill_sub_inverse(void)
 		sub_inverse[aes_mix_sub[s] >> 8 & 0xff] = (uint8_t)s;
 }
 
-/* Doubles each byte of a column in AES's field. */
+/* Doubles each byte of a column in the field of AES. */
 static inline uint32_t double_column(uint32_t column)
 {
 	return (column & 0x7f7f7f7f) << 1 ^ (column >> 7 & 0x01010101) * 0x1b;
@@ -69,7 +69,7 @@ static inline uint32_t mix_inverse(uint32_t column)
 	       aes_rotate(column, 8);
 }
 
-/* AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes: takes an aes_round() back. */
+/* Inverts aes_round(): AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes. */
 static inline void aes_round_inverse(struct aes_state *s, const uint8_t round_key[16])
 {
 	struct aes_state t = *s;

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * AES rounds (FIPS 197, 5.1), for the hash and the mangling that are made of them: in portable C,
- * and with AES-NI. Nobody else includes this.
+ * AES rounds (FIPS 197, 5.1) for the hash and the mangling: in portable C, and with AES-NI.
+ * Internal to this folder.
  *
- * A state is four columns; a column is a word whose lowest byte is row 0. The portable rounds look
- * up tables and so leak timing: they hash public headers, and no sender sees the receiver's cache.
+ * A state is four columns; a column is a word whose lowest byte is row 0. The portable rounds use
+ * table lookups, which leak timing: they hash public headers, and no sender sees the receiver's
+ * cache.
  */
 
 #include <stdint.h>
@@ -36,7 +37,7 @@ static inline void aes_xor(struct aes_state *s, const uint8_t block[16])
 		s->column[c] ^= aes_load32(block + 4 * c);
 }
 
-/* SubBytes, ShiftRows, MixColumns, AddRoundKey: what AESENC does. */
+/* SubBytes, ShiftRows, MixColumns, AddRoundKey: the same as AESENC. */
 static inline void aes_round(struct aes_state *s, const uint8_t round_key[16])
 {
 	struct aes_state t;
@@ -56,7 +57,7 @@ static inline void aes_rounds(struct aes_state *s, const uint8_t round_keys[HASH
 		aes_round(s, round_keys[r]);
 }
 
-/* Takes aes_rounds() back. */
+/* Inverts aes_rounds(). */
 void aes_rounds_inverse(struct aes_state *s, const uint8_t round_keys[HASH_ROUNDS + 1][16]);
 
 static inline struct aes_state aes_input(const struct key_hash *block)

@@ -119,8 +119,8 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
 }
 
 /*
- * Nobody asks for a packet's family: an IPv6 packet's entry gets the hash of whatever key4 holds,
- * and then its own. Only where all are IPv6 the first is left out.
+ * Returns the number of entries to hash as IPv4, 0 if all are IPv6. To avoid branches, IPv6 entries
+ * get the hash of an undefined key4 first, and then their own.
  */
 static uint32_t nb_hashed4(const struct key_burst *burst)
 {
@@ -130,8 +130,8 @@ static uint32_t nb_hashed4(const struct key_burst *burst)
 }
 
 /*
- * Packets from..n - 1. Their hashes do not depend on each other, so the CPU overlaps the rounds of
- * many, as long as no branch comes between them.
+ * Hashes packets from..n - 1. The hashes are independent, so the CPU overlaps the rounds of many
+ * packets if no branch separates them.
  */
 TARGET_AES static inline void hash4_aesni(
 	const struct hash_key *hash_key, struct key_burst *burst, uint32_t from, uint32_t n)
@@ -155,7 +155,7 @@ TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct 
 
 #define TARGET_VAES __attribute__((target("vaes,avx512f,aes,sse4.1")))
 
-/* Four keys in a register. What the keys of a burst leave over is hashed one by one. */
+/* Hashes four keys per register, and the remaining ones singly. */
 TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct key_burst *burst)
 {
 	const uint32_t n = nb_hashed4(burst), whole = n / 4 * 4;
@@ -177,7 +177,7 @@ TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct 
 		hash6_aesni(hash_key, burst);
 }
 
-/* clang 14 does not know the feature's name. */
+/* clang 14 does not support the name of this feature. */
 static bool cpu_has_vaes(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -187,11 +187,9 @@ static bool cpu_has_vaes(void)
 }
 #endif
 
-/*
- * ---- Which of the three
- */
+/* ---- Selection of the path */
 
-/* The best first, NULL behind the last. */
+/* The fastest first, NULL after the last. */
 static hash_burst_fn paths[4] = {hash_burst_portable};
 
 /* Before main(), so that no thread ever sees a pointer change. */

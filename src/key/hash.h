@@ -6,11 +6,11 @@
  *
  * IPv4: HASH_ROUNDS AES rounds under secret round keys, a permutation of the 16-byte key: two IPv4
  * keys never share a hash, and the hash can be inverted. IPv6: the same rounds over the key's three
- * blocks, chained, under round keys of their own; two IPv6 keys share a hash with probability
- * about 2^-128. All paths, in hardware or portable, give the same values.
+ * blocks, chained, under separate round keys; two IPv6 keys share a hash with probability about
+ * 2^-128. All paths, in hardware or portable, give the same values.
  *
- * Nobody outside can aim collisions, because the round keys come from the run's seed. This is not
- * a cryptographic PRF: it must withstand a sender who sees no output of it, not one who does.
+ * Senders cannot aim for collisions, because the round keys come from the seed of the run. This is
+ * not a cryptographic PRF: it must withstand a sender who sees no output of it, not one who does.
  */
 
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include "base/decimal.h"
 #include "base/router_names.h"
 
-_Static_assert(ROUTER_NAME_MAX <= KEY_FIELD_TEXT_MAX, "a name is the text of a field");
+_Static_assert(ROUTER_NAME_MAX <= KEY_FIELD_TEXT_MAX, "a router name fits in the text of a field");
 
 #define OF_TUPLE(member)                                                                           \
 	.offset4 = offsetof(struct key4, member), .offset6 = offsetof(struct key6, member),        \
@@ -32,7 +32,7 @@ const struct key_field key_fields[KEY_FIELD_COUNT] = {
 	KEY_EXTRA_FIELDS(OF_EXTRA)
 };
 
-/* Words for several fields. */
+/* Names for groups of fields. */
 static const struct key_word {
 	const char *word;
 	uint32_t fields;
@@ -60,7 +60,10 @@ static size_t bytes_of(uint32_t bits)
 	return (bits + 7) / 8;
 }
 
-/* Bits of byte `byte` of a field that count: the first ones of an address, the last of a number. */
+/*
+ * Returns the significant bits of byte `byte` of a field: the first ones of an address, the last
+ * ones of a number.
+ */
 static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte)
 {
 	uint32_t ones = 0xff;
@@ -72,7 +75,7 @@ static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte
 	return (uint8_t)ones;
 }
 
-/* Puts the field's bytes from `at` on. */
+/* Places the bytes of a field from `at` on. */
 static void put_field(struct key_layout *layout, enum key_field_id id, size_t at, bool ipv4)
 {
 	const struct key_field *field = &key_fields[id];
@@ -87,7 +90,7 @@ static void put_field(struct key_layout *layout, enum key_field_id id, size_t at
 	}
 }
 
-/* Room that the fields take side by side. */
+/* Returns the bytes of the fields without gaps. */
 static size_t length_of(const struct key_rule *rule, const struct key_layout *layout)
 {
 	size_t length = 0;
@@ -97,7 +100,7 @@ static size_t length_of(const struct key_rule *rule, const struct key_layout *la
 	return length;
 }
 
-/* layout->wide and layout->bits are known. */
+/* Fills the layout; layout->wide and layout->bits must be set. */
 static void lay_out(const struct key_rule *rule, struct key_layout *layout, bool ipv4)
 {
 	size_t next = 0;
@@ -120,7 +123,7 @@ static bool is_address(int field)
 	return key_fields[field].type == KEY_FIELD_ADDRESS;
 }
 
-/* From the fields and the bits of both layouts. False: it is too long. */
+/* Makes both layouts from the fields and their bits. Returns false if the key is too long. */
 static bool make_layouts(struct key_rule *rule)
 {
 	bool addresses = false, fits = true;
@@ -148,7 +151,9 @@ static bool make_layouts(struct key_rule *rule)
 
 /* ---- Text */
 
-/* Up to three digits. False: there is no number from 1 to max; *text is behind it. */
+/*
+ * Reads up to three digits and moves *text after them. Returns false unless the number is 1 to max.
+ */
 static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 {
 	uint32_t value = 0;
@@ -161,7 +166,7 @@ static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 	return value >= 1 && value <= max;
 }
 
-/* "/LEN4/LEN6" behind an address. */
+/* Reads an optional "/LEN4" or "/LEN4/LEN6" after an address. */
 static bool read_lengths(struct key_rule *rule, int field, const char **text)
 {
 	uint8_t *bits4 = &rule->ipv4.bits[field], *bits6 = &rule->ipv6.bits[field];
@@ -177,7 +182,7 @@ static bool read_lengths(struct key_rule *rule, int field, const char **text)
 	return read_length(text, key_fields[field].bits6, bits6);
 }
 
-/* The fields that a word of `len` bytes stands for; 0: it is none. */
+/* Returns the fields of a name of `len` bytes, 0 if it is unknown. */
 static uint32_t fields_of_word(const char *word, size_t len)
 {
 	for (size_t w = 0; w < NB_WORDS; w++)
@@ -204,7 +209,7 @@ static void list_allowed(char *why)
 		" and several of them, with commas; addresses as prefixes: src/24, src/24/48");
 }
 
-/* A word, and of one address its prefix. Moves *text behind it. */
+/* Adds the fields of a name, and the prefix of an address. Moves *text after them. */
 static bool add_word(struct key_rule *rule, const char **text, char *why)
 {
 	size_t len = strcspn(*text, ",/");
@@ -250,21 +255,21 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why)
 			if (make_layouts(rule))
 				return true;
 			snprintf(why, KEY_RULE_WHY_MAX,
-				"takes %zu bytes of an IPv6 packet; at most %zu fit: leave a field "
-				"out, or give shorter prefixes",
+				"takes %zu bytes of an IPv6 packet; at most %zu fit: remove a field "
+				"or use shorter prefixes",
 				length_of(rule, &rule->ipv6), KEY6_ROOM);
 			return false;
 		}
 		if (*at++ != ',') {
 			snprintf(why, KEY_RULE_WHY_MAX,
-				"goes on behind a prefix; separate fields by commas: src/24,dst");
+				"unexpected text after a prefix; separate fields by commas: src/24,dst");
 			return false;
 		}
 	}
 	return false;
 }
 
-/* Before main(), so that no thread ever sees them change. */
+/* Runs before main(), so that no thread ever sees the rules change. */
 __attribute__((constructor)) static void make_word_rules(void)
 {
 	char why[KEY_RULE_WHY_MAX];
@@ -281,7 +286,7 @@ const struct key_rule *key_rule_find(const char *word)
 	return NULL;
 }
 
-/* ---- What rules have in common */
+/* ---- Comparison of rules */
 
 static bool same_layout(const struct key_layout *a, const struct key_layout *b)
 {
@@ -363,8 +368,10 @@ uint64_t key_field_number(const struct key_rule *rule, const struct key *key, en
 	return number;
 }
 
-/* Writes up to 16 bytes. An octet's digits and its '.' are one word, from which zeros in front are
- * shifted out: a branch would be foretold wrong. */
+/*
+ * Writes up to 16 bytes. The digits of an octet and its '.' are one word. Leading zeros are shifted
+ * out, because a branch would be mispredicted.
+ */
 static size_t print_ipv4(const uint8_t *address, char *text)
 {
 	size_t len = 0;
@@ -377,7 +384,7 @@ static size_t print_ipv4(const uint8_t *address, char *text)
 		memcpy(text + len, &word, sizeof(word));
 		len += 4 - zeros;
 	}
-	return len - 1; /* the last '.' is none */
+	return len - 1; /* without the last '.' */
 }
 
 static size_t print_ipv6(const uint8_t *address, char *text)
@@ -416,8 +423,8 @@ size_t key_field_print(
 }
 
 /*
- * The fields lie in the order of comparison, big-endian and without gaps that are not 0: memcmp is
- * the order. One rule has keys of an IP version in one struct.
+ * Fields are in the order of comparison, big-endian, with zeroed gaps, so memcmp() gives the order.
+ * All keys that a rule makes of an IP version are in the same struct.
  */
 int key_compare(const struct key *a, const struct key *b)
 {

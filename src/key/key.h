@@ -2,20 +2,22 @@
 #pragma once
 
 /*
- * What is counted. A packet's full key is its 5-tuple, in network byte order and in the order in
- * which keys are compared and printed. An IPv4 key is 16 bytes, so that one vector register holds
- * it; an IPv6 key has a type of its own, so that IPv4 never pays for it.
+ * Keys: the fields by which packets are counted. The full key of a packet is its 5-tuple, in
+ * network byte order and in the order in which keys are compared and printed. An IPv4 key has 16
+ * bytes, so that one vector register holds it. IPv6 keys have a separate type, so that IPv4 needs
+ * no extra work.
  *
- * Any other key (--key) is a selection of fields: a struct key_rule, which is made from text. Its
- * layouts say where each field stands in the key and from which bytes of what the parser fills it
- * comes: the 5-tuple, or struct key_extra for all that is no part of it. Fields of the 5-tuple
- * alone stand where the 5-tuple has them, the others being 0; any other rule has its fields side by
- * side. In both they are in the order of key_fields[], so that memcmp() is the order of keys.
+ * Any other key (--key) is a selection of fields: a struct key_rule, parsed from text. Its layouts
+ * define the position of each field in the key, and its source: the 5-tuple, or struct key_extra
+ * for all other fields. A rule that selects only fields of the 5-tuple keeps their positions and
+ * sets the others to 0. Any other rule has its fields without gaps. Both use the order of
+ * key_fields[], so that memcmp() is the order of keys.
  *
- * A key of an IPv4 packet whose fields need more than a struct key4 has lies in a struct key6. A
- * key without addresses is the same of IPv4 and of IPv6.
+ * A key of an IPv4 packet that exceeds struct key4 is stored in a struct key6. A key without
+ * addresses is the same for IPv4 and IPv6.
  *
- * A new field is a row of KEY_EXTRA_FIELDS(), and the parser that fills its bytes of struct key_extra.
+ * To add a field, add a row to KEY_EXTRA_FIELDS(), and make the parser fill its bytes of struct
+ * key_extra.
  */
 
 #include <stdbool.h>
@@ -38,7 +40,7 @@ struct key6 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[2]; /* as in struct key4 */
+	uint8_t spare[2]; /* same as in struct key4 */
 	uint8_t reserved; /* belongs to no field; KEY6_OF_IPV4 or 0 */
 } __attribute__((aligned(8)));
 
@@ -107,7 +109,7 @@ enum key_field_id {
 };
 
 enum key_field_type {
-	KEY_FIELD_ADDRESS, /* as inet_ntop(), with /LEN if fewer bits count */
+	KEY_FIELD_ADDRESS, /* format of inet_ntop(), with /LEN if fewer bits are significant */
 	KEY_FIELD_NUMBER,  /* decimal, big-endian in the key */
 	KEY_FIELD_ROUTER,  /* number printed as the name of a router (base/router_names.h) */
 };

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
+
 #ifdef __SSSE3__
 #include <tmmintrin.h>
 #endif
 
 /*
- * A vector of 16 bytes, and one made of its bytes: as `from` says, 0 from KEY_NO_BYTE on.
+ * Vector of 16 bytes. shuffle16() selects bytes of it by index; indices from KEY_NO_BYTE on give 0.
  */
 typedef uint8_t bytes16 __attribute__((vector_size(16), may_alias));
 
@@ -41,12 +43,12 @@ static inline bytes16 load8(const void *p)
 	return bytes;
 }
 
-/* What a key is made of. */
+/* Source bytes of a key. */
 struct key_burst_source {
 	bytes16 vectors[KEY_VECTORS + 1];
 };
 
-/* Vector v of the key; an IPv4 5-tuple has one vector, an IPv6 one all. */
+/* Returns vector v of the key. An IPv4 5-tuple has one source vector, an IPv6 5-tuple all. */
 static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
 	const struct key_burst_source *source, int v, const bool ipv4, const bool extra)
 {
@@ -105,7 +107,7 @@ static inline __attribute__((always_inline)) void put_wide(struct key_burst *dst
 	memcpy(key6 + 32, &key[2], 8);
 }
 
-/* The packets whose bits are set. */
+/* Makes the keys of the packets whose bits are set. */
 static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst,
 	const struct key_burst *src, uint64_t packets, const struct key_layout *layout,
 	const bool ipv4, const bool extra)
@@ -121,8 +123,8 @@ static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst
 }
 
 /*
- * Of IPv4, what nearly all packets are. Of IPv6 packets this takes what nobody reads: cheaper than
- * asking.
+ * Makes narrow keys, without branches, as if all packets were IPv4. The keys of IPv6 packets are
+ * undefined and not used.
  */
 static inline __attribute__((always_inline)) void put_narrow4(struct key_burst *dst,
 	const struct key_burst *src, const struct key_layout *layout, const bool extra)
@@ -160,6 +162,7 @@ void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const st
 {
 	const uint32_t n = src->n;
 
+	ASSERT(n, <=, (uint32_t)BURST_MAX);
 	dst->n = n;
 	for (uint32_t i = 0; i < n; i++)
 		dst->wire_len[i] = src->wire_len[i];
@@ -214,7 +217,7 @@ void key_burst_pick(
 	dst->writer = src->writer;
 }
 
-/* Of two packets. */
+/* Returns true if the keys of two packets differ under the rule. */
 static bool tells_apart(const struct key_rule *rule, const struct key_burst *packets)
 {
 	struct key_burst keys;
@@ -226,7 +229,10 @@ static bool tells_apart(const struct key_rule *rule, const struct key_burst *pac
 	return !key_equal(&a, &b);
 }
 
-/* Each bit of a 5-tuple by itself; what stands beside it has whole fields. */
+/*
+ * Tests each bit of a 5-tuple. Extra fields are always whole, so comparing the sets of fields is
+ * enough.
+ */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine)
 {
 	struct key_burst packets = {.n = 2};

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "key/key.h"
 
 /* Packets per burst: at most 64, one bit each in a uint64_t. */
@@ -31,7 +32,7 @@ struct key_tcp {
 	bool known;       /* false: not TCP, a fragment, or truncated before the window */
 };
 
-/* 128-bit hash. Each structure takes its indices from other bits; see sketch/. */
+/* 128-bit hash. Each structure uses different bits for its indices; see sketch/. */
 struct key_hash {
 	uint64_t lo, hi;
 };
@@ -39,10 +40,10 @@ struct key_hash {
 #define HASH_ROUNDS 4 /* AES rounds per hash (key/hash.h) */
 
 /*
- * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
- * Entry i belongs to key6[i] where bit i of v6 is set, else to key4[i]; the other one is undefined,
- * so an IPv4-only burst never touches key6. Bits of v6 from n on are 0. The bits say IPv6 in a
- * burst of 5-tuples; in one of another rule, which struct the rule's layout has (key/key.h).
+ * A burst as sketches receive it: a structure of arrays, in packet order. The key of entry i is
+ * key6[i] if bit i of v6 is set, else key4[i]. The other one is undefined, so an IPv4-only burst
+ * never touches key6. Bits of v6 from n on are 0. In a burst of 5-tuples v6 marks IPv6 packets;
+ * under other rules it selects the struct of the rule's layout (key/key.h).
  */
 struct key_burst {
 	uint32_t n;
@@ -74,6 +75,7 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 {
 	struct key key = {.family = KEY_IPV4};
 
+	ASSERT(i, <, (uint32_t)BURST_MAX);
 	if (burst->v6 >> i & 1) {
 		key.family = KEY_IPV6;
 		key.v6 = burst->key6[i];

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Bits of the hash that no other table of a worker begins with. */
+/* Uses hash bits at which no other table of a worker starts. */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
 	return (uint32_t)(hash.lo >> 20) % KEY_SET_FILTER_BITS;

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Keys for drill-down: heavy keys of one rule, such as networks. A list that keeps keys as long as
- * they are wanted, and a set of them in which workers look up a burst. No thread changes a set
- * while a worker uses it.
+ * Keys for drill-down: heavy keys of one rule, such as networks. heavy_keys lists them while they
+ * are wanted; workers look up bursts in a key_set. No thread changes a set while a worker uses it.
  */
 
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A keyed permutation of the 40 bytes of an IPv6 key, which begins with the key's hash.
+ * Keyed permutation of the 40 bytes of an IPv6 key; it starts with the key's hash.
  *
- * With s, d, p the key's source, destination and the 8 bytes behind them, P the HASH_ROUNDS AES
+ * With s, d, p the key's source, destination and the 8 bytes after them, P the HASH_ROUNDS AES
  * rounds under round6, .lo and .hi the halves of a block and | their concatenation:
  *
  *     h = hash(s | d | p)              P(P(P(s ^ k) ^ d) ^ p), from hash_burst()
@@ -13,11 +13,11 @@
  *     x = P((d.lo | y.lo) ^ t)
  *     mangled = h | x | y.hi
  *
- * Each step can be taken back when the ones after it were: y.lo and d.lo from x, d.hi and p from y,
- * and then s from h. On that way p comes last but one, out of a block on which every mangled bit
- * has had its effect: if any bit of the mangled key is wrong, the three bytes of p that are 0 in a
- * 5-tuple are 0 with probability 2^-24 only. The same holds of all other bytes but d.lo's, which
- * comes back right where only the last word is wrong.
+ * The steps are inverted in reverse order: y.lo and d.lo from x, d.hi and p from y, and then s from
+ * h. The last but one yields p, from a block that depends on every mangled bit. If any bit of the
+ * mangled key is wrong, the three bytes of p that are 0 in a 5-tuple are 0 with a probability of
+ * only 2^-24. The same is true for all other bytes except those of d.lo, which are correct if only
+ * the last word is wrong.
  */
 
 #include <stdint.h>
@@ -26,11 +26,11 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-/* position of d.lo in a key */
+/* bytes of d.lo in a key: [16, 24) */
 #define MANGLE6_BLIND     16
 #define MANGLE6_BLIND_END 24
 
-_Static_assert(MANGLE6_BLIND == offsetof(struct key6, dst_ip), "d begins there");
+_Static_assert(MANGLE6_BLIND == offsetof(struct key6, dst_ip), "d.lo is the start of dst_ip");
 
 struct mangled6 {
 	uint64_t word[5]; /* the first two are the hash: lo and hi */
