@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Assertions: ASSERT(a, op, b) on the packet path, where only debug and sanitizer builds evaluate it
- * (as RTE_ASSERT of DPDK), and VERIFY(a, op, b) elsewhere, in every build. A failed one prints the
- * expression and both values to standard error, and aborts. Arguments are integers or pointers and
- * must not have side effects. ASSERT_IF(condition, a, op, b) holds only under a condition.
+ * Assertions. ASSERT(a, op, b) is for the packet path: only debug and sanitizer builds evaluate it,
+ * like RTE_ASSERT of DPDK. VERIFY(a, op, b) is for other code, in every build. A failed assertion
+ * prints the expression and both values to standard error, and aborts. Arguments must be integers
+ * or pointers without side effects. ASSERT_IF(condition, a, op, b) asserts only if the condition is
+ * true.
  */
 
 #include <stdbool.h>

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/assertion.h"
+
 #define HISTOGRAM_BITS  4
 #define HISTOGRAM_STEPS (1U << HISTOGRAM_BITS)
 /* Largest value with its own step. Larger values count as this one. */
@@ -36,6 +38,7 @@ static inline uint64_t histogram_value(uint32_t step)
 {
 	uint32_t shift;
 
+	ASSERT(step, <, (uint32_t)HISTOGRAM_SIZE);
 	if (step < 2 * HISTOGRAM_STEPS)
 		return step;
 	shift = step / HISTOGRAM_STEPS - 1;

@@ -17,17 +17,17 @@
 
 RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
-static bool journal; /* standard error goes there */
+static bool journal; /* standard error is the journal */
 
-/* The levels of the options, of rte_log and of syslog stand in the same order. */
+/* The levels of the options, of rte_log and of syslog are in the same order. */
 #define RTE_LEVEL(level)    ((uint32_t)RTE_LOG_ERR + (uint32_t)(level))
 #define SYSLOG_LEVEL(level) ((level)-RTE_LOG_EMERG)
 
-/* A pipe takes PIPE_BUF bytes without blocking once poll() calls it writable, pipe(7). */
+/* After poll() reports a pipe as writable, it accepts PIPE_BUF bytes without blocking, pipe(7). */
 #define NOTE_MAX  128
 #define PIECE_MAX (PIPE_BUF - NOTE_MAX)
 
-/* False where standard error is a pipe that nobody reads, or a terminal that was stopped. */
+/* Returns false if standard error is a full pipe or a stopped terminal. */
 static bool has_room(void)
 {
 	struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -37,7 +37,10 @@ static bool has_room(void)
 
 static _Atomic uint64_t lines_written;
 
-/* Returns false if there is no room. An error has no other place where it could be reported. */
+/*
+ * Returns false if there is no room. Other errors are ignored: there is no other place to report
+ * them.
+ */
 static bool put(const char *text, size_t len)
 {
 	while (len > 0) {
@@ -51,12 +54,12 @@ static bool put(const char *text, size_t len)
 	return true;
 }
 
-/* As put(). */
+/* Writes a note about lost lines, then the text. Returns the same as put(). */
 static bool put_behind_note(uint64_t lost, const char *text, size_t len)
 {
 	char out[NOTE_MAX + PIECE_MAX];
 	int note =
-		snprintf(out, NOTE_MAX, "%s%llu line%s missing here: nobody read standard error\n",
+		snprintf(out, NOTE_MAX, "%s%llu line%s missing here: standard error was not read\n",
 			journal ? "<4>" : "sketchtap: warning: ", (unsigned long long)lost,
 			lost == 1 ? " is" : "s are");
 
@@ -73,20 +76,23 @@ static uint64_t count_lines(const char *text, size_t len)
 	return lines;
 }
 
-/* --- what drivers say of a failure --- */
+/* --- error lines of drivers --- */
 
-#define TYPES_MAX  2048 /* of messages that DPDK and its drivers know */
+#define TYPES_MAX  2048 /* maximum number of log types of DPDK and its drivers */
 #define CAUGHT_MAX 256
 
-/* The stream's lock guards `on` and `text`. */
+/* Protected by the stream's lock: `on` and `text`. */
 static struct {
 	bool on;
 	uint32_t nb_types;
-	int shown[TYPES_MAX]; /* up to which level, before */
+	int shown[TYPES_MAX]; /* log level of each type before log_catch_begin() */
 	char text[CAUGHT_MAX];
 } caught;
 
-/* A line that is looked for is kept; true where it is shown only to whoever looks. */
+/*
+ * Stores the first error line between log_catch_begin() and log_catch_end(). Returns true if the
+ * line must not be shown.
+ */
 static bool keep_or_hide(const char *text, size_t size)
 {
 	int level = rte_log_cur_msg_loglevel(), type = rte_log_cur_msg_logtype();
@@ -98,10 +104,13 @@ static bool keep_or_hide(const char *text, size_t size)
 	return type < (int)caught.nb_types && level > caught.shown[type];
 }
 
-/* The stream's lock, which stdio holds meanwhile, guards `lost`. Takes all: no text waits. */
+/*
+ * Called with the stream's lock held, which protects `lost`. Accepts all text: nothing stays
+ * buffered.
+ */
 static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 {
-	static uint64_t lost; /* lines, since the last that was written */
+	static uint64_t lost; /* lines lost since the last written one */
 
 	(void)cookie;
 	if (keep_or_hide(text, size))
@@ -120,7 +129,7 @@ static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 	return (ssize_t)size;
 }
 
-/* Standard error, line by line, as a stream that never blocks. */
+/* Returns standard error as a line-buffered stream that never blocks. */
 static FILE *lossy_stream(void)
 {
 	static FILE *stream;
@@ -163,7 +172,7 @@ void log_catch_end(char *text, size_t size)
 	const char *begin;
 	size_t length;
 
-	catch_errors(false); /* nobody writes to the text from here on */
+	catch_errors(false); /* no thread writes to the text after this */
 	for (uint32_t type = 0; type < caught.nb_types; type++)
 		rte_log_set_level(type, (uint32_t)caught.shown[type]);
 	begin = strstr(caught.text, "(): ");
@@ -183,8 +192,8 @@ bool log_is_verbose(void)
 }
 
 /*
- * poll() reports room that another writer of the pipe may take before the write, such as a script
- * whose commands share it. The reporter would wait there for the pipe's reader.
+ * Makes writes to an inherited pipe nonblocking. Another writer of the pipe, such as a script, may
+ * use the room that poll() reported. The reporter would then block.
  */
 static void stop_blocking(void)
 {

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * What is said to a person, on standard error, one line each: "sketchtap: ...", and
- * "sketchtap: warning: ..." for warnings; for the journal only the text, behind its priority.
- * Through rte_log, so that EAL's --log-level holds for it
- * too. Works before rte_eal_init(). Never called on the packet path.
+ * Log messages to standard error, one line each: "sketchtap: ...", and "sketchtap: warning: ..."
+ * for warnings. For systemd's journal the line is a priority and the text. Uses rte_log, so that
+ * EAL's --log-level applies. Works before rte_eal_init(). Never called on the packet path.
  *
- * From log_init() on no line blocks, DPDK's neither: what a pipe that nobody reads or a stopped
- * terminal has no room for is lost, and how many lines that were is said before the next one.
+ * After log_init() no line blocks, including those of DPDK. If nothing reads the pipe, or the
+ * terminal is stopped, lines are dropped; the next written line is preceded by their number.
  */
 
 #include <stdbool.h>
@@ -19,34 +18,33 @@
 
 #include "base/log_level.h"
 
-#define LOG_LINE_MAX 1024 /* bytes; a longer message is cut */
+#define LOG_LINE_MAX 1024 /* bytes; longer messages are truncated */
 
 extern int log_type; /* RTE_LOG_REGISTER's number for "sketchtap" */
 
 /*
- * Call once, before rte_eal_init(). All logging goes to standard error alone (EAL by itself would
- * add syslog). Unless verbose, only ours of this level are shown, and from DPDK only what is
- * critical: a failed call is told by our own line, which names what to do.
+ * Call once, before rte_eal_init(). Sends all logging only to standard error; EAL would also use
+ * syslog. Unless verbose, shows messages of sketchtap from this level, and only critical messages
+ * of DPDK: sketchtap logs each failed call itself, with advice.
  */
 void log_init(enum log_level level, bool verbose);
 bool log_is_verbose(void);
 
 /*
- * The same for what does not exist yet when log_init() runs: drivers are plugins that
- * rte_eal_init() loads. Arguments for EAL, NULL at the end, to be put before the user's own.
+ * Same as log_init(), for drivers, which rte_eal_init() loads as plugins. Returns arguments for
+ * EAL, NULL at the end, which must precede the user's own.
  */
 const char *const *log_eal_args(enum log_level level, bool verbose);
 
 /*
- * In between, the first line that DPDK or a driver calls an error is kept, whether it is shown or
- * not: a driver tells there why it refuses, and returns no more than a number. log_catch_begin()
- * again forgets it. log_catch_end() puts it into text[size] without its function's name; "": none.
- * For one thread.
+ * Between these calls, stores the first error line of DPDK or a driver, shown or not: drivers
+ * report a reason only there, and return a number. log_catch_begin() clears it. log_catch_end()
+ * writes it to text[size] without the name of the function; "": none. One thread at a time.
  */
 void log_catch_begin(void);
 void log_catch_end(char *text, size_t size);
 
-/* How many lines were written, by anybody, DPDK too. From any thread. */
+/* Returns the number of lines written, including those of DPDK. Thread-safe. */
 uint64_t log_lines_written(void);
 
 __attribute__((format(printf, 2, 3))) void log_line(uint32_t level, const char *format, ...);

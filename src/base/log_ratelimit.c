@@ -6,7 +6,7 @@
 
 #define SAY_EACH_NS INT64_C(60000000000)
 
-/* A clock that was set back ends the minute. */
+/* Returns true within a minute of the last warning. A clock set back ends the minute. */
 static bool said_just_now(const struct log_ratelimit *ratelimit, int64_t end)
 {
 	return ratelimit->logged && end >= ratelimit->logged_at &&
@@ -23,7 +23,7 @@ bool log_ratelimit_due(struct log_ratelimit *ratelimit, int64_t end, uint64_t ba
 	ratelimit->since[0] = '\0';
 	if (ratelimit->unsaid > 0)
 		snprintf(ratelimit->since, sizeof(ratelimit->since),
-			"; so it was in %" PRIu64 " epochs since this was last said",
+			"; the same in %" PRIu64 " intervals since the last warning",
 			ratelimit->epochs);
 	ratelimit->unsaid = 0;
 	ratelimit->logged = true;

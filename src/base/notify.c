@@ -10,7 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A path, or @ and the name of an abstract socket. Returns the address's length, 0: neither. */
+/*
+ * Makes the address of a path, or of an abstract socket: @NAME. Returns its length, 0 if it is
+ * neither.
+ */
 static socklen_t make_address(struct sockaddr_un *address, const char *name)
 {
 	size_t length = strlen(name);
@@ -24,7 +27,7 @@ static socklen_t make_address(struct sockaddr_un *address, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-/* Returns false where the text is not a number that a pid or a time in ns can be. */
+/* Returns false unless the text is a number in the range of a pid or a time in ns. */
 static bool parse_number(const char *text, uint64_t *value)
 {
 	char *end;
@@ -42,17 +45,17 @@ static const char *open_socket(struct notify *notify, const char *name)
 	socklen_t length = make_address(&address, name);
 
 	if (length == 0)
-		return "NOTIFY_SOCKET is neither a path nor @ and a name";
+		return "NOTIFY_SOCKET: not a path or an abstract name (@NAME)";
 	notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (notify->fd < 0)
-		return "NOTIFY_SOCKET: no socket to be had";
+		return "NOTIFY_SOCKET: cannot create a socket";
 	if (connect(notify->fd, (struct sockaddr *)&address, length) == 0)
 		return NULL;
 	notify_close(notify);
-	return "NOTIFY_SOCKET: nobody listens there";
+	return "NOTIFY_SOCKET: cannot connect";
 }
 
-/* The watchdog may be meant for the process that started us. */
+/* The watchdog may belong to the parent process. */
 static const char *read_watchdog(struct notify *notify, const char *period, const char *pid)
 {
 	uint64_t us, for_pid;
@@ -60,9 +63,9 @@ static const char *read_watchdog(struct notify *notify, const char *period, cons
 	if (period == NULL)
 		return NULL;
 	if (!parse_number(period, &us) || us == 0)
-		return "WATCHDOG_USEC is not a number of microseconds";
+		return "WATCHDOG_USEC: not a number of microseconds";
 	if (pid != NULL && !parse_number(pid, &for_pid))
-		return "WATCHDOG_PID is not a process number";
+		return "WATCHDOG_PID: not a process number";
 	if (pid == NULL || for_pid == (uint64_t)getpid())
 		notify->watchdog_ns = us * 1000;
 	return NULL;

@@ -10,7 +10,7 @@
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
-/* Drivers that hand a device to a process, by how their names begin. */
+/* Prefixes of drivers that pass a device to a process. */
 static const char *const stand_ins[] = {"vfio", "uio", "igb_uio", "pci-stub"};
 
 static bool bound_driver(const char *root, const char *address, char name[PCI_DRIVER_MAX])
@@ -23,7 +23,7 @@ static bool bound_driver(const char *root, const char *address, char name[PCI_DR
 	return true;
 }
 
-/* Lines "alias PATTERN MODULE". */
+/* Finds the module of a device in lines "alias PATTERN MODULE". */
 static bool named_driver(FILE *aliases, const char *device, char name[PCI_DRIVER_MAX])
 {
 	char *line = NULL, *rest, *pattern, *module;

@@ -3,11 +3,14 @@
 
 #include <stdint.h>
 
-/* Returns the smallest power of two of at least n. n must be at most 2^63. */
+#include "base/assertion.h"
+
+/* Returns the smallest power of two of at least n. */
 static inline uint64_t power_of_two_at_least(uint64_t n)
 {
 	uint64_t power = 1;
 
+	VERIFY(n, <=, UINT64_C(1) << 63);
 	while (power < n)
 		power *= 2;
 	return power;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Prefetch distances in packets. Packet data is always prefetched. In a replay mbufs are prefetched
- * too, because another core has just written both their cache lines; of a port, the driver has read
+ * Prefetch distances in packets. Packet data is always prefetched. A replay also prefetches mbufs,
+ * because another core has just written both of their cache lines. With a port, the driver has read
  * the first line on this core.
  */
 

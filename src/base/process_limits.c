@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* EAL, plugins and outputs open some twenty, every queue of a packet socket and client one more. */
+/*
+ * EAL, plugins and outputs open about twenty files; every queue of a packet socket and every client
+ * needs one more.
+ */
 #define FILES_MIN 64
-/* A worker may copy a packet of 64 KB together on its stack. */
+/* A worker may assemble a packet of 64 KB on its stack. */
 #define STACK_MIN (256 * 1024)
 
 static bool check_files(char *error)
@@ -19,13 +22,13 @@ static bool check_files(char *error)
 	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= FILES_MIN)
 		return true;
 	snprintf(error, PROCESS_LIMITS_ERROR_MAX,
-		"%llu files may be open at once, and %d have to: raise the limit (ulimit -n, "
+		"limit of open files is %llu, needed are %d; raise it (ulimit -n, "
 		"LimitNOFILE=)",
 		(unsigned long long)limit.rlim_max, FILES_MIN);
 	return false;
 }
 
-/* The stacks of threads are as large as this limit was when the process began. */
+/* Thread stacks have the size of this limit at the start of the process. */
 static bool check_stack(char *error)
 {
 	struct rlimit limit;
@@ -33,7 +36,7 @@ static bool check_stack(char *error)
 	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_MIN)
 		return true;
 	snprintf(error, PROCESS_LIMITS_ERROR_MAX,
-		"a stack may have %llu KB, and %d are needed: raise the limit (ulimit -s, "
+		"limit of the stack is %llu KB, needed are %d; raise it (ulimit -s, "
 		"LimitSTACK=)",
 		(unsigned long long)limit.rlim_cur / 1024, STACK_MIN / 1024);
 	return false;

@@ -8,6 +8,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
+
 #define FILE_ERRORS FILE_LINK_OF_ANOTHER /* the first error beyond errno */
 #define LINKS_MAX   16
 
@@ -62,20 +64,20 @@ ssize_t regular_file_line(FILE *file, char *text, size_t room)
 
 static const char *const texts[] = {
 	[FILE_LINK_OF_ANOTHER - FILE_ERRORS] =
-		"another user's symbolic link leads there; name the file itself",
-	[FILE_LINK_TO_NOTHING - FILE_ERRORS] =
-		"is a symbolic link that leads to no file; name that file",
+		"a symbolic link of another user leads to it; name the file itself",
+	[FILE_LINK_TO_NOTHING - FILE_ERRORS] = "symbolic link to a missing file; name that file",
 	[FILE_OF_ANOTHER - FILE_ERRORS] = "belongs to another user; name another file",
 	[FILE_HAS_OTHER_NAMES - FILE_ERRORS] =
 		("has other names (hard links), and other users may write to its folder; name "
 		 "another file"),
-	[FILE_REPLACED - FILE_ERRORS] = "was replaced just now; start again",
+	[FILE_REPLACED - FILE_ERRORS] = "file was replaced meanwhile; start again",
 	[FOLDER_OF_ANOTHER - FILE_ERRORS] = "the folder belongs to another user",
 	[FOLDER_SHARED - FILE_ERRORS] = "the folder can be written to by other users",
 };
 
 const char *file_error(int error)
 {
+	VERIFY(error, <=, (int)FOLDER_SHARED);
 	return error < FILE_ERRORS ? strerror(error) : texts[error - FILE_ERRORS];
 }
 
@@ -97,7 +99,7 @@ static bool is_trusted(uid_t user)
 
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links);
 
-/* The text of a link in /proc is not the path of its target. */
+/* In /proc the text of a link is not the path of its target. */
 static bool is_in_proc(int fd)
 {
 	struct statfs file_system;
@@ -136,7 +138,7 @@ static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 	return is_trusted(maker) || maker == entry->status.st_uid ? 0 : FILE_LINK_OF_ANOTHER;
 }
 
-/* Looks at entry->name in entry->folder. */
+/* Fills the entry from entry->name in entry->folder. */
 static int open_entry(struct file_entry *entry, unsigned int links)
 {
 	int fd = openat(entry->folder, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error = 0;
@@ -152,7 +154,7 @@ static int open_entry(struct file_entry *entry, unsigned int links)
 	return error;
 }
 
-/* Makes the folder that the entry names the entry's folder. O_DIRECTORY lets autofs mount it. */
+/* Replaces the entry's folder by the folder that it names. O_DIRECTORY makes autofs mount it. */
 static int enter_folder(struct file_entry *entry, unsigned int links)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -173,7 +175,7 @@ static int enter_folder(struct file_entry *entry, unsigned int links)
 	return 0;
 }
 
-/* Begins in `folder`, and takes it. */
+/* Starts in `folder`, which the call owns. */
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links)
 {
 	int error = 0;
@@ -254,7 +256,7 @@ int file_entry_open(const struct file_entry *entry, int flags, mode_t mode)
 	if (!entry->exists)
 		return openat(
 			entry->folder, entry->name, flags | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	/* Also before: open() would wait for the reader of another user's FIFO. */
+	/* Checks also before opening: open() would wait for the reader of another user's FIFO. */
 	error = file_entry_check(entry);
 	if (error != 0) {
 		errno = error;

@@ -16,8 +16,8 @@
 FILE *regular_file_open(const char *path);
 
 /*
- * As regular_file_open(), for an open descriptor, which the call owns. Returns NULL with errno,
- * also if fd is -1.
+ * Same as regular_file_open(), for an open descriptor, which the call owns. Returns NULL with
+ * errno, also if fd is -1.
  */
 FILE *regular_file_text(int fd);
 
@@ -34,17 +34,17 @@ ssize_t regular_file_line(FILE *file, char *text, size_t room);
 int regular_file_create(const char *path, bool replace);
 
 /*
- * Files in folders where other users may write. They can put a link, a FIFO or a file of theirs
- * under a name that is written to, at any time. "Trusted" is this process's user, and root.
+ * Files in folders where other users may write. At any time, they can replace a name by a link, a
+ * FIFO or a file of their own. "Trusted" users are the user of this process, and root.
  *
  * - A symbolic link of another user, anywhere in a path, is followed only to a file or folder of
- *   that user.
- * - What exists in a folder that an untrusted user owns, or all may write to, is opened only if it
- *   belongs to a trusted user or to the folder's owner, and has no other name (hard link) that
- *   might be a trusted user's file. A folder's group is trusted.
- * - What is missing is made, never through a link.
+ * that user.
+ * - In a folder that an untrusted user owns, or that all users may write to, an existing file is
+ * opened only if it belongs to a trusted user or to the folder's owner, and has no hard link that
+ * might be a trusted user's file. A folder's group is trusted.
+ * - A missing file is created, never through a link.
  *
- * All is checked on open descriptors; nothing is opened again by its path.
+ * All checks use open descriptors; no path is opened twice.
  */
 
 /* Errors beyond those of errno. */
@@ -63,9 +63,9 @@ const char *file_error(int error);
 
 /* A name in an open folder. */
 struct file_entry {
-	int folder; /* for openat(); -1: none */
+	int folder; /* descriptor for openat(); -1: none */
 	char name[NAME_MAX + 1];
-	bool is_link;       /* the path was a link, which led here */
+	bool is_link;       /* the path was a link to this entry */
 	bool is_descriptor; /* below /proc/PID/fd: has no folder */
 	bool exists;
 	struct stat status; /* if it exists */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Under the lock: as many as the highest number asked for. */
+/* Protected by lock. Room for the highest number stored so far. */
 static char (*names)[ROUTER_NAME_MAX];
 static uint32_t nb_names;
 

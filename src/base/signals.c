@@ -7,11 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* timeout(1) and kill(1) of a group tell a process twice: signals so close together are one. */
+/*
+ * timeout(1), and kill(1) of a group, signal a process twice: signals within this time count as
+ * one.
+ */
 #define TOGETHER_MS 100
 
 static _Atomic bool stop_requested, reopen_requested;
-static _Atomic int64_t signalled_ms; /* when the first one came; 0: none did */
+static _Atomic int64_t signalled_ms; /* CLOCK_MONOTONIC time of the first signal; 0: none */
 static const char *_Atomic left_file, *_Atomic left_directory;
 
 static int64_t monotonic_ms(void)
@@ -64,7 +67,7 @@ void signals_install(void)
 {
 	struct sigaction action = {.sa_handler = on_stop}; /* without SA_RESTART */
 
-	action.sa_mask = taken_signals(); /* one after the other */
+	action.sa_mask = taken_signals(); /* no nested handlers */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	action.sa_handler = on_reopen;
@@ -104,7 +107,7 @@ bool signals_join_thread(pthread_t thread, int seconds)
 {
 	struct timespec until;
 
-	/* ThreadSanitizer knows this call, but not the one of another clock. */
+	/* ThreadSanitizer supports this call, but not pthread_clockjoin_np(). */
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += seconds;
 	return pthread_timedjoin_np(thread, NULL, &until) == 0;

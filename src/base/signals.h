@@ -32,7 +32,7 @@ bool signals_join_thread(pthread_t thread, int seconds);
 void signals_remove_at_exit(const char *file, const char *directory);
 
 bool signals_stop_requested(void);
-void signals_request_stop(void); /* as the first SIGTERM does */
+void signals_request_stop(void); /* same effect as the first SIGTERM */
 /* Returns true once per SIGHUP or signals_request_reopen(). */
 bool signals_take_reopen(void);
 void signals_request_reopen(void);

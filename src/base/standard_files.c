@@ -26,7 +26,7 @@ void standard_files_fill(void)
 	}
 }
 
-/* Of a pipe. */
+/* Returns true if the reader of a pipe has closed it. */
 static bool reader_left(void)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -38,7 +38,7 @@ bool standard_files_printed(void)
 {
 	if (fflush(stdout) != 0)
 		return errno == EPIPE;
-	/* What is longer than the buffer failed before, and why is forgotten. */
+	/* Output longer than the buffer has failed before; its errno is lost. */
 	return ferror(stdout) == 0 || reader_left();
 }
 

@@ -21,8 +21,8 @@ bool standard_files_printed(void);
 int standard_files_own_pipe(int fd);
 
 /*
- * As write(2) after poll(). Another writer of the pipe or socket may have filled it since: then
- * returns -1 with EAGAIN, for a socket or a pipe of standard_files_own_pipe().
+ * Same as write(2) after poll(). Another writer of the pipe or socket may have filled it since:
+ * then returns -1 with EAGAIN, for a socket or a pipe of standard_files_own_pipe().
  */
 ssize_t standard_files_write(int fd, const char *data, size_t len);
 

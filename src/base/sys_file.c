@@ -16,7 +16,7 @@ struct sys_path {
 	char text[SYS_PATH_MAX];
 };
 
-/* A path that does not fit is one that is not there. */
+/* Makes a path. Returns false if it is too long, which callers treat as absent. */
 __attribute__((format(printf, 3, 0))) static bool make_path(
 	struct sys_path *path, const char *root, const char *format, va_list args)
 {
@@ -42,13 +42,13 @@ static enum sys_read why_not(int error)
 	return error == EACCES || error == EPERM ? SYS_DENIED : SYS_ABSENT;
 }
 
-/* Never waits: a made-up host may hold a pipe where a file is expected. */
+/* Never blocks: a simulated host may have a pipe instead of a file. */
 static int open_path(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Reads up to size bytes; returns how many, or -1 and errno. */
+/* Reads up to size bytes. Returns their number, or -1 with errno. */
 static ssize_t read_path(const char *path, char *bytes, size_t size)
 {
 	int fd = open_path(path), error;

@@ -78,7 +78,7 @@ size_t text_character_len(const char *bytes, size_t left)
 	for (size_t i = 1; i < len; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	/* Longer than need be, half of a pair, beyond the last. */
+	/* Overlong forms, surrogates, and characters above U+10FFFF are invalid. */
 	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
 		(c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
 		return 0;
@@ -119,13 +119,15 @@ struct date {
 };
 
 /*
- * Of days since 1970-01-01, in the proleptic Gregorian calendar. Counted from the first of March of
- * a year that 400 divides, so that a leap day is the last of its year; 400 years have 146097 days,
- * and months from March on repeat 31 30 31 30 31 days, 153 in all.
+ * Returns the date of a day since 1970-01-01, in the proleptic Gregorian calendar. Counts from the
+ * first of March of a year divisible by 400, so that a leap day is the last of its year. 400 years
+ * have 146097 days, and months from March on repeat 31 30 31 30 31 days, 153 in all.
  */
 static struct date date_of(int64_t days)
 {
-	uint64_t since = (uint64_t)(days + 719468); /* 0000-03-01; never less than nothing here */
+	uint64_t since =
+		(uint64_t)(days +
+			   719468); /* since 0000-03-01; not negative for any int64_t of ns */
 	uint64_t of_era = since % 146097;
 	uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	uint64_t day = of_era - (365 * year + year / 4 - year / 100), month = (5 * day + 2) / 153;
@@ -156,7 +158,7 @@ static void print_day(char text[TEXT_DAY_LEN], int64_t day)
 void text_time(struct text *text, int64_t ns)
 {
 	int64_t day = ns / DAY_NS - (ns % DAY_NS < 0);
-	/* The product may be less than the least time; the difference is not. */
+	/* The product may underflow int64_t; the difference does not. */
 	uint64_t us = ((uint64_t)ns - (uint64_t)day * (uint64_t)DAY_NS) / 1000,
 		 seconds = us / 1000000;
 	char *at;

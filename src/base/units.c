@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 #define DECIMALS_MAX 19 /* 10^19 is the last power of ten that fits into 64 bits */
 
 /* mantissa / 10^decimals */
@@ -73,7 +75,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Appends a digit. Returns false where the mantissa has no room for it. */
+/* Appends a digit. Returns false if the mantissa overflows. */
 static bool push_digit(struct decimal *number, char digit)
 {
 	return !__builtin_mul_overflow(number->mantissa, 10, &number->mantissa) &&
@@ -82,8 +84,8 @@ static bool push_digit(struct decimal *number, char digit)
 }
 
 /*
- * Reads DIGITS or DIGITS.DIGITS at *text and steps over it. Returns NULL, or why there is none:
- * `malformed`, or that it is too large.
+ * Reads DIGITS or DIGITS.DIGITS at *text and moves *text after it. Returns NULL, or an error:
+ * `malformed` or too_large.
  */
 static const char *read_decimal(const char **text, struct decimal *number, const char *malformed)
 {
@@ -113,6 +115,7 @@ static uint64_t power_of_ten(unsigned int exponent)
 {
 	uint64_t power = 1;
 
+	VERIFY(exponent, <=, (unsigned int)DECIMALS_MAX);
 	while (exponent-- > 0)
 		power *= 10;
 	return power;
@@ -127,7 +130,7 @@ static const struct unit_factor *find_unit(const struct unit_factor *units, cons
 	return NULL;
 }
 
-/* A number and one of the units, which together must give a whole number. */
+/* Reads a number and a unit. Their product must be a whole number. */
 static const char *read_scaled(
 	const char *text, const struct unit_factor *units, const char *malformed, uint64_t *value)
 {
@@ -177,7 +180,7 @@ const char *units_size(const char *text, uint64_t *bytes)
 
 const char *units_time(const char *text, uint64_t *ns)
 {
-	/* Nothing is nothing in every unit. */
+	/* 0 needs no unit. */
 	if (strcmp(text, "0") == 0) {
 		*ns = 0;
 		return NULL;
@@ -203,7 +206,7 @@ const char *units_fraction(const char *text, double *fraction)
 		number.decimals += 2;
 	else if (*text != '\0')
 		return malformed;
-	/* Up to 15 digits both operands are exact, so the quotient is the nearest double. */
+	/* With up to 15 digits both operands are exact, so the quotient is the nearest double. */
 	value = (double)number.mantissa;
 	for (divisor = 1; number.decimals > 0; number.decimals--)
 		divisor *= 10;

@@ -161,7 +161,7 @@ def test_folder_of_a_user(test):
     test.run(*TRAFFIC, '--output', link, '--force').expect(0)
     os.unlink(link)
     plant('os.symlink(sys.argv[2], sys.argv[1])', link, victim)
-    test.run(*TRAFFIC, '--output', link, '--force').expect(1).expect_one_line(link, "another user's symbolic link")
+    test.run(*TRAFFIC, '--output', link, '--force').expect(1).expect_one_line(link, 'a symbolic link of another user')
     assert read(victim) == SECRET
 
 

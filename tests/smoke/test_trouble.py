@@ -155,7 +155,7 @@ def test_nobody_reads_standard_error(test):
             os.read(reader, 65536)
         process.signal(signal.SIGTERM)
         test.wait(process).expect(0)
-        assert b'missing here: nobody read standard error' in os.read(reader, 65536)
+        assert b'missing here: standard error was not read' in os.read(reader, 65536)
     finally:
         os.close(reader)
 

@@ -111,7 +111,7 @@ static void said_when_it_gets_worse(void **state)
 	assert_false(log_ratelimit_due(&ratelimit, 1, 199));
 	assert_true(log_ratelimit_due(&ratelimit, 2, 250));
 	assert_int_equal(ratelimit.epochs, 2);
-	assert_string_equal(ratelimit.since, "; so it was in 2 epochs since this was last said");
+	assert_string_equal(ratelimit.since, "; the same in 2 intervals since the last warning");
 	assert_false(log_ratelimit_due(&ratelimit, 3, 400));
 	assert_true(log_ratelimit_due(&ratelimit, -3600 * SECOND_NS, 1));
 	assert_false(log_ratelimit_due(&ratelimit, -3599 * SECOND_NS, 1));

@@ -240,7 +240,7 @@ static void line_is_lost_rather_than_waited_for(void **state)
 	assert_true(whole > 0 && whole < 1000);
 	assert_int_equal(before[strlen(before) - 1], '\n');
 	snprintf(expected, sizeof(expected),
-		"sketchtap: warning: %d lines are missing here: nobody read standard error\n"
+		"sketchtap: warning: %d lines are missing here: standard error was not read\n"
 		"sketchtap: warning: again\n",
 		1000 - whole);
 	assert_string_equal(after, expected);
