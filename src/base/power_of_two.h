@@ -10,7 +10,7 @@ static inline uint64_t power_of_two_at_least(uint64_t n)
 {
 	uint64_t power = 1;
 
-	VERIFY(n, <=, UINT64_C(1) << 63);
+	ASSERT(n, <=, UINT64_C(1) << 63);
 	while (power < n)
 		power *= 2;
 	return power;

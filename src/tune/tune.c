@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every configuration of the chosen lists is a try. What needs more memory than it may
- * take is not run at all; what is left counts the traffic once in memory, which tells its error;
- * what is right enough runs as a whole, in turns, under a generator that sends as fast as it is
- * taken from. tune_choice.h says which try is chosen then.
+ * Each configuration from the chosen lists is a try. A try that exceeds the memory target is not
+ * run. Each remaining sketch counts the traffic once in memory, which measures its error. Tries
+ * within the error target then run as complete pipelines, in turns, with a load generator that
+ * sends as fast as they receive. tune_choice.h defines the choice.
  *
- * Standard output is a configuration file: the table stands in its comments.
+ * Standard output is a configuration file; the table is in its comments.
  */
 
 #include <inttypes.h>
@@ -36,12 +36,13 @@
 #define MILLISECONDS   100
 #define PACKETS        (UINT64_C(4) << 20)
 #define TRAFFIC        "flows=1M,zipf=1.05"
-#define MBUFS          16384 /* as sketchtap-bench pipeline has it */
+#define MBUFS          16384 /* same as sketchtap-bench pipeline */
 #define SIZE           64
-#define MBUF_CACHE     256 /* as runs have it */
+#define MBUF_CACHE     256 /* same as in runs */
 #define HEAP_MEGABYTES 256
-#define UNSTEADY       2.0 /* the fastest round, of the slowest: others were at work */
-#define RUN_SECONDS    0.1 /* that putting a run together takes, about */
+#define UNSTEADY                                                                                   \
+	2.0 /* fastest round / slowest round above which other programs must have interfered */
+#define RUN_SECONDS 0.1 /* approximate time to set up a run */
 
 static const struct option_values widths_default = {5, {4096, 16384, 65536, 262144, 1048576}};
 
@@ -72,10 +73,10 @@ struct
 try {
 	struct pipeline_setting setting;
 	struct tune_score score;
-	bool planned; /* memory is known */
-	bool counted; /* accuracy is known */
+	bool planned; /* true: memory is set */
+	bool counted; /* true: accuracy is set */
 	struct bench_accuracy accuracy;
-	uint64_t refused; /* packets that it had no room for */
+	uint64_t refused; /* packets without room in the sketch */
 	uint32_t rounds;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 	char note[FIGURES_CELL_MAX];
@@ -83,7 +84,7 @@ try {
 
 struct tune {
 	const struct config *config;
-	struct config run; /* what all runs have in common */
+	struct config run; /* options shared by all runs */
 	uint32_t rounds, milliseconds;
 	struct topology topology;
 	struct cpus cpus;
@@ -92,10 +93,10 @@ struct tune {
 	struct workload *workload;
 	struct try *tries;
 	uint32_t nb_tries, tries_room;
-	uint32_t chosen; /* nb_tries: none */
+	uint32_t chosen; /* index of the chosen try; nb_tries: none */
 };
 
-/* --- what is tried --- */
+/* --- tries --- */
 
 static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 {
@@ -118,7 +119,7 @@ static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 	return true;
 }
 
-/* All designs, numbers of workers and widths of one sketch and its way of being shared. */
+/* Adds all designs, numbers of workers and widths of one sketch with one kind of sharing. */
 static bool add_subject(struct tune *tune, const struct bench_subject *subject)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
@@ -161,8 +162,8 @@ static bool add_tries(struct tune *tune)
 }
 
 /*
- * Widths of a flow table, where that is all that is tried: from half as many buckets as keys
- * upwards, for fewer would not have room.
+ * Returns the widths if only flow tables are tried: from half as many buckets as keys upwards,
+ * because smaller tables have no room.
  */
 static const struct option_values *widths_of_keys(uint64_t keys)
 {
@@ -186,7 +187,7 @@ static const struct option_values *default_widths(const struct tune *tune)
 	return &widths_default;
 }
 
-/* Powers of two up to the number of CPUs. */
+/* Returns the powers of two up to the number of CPUs. */
 static const struct option_values *default_workers(const struct cpus *cpus)
 {
 	static struct option_values workers;
@@ -196,7 +197,7 @@ static const struct option_values *default_workers(const struct cpus *cpus)
 	return &workers;
 }
 
-/* --- what it takes, and how right it is --- */
+/* --- memory and accuracy --- */
 
 static void plan_try(struct tune *tune, struct try *try)
 {
@@ -207,7 +208,7 @@ static void plan_try(struct tune *tune, struct try *try)
 
 	if (!pipeline_plan(
 		    &try->setting, &tune->run, &tune->topology, "tune", &config, &plan, error)) {
-		snprintf(try->note, sizeof(try->note), "cannot be: %.80s", error);
+		snprintf(try->note, sizeof(try->note), "not possible: %.80s", error);
 		return;
 	}
 	try->planned = true;
@@ -217,7 +218,7 @@ static void plan_try(struct tune *tune, struct try *try)
 		snprintf(try->note, sizeof(try->note), "more than --memory");
 }
 
-/* What decides how right a sketch is; one thread cannot tell how it is shared. */
+/* Returns true if both tries have the same accuracy. With one thread, sharing does not matter. */
 static bool is_as_right(const struct try *a, const struct try *b)
 {
 	return a->setting.subject.sketch == b->setting.subject.sketch &&
@@ -266,7 +267,7 @@ static void judge_error(const struct tune *tune, struct try *try)
 		snprintf(try->note, sizeof(try->note), "more than --error");
 }
 
-/* Copies what an earlier try, which counted the same, has found. */
+/* Copies the accuracy of an earlier try that counted the same. Returns false if there is none. */
 static bool find_counted(const struct tune *tune, struct try *try)
 {
 	for (const struct try *other = tune->tries; other < try; other++)
@@ -279,7 +280,7 @@ static bool find_counted(const struct tune *tune, struct try *try)
 	return false;
 }
 
-/* A line that is written over, where people look at it. */
+/* Prints progress on one line that is overwritten, if standard error is a terminal. */
 static void show_progress(const char *what, uint32_t done, uint32_t all)
 {
 	if (isatty(STDERR_FILENO) == 1)
@@ -308,7 +309,7 @@ static bool count_all(struct tune *tune)
 	return true;
 }
 
-/* --- how fast it is --- */
+/* --- speed --- */
 
 static bool is_to_run(const struct try *try, bool comparable)
 {
@@ -337,10 +338,10 @@ static void run_try(struct tune *tune, struct try *try)
 	snprintf(try->note, sizeof(try->note), "failed: %.80s", error);
 }
 
-/* Of a try that ran. */
+/* Requires at least one round. */
 #define STATS(try, member) PIPELINE_STATS((try)->samples, member, (try)->rounds)
 
-/* A round that a signal cut short counts for nobody. */
+/* Drops a round that a signal interrupted, for all tries. */
 static void drop_cut_round(struct tune *tune, uint32_t rounds)
 {
 	for (uint32_t t = 0; t < tune->nb_tries; t++)
@@ -387,7 +388,7 @@ static uint32_t choose(const struct tune *tune)
 	return chosen;
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static void describe_source(const struct config *config, char text[FIGURES_CELL_MAX])
 {
@@ -466,7 +467,7 @@ static void print_table(struct tune *tune)
 		print_try(tune, &tune->tries[t]);
 }
 
-/* The options that make a run of this try, one a line. */
+/* Prints the options that select this try, one per line. */
 static void print_config(const struct tune *tune, const struct try *try, FILE *out)
 {
 	const struct bench_subject *subject = &try->setting.subject;
@@ -486,7 +487,7 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 		fprintf(out, "no-huge = yes\n");
 }
 
-/* The one that comes nearest to the targets; NULL where nothing was tried. */
+/* Returns the try nearest to the targets, NULL if there is none. */
 static const struct try *nearest(const struct tune *tune)
 {
 	const struct try *best = NULL;
@@ -505,23 +506,23 @@ static const struct try *nearest(const struct tune *tune)
 	return best;
 }
 
-/* Why there is no configuration. */
+/* Logs why no configuration fits. */
 static void log_nothing_fits(const struct tune *tune)
 {
 	const struct bench_options *bench = bench_options(tune->config);
 	const struct try *near = nearest(tune);
 
 	if (signals_stop_requested())
-		log_error("ended before every configuration had a round");
+		log_error("stopped before every configuration had a round");
 	else if (near == NULL)
-		log_error("this host cannot run any of the configurations: see the table");
+		log_error("no configuration can run on this host; see the table");
 	else if (!near->counted && bench->memory > 0 && near->score.memory > bench->memory)
 		log_error("--memory %" PRIu64 ": the smallest configuration takes %" PRIu64
 			  " bytes (%s, width %" PRIu64 ")",
 			bench->memory, near->score.memory, near->setting.subject.sketch->name,
 			near->setting.subject.width);
 	else if (near->refused > 0)
-		log_error("no table that was tried has room for all keys; give more --width or "
+		log_error("no table has room for all keys; give more --width or "
 			  "--memory");
 	else if (near->counted && near->score.error > bench->error)
 		log_error("--error %g: the smallest error is %.4g (%s, width %" PRIu64
@@ -529,10 +530,10 @@ static void log_nothing_fits(const struct tune *tune)
 			bench->error, near->score.error, near->setting.subject.sketch->name,
 			near->setting.subject.width);
 	else
-		log_error("no configuration could be measured: see the table");
+		log_error("no configuration could be measured; see the table");
 }
 
-/* --- all of it --- */
+/* --- command --- */
 
 static int open_traffic(const struct config *config, struct source **source, char *error)
 {
@@ -573,7 +574,7 @@ static int read_traffic(struct tune *tune)
 static bool measure(struct tune *tune)
 {
 	if (!add_tries(tune)) {
-		log_error("no memory for the list of configurations");
+		log_error("out of memory for the list of configurations");
 		return false;
 	}
 	if (!count_all(tune))
@@ -587,17 +588,17 @@ static bool measure(struct tune *tune)
 	return true;
 }
 
-/* What makes the choice doubtful. */
+/* Warns if the choice is unreliable. */
 static void warn(const struct try *try)
 {
 	struct bench_stats pps = STATS(try, measured_pps);
 
 	if (!try->score.comparable)
-		log_warning("no configuration has a CPU for every thread: what was chosen was "
-			    "measured in turns");
+		log_warning("no configuration has a CPU for every thread: the choice was measured "
+			    "with threads that share CPUs");
 	else if (pps.max > UNSTEADY * pps.min)
 		log_warning("rounds of the same configuration differ by a factor of %.1f: other "
-			    "programs were at work; repeat it on a quiet machine",
+			    "programs interfered; repeat it on an idle machine",
 			pps.max / pps.min);
 }
 
@@ -621,7 +622,7 @@ static bool measure_and_report(void *arg)
 	return measure(tune) && report(tune);
 }
 
-/* Lcore 0, a receiver, and as many workers as are tried. */
+/* Starts EAL with lcore 0, a receiver, and the largest number of workers. */
 static bool start_eal(const struct tune *tune)
 {
 	uint32_t workers = (uint32_t)choices_largest(tune->workers);

@@ -4,8 +4,8 @@
 #include "config/config.h"
 
 /*
- * `sketchtap tune`: the fastest configuration of this host within a memory and an error target, as
- * a file. Returns an exit status.
+ * `sketchtap tune`: finds the fastest configuration of this host within a memory and an error
+ * target, and writes it as a file. Returns an exit status.
  */
 int tune_run(struct config *config);
 

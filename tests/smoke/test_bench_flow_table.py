@@ -98,7 +98,7 @@ def test_ratios(test):
     # figure.
     rows, _ = measure(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list,tree',
                       '--table-hash', 'coralreef,aes', '--flows', '500', within=('prlimit', f'--as={4 << 30}'))
-    assert len(rows) == 8 and all('no memory' in row['note'] for row in rows), rows
+    assert len(rows) == 8 and all('out of memory' in row['note'] for row in rows), rows
     assert {(row['traffic'], row['collision'], row['hash']): row['paper_mpps'] for row in rows if row['paper_mpps']} == {
         ('single', 'list', 'coralreef'): '58.1', ('single', 'tree', 'coralreef'): '44.6'}, rows
 
@@ -139,7 +139,7 @@ def test_too_large(test):
         return
     rows, _ = measure(test, '--width', '256M,1K', '--flows', '100', '--traffic', 'zipf',
                       '--collision', 'list,cuckoo', '--table-hash', 'aes')
-    assert [(row['buckets'], row['ns'] == '', 'not measured: no memory' in row['note'])
+    assert [(row['buckets'], row['ns'] == '', 'not measured: out of memory' in row['note'])
             for row in rows] == [('1024', False, False)] * 2 + [('268435456', True, True)] * 2, rows
 
 

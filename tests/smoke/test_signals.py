@@ -280,7 +280,7 @@ def test_an_input_without_end_to_tune_for(test):
     """Input that never has enough frames with a key."""
     for name in ('blocks without packets', 'packets without bytes', 'gzip, empty members'):
         result, _ = stop_while_reading(test, name, 'tune', '--pcap', status=1)
-        result.expect_one_line('ended before')
+        result.expect_one_line('stopped before')
 
 
 def write_holes(path, head, number):

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/assertion.h"
+
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
 	const struct bench_subject_flow *flows, uint32_t nb_flows)
 {
@@ -12,10 +14,11 @@ struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t t
 	double top_error = 0;
 	uint32_t right = 0;
 
+	VERIFY(nb_top, >, 0u);
 	for (uint32_t i = 0; i < nb_flows; i++) {
 		uint64_t truth = workload_truth(workload, &flows[i].key);
 
-		/* A key that never was is as wrong as one of a single packet can be. */
+		/* Counts an invented key like a key with one packet. */
 		double error = fabs((double)flows[i].packets - (double)truth) /
 			       (double)(truth > 0 ? truth : 1);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What no sketch can be cheaper than: reading the keys, hashing them, and incrementing one counter
- * of each row at random, without looking at what it held.
+ * Lower bounds for any sketch: reading the keys, hashing them, and incrementing one random counter
+ * per row without reading its value.
  */
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct floor_table {
 
 struct floor {
 	uint32_t depth, bits, threads;
-	struct floor_table tables[]; /* one a thread */
+	struct floor_table tables[]; /* one per thread */
 };
 
 static size_t table_size(const struct floor *floor)

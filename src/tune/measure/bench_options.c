@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "sketch/sketch.h"
 
-#define ZIPF_E6_MAX 10000000 /* as --synthetic allows */
+#define ZIPF_E6_MAX 10000000 /* same limit as --synthetic */
 
 const struct option_owner bench_owner = {.size = sizeof(struct bench_options)};
 
@@ -46,7 +46,7 @@ bool bench_read_zipf(const struct option_text *text)
 		return option_add_value(text, BENCH_ZIPF_RANDOM);
 	if (units_millionths(text->text, &e6) != NULL || e6 > ZIPF_E6_MAX)
 		return option_set_error(text,
-			"not allowed; write exponents from 0 to 10 with at most six decimals, "
+			"invalid; give exponents from 0 to 10 with at most six decimals, "
 			"uniform or random");
 	return option_add_value(text, e6);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What tune and the benches try. A set has a bit for each choice; an empty one: all. */
+/* Choices of tune and the benches. A set has one bit per choice; an empty set means all. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "config/config.h"
 
-#define BENCH_ZIPF_RANDOM UINT64_MAX /* among exponents: all-random headers */
+#define BENCH_ZIPF_RANDOM UINT64_MAX /* special exponent: all-random headers */
 
 struct bench_options {
 	uint32_t sketches; /* bit i: sketches[i] */
@@ -20,39 +20,38 @@ struct bench_options {
 	struct option_values zipf; /* exponents x 10^6; 0: uniform */
 	struct option_values widths;
 	struct option_values workers;
-	uint64_t packets;  /* of a round; 0: the default */
+	uint64_t packets;  /* packets per round; 0: the default */
 	uint64_t duration; /* ns of a round; 0: the default */
-	uint64_t memory;   /* bytes that a run may take; 0: any */
-	double error;      /* that the heaviest keys may have on average */
+	uint64_t memory;   /* most bytes of a run; 0: any */
+	double error;      /* limit of the mean relative error of the heaviest keys */
 	uint32_t rounds;   /* 0: the default */
 	bool quick;
 };
 
-/* What was given, else a default: --quick has its own. */
+/* Returns the given number, or a default; --quick has a separate default. */
 static inline uint64_t bench_number(
 	const struct bench_options *bench, uint64_t given, uint64_t otherwise, uint64_t quick)
 {
 	return given > 0 ? given : bench->quick ? quick : otherwise;
 }
 
-/* Its rows stand with tune and the benches: owners that fill it. */
+/* The option rows are in tune and the benches, which fill this owner. */
 OPTION_OWNER(bench)
 
-/* As option_row.lacks: without threads that share a sketch. */
+/* Implement option_row.inapplicable: without shared sketches, and without traffic from flows. */
 const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
-/* Without traffic that is drawn from flows. */
 const char *bench_inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement);
-/* read() of exponents of Zipf's law. */
+/* Implements option_row.read for Zipf exponents. */
 bool bench_read_zipf(const struct option_text *text);
-/* As option_owner.check: every width must suit every sketch that is to be tried. */
+/* Implements option_owner.check: every width must suit every selected sketch. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
 
 /*
- * Rows that several benches have, with what differs: which words, what is tried where nobody says,
- * and what is said of it.
+ * Option rows that several benches share. Parameters are the differences: words, default, and help
+ * text.
  */
 #define BENCH_ROW_SKETCH                                                                           \
 	{                                                                                          \

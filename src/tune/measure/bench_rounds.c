@@ -14,7 +14,7 @@ struct pass {
 	void *state;
 };
 
-/* One thread's share of a pass: a run of bursts. */
+/* Feeds one thread's share of a pass: consecutive bursts. */
 static void feed_share(void *arg, uint32_t t)
 {
 	const struct pass *pass = arg;
@@ -30,12 +30,12 @@ static void feed_share(void *arg, uint32_t t)
 			hash_burst(&pass->workload->hash_key, &burst);
 		if (ops->feed != NULL)
 			ops->feed(pass->state, t, &burst);
-		/* Keeps what nobody looks at. */
+		/* Keeps the compiler from removing unused results. */
 		__asm__ volatile("" : : "r"(&burst) : "memory");
 	}
 }
 
-/* ns per packet, over all threads; 0 where threads could not be started. */
+/* Returns ns per packet over all threads; 0 if threads could not be started. */
 static double run_pass(struct pass *pass, const struct cpus *cpus)
 {
 	double seconds[BENCH_SUBJECT_THREADS_MAX], sum = 0;
@@ -55,14 +55,14 @@ static bool check_total(const struct pass *pass, char *error)
 		total == fed)
 		return true;
 	snprintf(error, BENCH_ROUNDS_ERROR_MAX,
-		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "
-		"nothing",
+		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are "
+		"invalid",
 		pass->subject->name, plan_sharing_word(pass->subject->sharing),
 		pass->subject->threads, (unsigned long long)fed, (unsigned long long)total);
 	return false;
 }
 
-/* What is asked after every round: there may be no other. */
+/* Reads the size after every round, because each may be the last. */
 static void note_size(const struct pass *pass, struct bench_rounds_result *result)
 {
 	result->memory = pass->subject->ops->memory(pass->state);
@@ -88,7 +88,7 @@ static void judge(const struct pass *pass, struct bench_rounds_result *result)
 	result->accuracy_most = judge_top(pass, WORKLOAD_TOP_MOST);
 }
 
-/* What reading the keys costs, and hashing them too, by the number of threads. */
+/* Time per packet to read the keys, and to read and hash them, for a number of threads. */
 struct baseline {
 	double keys, hashes;
 };
@@ -102,7 +102,7 @@ static double run_baseline(const struct bench_rounds *setup, const struct cpus *
 	return run_pass(&pass, cpus);
 }
 
-/* One contestant's turn. Returns false where its count is wrong. */
+/* Runs a pass of one subject. Returns false if its total is wrong. */
 static bool take_turn(const struct bench_rounds *setup, const struct cpus *cpus,
 	const struct bench_subject *subject, const struct baseline *baseline, uint32_t round,
 	bool last, struct bench_rounds_result *result, char *error)
@@ -113,7 +113,7 @@ static bool take_turn(const struct bench_rounds *setup, const struct cpus *cpus,
 
 	pass.state = subject->ops->open(subject, setup);
 	if (pass.state == NULL) {
-		result->missing = "no memory";
+		result->missing = "out of memory";
 		return true;
 	}
 	ns = run_pass(&pass, cpus);
@@ -163,7 +163,7 @@ bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	for (uint32_t c = 0; c < nb_subjects; c++)
 		if (subjects[c].threads > cpus->n)
 			results[c].missing = "more threads than CPUs";
-	/* Nobody pays for the first touch of the keys. */
+	/* Warms up, so that no subject pays for the first access to the keys. */
 	run_baseline(setup, cpus, &bench_subject_hashes, 1);
 	for (*rounds_done = 0; *rounds_done < rounds && !signals_stop_requested(); (*rounds_done)++)
 		if (!run_round(setup, cpus, subjects, nb_subjects, *rounds_done,
@@ -172,7 +172,7 @@ bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	return true;
 }
 
-/* Cache misses of a pass on this thread. */
+/* Returns the cache misses of a pass on this thread. */
 static uint64_t count_misses(int counter, struct pass *pass)
 {
 	cache_misses_start(counter);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Our sketches as contestants: one instance a thread, or one for all. */
+/* Sketches as subjects: one instance per thread, or one for all. */
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void ours_close(void *state)
 	free(ours);
 }
 
-/* The kernel promises any memory, and kills who touches what is not there. */
+/* Checks the available memory: the kernel overcommits, and kills the process at the access. */
 static bool has_memory(size_t bytes)
 {
 	size_t available = node_memory_available();
@@ -36,8 +36,10 @@ static bool has_memory(size_t bytes)
 static void *ours_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	bool shared = subject->sharing == SHARING_SHARED;
-	/* Where threads take turns there is one at a time. One thread alone is to find what others
-	 * could write to. */
+	/*
+	 * With a lock, only one thread writes at a time. With a single thread of a shared sketch,
+	 * configures two writers, to measure the shared form.
+	 */
 	bool at_once = shared && !subject->locked;
 	struct sketch_params params = {
 		.depth = setup->depth,
@@ -106,7 +108,7 @@ static void add_counted(const struct sketch_candidate *candidate, void *arg)
 	counted->total += counted->packets ? candidate->packets : candidate->bytes;
 }
 
-/* Each packet is a candidate's, or was shed, or could not be decoded. */
+/* Each packet belongs to a candidate, was shed, or could not be decoded. */
 static uint64_t exact_total(const struct sketch *part)
 {
 	struct counted counted = {.packets = part->params.metric == SKETCH_PACKETS};
@@ -122,7 +124,7 @@ static uint64_t exact_total(const struct sketch *part)
 	       (counted.packets ? shed.packets + rest.packets : shed.bytes + rest.bytes);
 }
 
-/* What its lists hold goes into the counters when it is merged. */
+/* Merges first, because that moves the lists into the counters. */
 static uint64_t merged_total(const struct sketch *part)
 {
 	struct sketch *merged = part->ops->create(&part->params);
@@ -157,7 +159,7 @@ static bool ours_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* As a run would report them. */
+/* Same ranking as in a run. */
 static uint32_t ours_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -211,7 +213,7 @@ const struct bench_subject_ops bench_subject_sketch = {
 	.close = ours_close,
 };
 
-/* Its keys are all there, and ranking them says nothing new. */
+/* Without top(): a table has all keys, so ranking gives no information. */
 #define TABLE                                                                                      \
 	.open = ours_open, .feed = ours_feed, .memory = ours_memory, .total = ours_total,          \
 	.refused = ours_refused, .close = ours_close

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What counts the keys of a workload: our sketches, and what they are compared with. All are opened
- * empty before a pass, fed every burst once, asked for their total and their heaviest keys, and
- * closed.
+ * Subjects that count the keys of a workload: the sketches, and structures for comparison. Each is
+ * opened empty before a pass, receives every burst once, returns its total and its heaviest keys,
+ * and is closed.
  */
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@
 
 #define BENCH_SUBJECT_THREADS_MAX 64
 
-/* What all contestants of a group have in common. */
+/* Settings shared by all subjects of a group. */
 struct bench_rounds {
 	const struct workload *workload;
-	uint32_t depth; /* rows, where a contestant has rows; 0: its default */
-	uint64_t width; /* counters of a row, or buckets */
-	uint64_t seed;  /* of the hash */
+	uint32_t depth; /* rows, for subjects with rows; 0: the default */
+	uint64_t width; /* counters per row, or buckets */
+	uint64_t seed;  /* seed of the hash */
 };
 
 struct bench_subject_ops;
@@ -31,13 +31,13 @@ struct bench_subject_ops;
 struct bench_subject {
 	const char *name;
 	const struct bench_subject_ops *ops;
-	const struct sketch_ops *sketch; /* of ours; else NULL */
+	const struct sketch_ops *sketch; /* NULL if the subject is not a sketch */
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
-	bool locked; /* the sketch is one of sketchtap-bench, whose threads take turns */
+	bool locked; /* a sketch of sketchtap-bench whose threads use a lock */
 	enum sketch_metric metric;
 	uint32_t threads;
-	uint64_t width; /* 0: the contest's */
+	uint64_t width; /* 0: bench_rounds.width */
 };
 
 static inline uint64_t bench_subject_width(
@@ -48,35 +48,41 @@ static inline uint64_t bench_subject_width(
 
 struct bench_subject_flow {
 	struct key4 key;
-	uint64_t packets; /* as the contestant estimates */
+	uint64_t packets; /* estimate of the subject */
 };
 
 struct bench_subject_ops {
-	/* Wants burst->hash filled; else it hashes keys itself. */
+	/* Needs burst->hash; false: it hashes keys itself. */
 	bool takes_hashes;
-	/* NULL where memory is missing. NULL in the table: nothing is to be opened. */
+	/* Returns NULL if out of memory. A NULL slot: nothing to open. */
 	void *(*open)(const struct bench_subject *subject, const struct bench_rounds *setup);
-	/* Counts a burst; thread t of subject->threads calls it with its own t. NULL: does
-	 * nothing, which is what reading the keys costs. */
+	/*
+	 * Counts a burst; called by each of subject->threads with its own number. NULL: does
+	 * nothing, to measure reading the keys.
+	 */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
-	size_t (*memory)(const void *state); /* bytes that a pass touches */
-	/* *total: packets that are in it, as its own structure tells; UINT64_MAX where its parts
-	 * contradict each other. False where it cannot tell. */
+	size_t (*memory)(const void *state); /* bytes accessed by a pass */
+	/*
+	 * Stores the packets counted, from its own structure, in *total; UINT64_MAX if its parts
+	 * are inconsistent. Returns false if it cannot tell.
+	 */
 	bool (*total)(const void *state, uint64_t *total);
-	/* Packets that it found no room for. NULL: it has room for all. */
+	/* Returns the packets that it had no room for. NULL: none. */
 	uint64_t (*refused)(const void *state);
-	/* Its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps none. */
+	/*
+	 * Stores its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps no keys.
+	 */
 	uint32_t (*top)(void *state, const struct workload *workload,
 		struct bench_subject_flow *flows, uint32_t wanted);
-	uint32_t top_most; /* keys that it keeps; 0: as many as are wanted */
+	uint32_t top_most; /* keys that it keeps; 0: unlimited */
 	void (*close)(void *state);
 };
 
-extern const struct bench_subject_ops bench_subject_keys;   /* baselines.c: reads keys, no more */
-extern const struct bench_subject_ops bench_subject_hashes; /* baselines.c: and hashes them */
+extern const struct bench_subject_ops bench_subject_keys;   /* baselines.c: only reads keys */
+extern const struct bench_subject_ops bench_subject_hashes; /* baselines.c: reads and hashes keys */
 extern const struct bench_subject_ops
-	bench_subject_floor; /* baselines.c: and increments counters */
+	bench_subject_floor; /* baselines.c: also increments counters */
 extern const struct bench_subject_ops bench_subject_sketch; /* bench_sketches.c */
-extern const struct bench_subject_ops bench_subject_table;  /* bench_sketches.c: a flow-table */
+extern const struct bench_subject_ops bench_subject_table;  /* bench_sketches.c: flow table */
 extern const struct bench_subject_ops
-	bench_subject_table_hashing; /* bench_sketches.c: that needs no hash but its own */
+	bench_subject_table_hashing; /* bench_sketches.c: flow table that hashes by itself */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The CPU's own count of a thread's cache misses, where the kernel and the machine give it. */
+/*
+ * Counts the cache misses of a thread with the performance counters of the CPU, if kernel and
+ * machine provide them.
+ */
 
 #include <stdint.h>
 
-/* Of the calling thread. -1 where nobody counts; errno says why. */
+/* Opens a counter of the calling thread. Returns -1 with errno if there is none. */
 int cache_misses_open(void);
 void cache_misses_close(int counter);
 
-/* From 0. */
+/* Starts counting at 0. */
 void cache_misses_start(int counter);
 uint64_t cache_misses_stop(int counter);

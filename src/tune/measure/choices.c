@@ -26,7 +26,7 @@ bool choices_has(uint32_t set, uint32_t i)
 	return set == 0 || (set >> i & 1) != 0;
 }
 
-/* One sketch with one number of threads. */
+/* Adds the subjects of one sketch with one number of threads. */
 static uint32_t add_sketch(const struct bench_options *bench, struct bench_subject ours,
 	struct bench_subject *subjects, uint32_t max)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the options of tune and of the benches choose: the product of their lists. */
+/* Choices made by the options of tune and the benches: the product of their lists. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,31 +10,30 @@
 #include "tune/measure/bench_subject.h"
 #include "tune/measure/bench_options.h"
 
-/* The list that was given, else the other one. */
+/* Returns `given`, or `otherwise` if that is empty. */
 const struct option_values *choices_of(
 	const struct option_values *given, const struct option_values *otherwise);
 
 uint64_t choices_largest(const struct option_values *values);
 
-/* Whether choice i is in a set; an empty one is all. */
+/* Returns true if choice i is in a set; an empty set means all. */
 bool choices_has(uint32_t set, uint32_t i);
 
 /*
- * One contestant of each chosen sketch, sharing, atomic (of shared ones) and number of threads into
- * subjects[max]. Returns their number.
+ * Stores a subject for each chosen sketch, sharing, atomic operation (if shared) and number of
+ * threads in subjects[max]. Returns their number.
  */
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *subjects, uint32_t max);
 
 /*
- * Calls visit(arg, zipf, flows) for each exponent and number of flows; once for random headers,
- * which have no flows, with 0. Ends when visit() returns false, which is returned then, or when a
- * signal asks for it.
+ * Calls visit(arg, zipf, flows) for each exponent and number of flows; for random headers once,
+ * with flows 0. Stops if visit() returns false, and returns false then. Also stops on a signal.
  */
 bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
 	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg);
 
 #define CHOICES_TEXT_MAX 64
 
-/* "uniform", "zipf=1.05" or "random": a field of a generator's SPEC. */
+/* Writes "uniform", "zipf=1.05" or "random": a field of --synthetic. */
 void choices_traffic(char text[CHOICES_TEXT_MAX], uint64_t zipf);

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/assertion.h"
+
 struct job {
 	void (*work)(void *arg, uint32_t t);
 	void *arg;
@@ -19,7 +21,7 @@ struct job_thread {
 	double seconds;
 };
 
-/* Whether CPU i is a hyperthread of a core for which an earlier CPU stands. */
+/* Returns true if an earlier CPU is on the same core as CPU i. */
 static bool is_second_thread(const struct topology *topology, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
@@ -53,7 +55,10 @@ static void *run_thread(void *arg)
 	struct job *job = thread->job;
 	double start;
 
-	/* Nobody begins before all are there; what they read was written before they were made. */
+	/*
+	 * Starts only after all threads have arrived. Their input was written before they were
+	 * created, so relaxed ordering is enough.
+	 */
 	atomic_fetch_add_explicit(&job->arrived, 1, memory_order_relaxed);
 	while (atomic_load_explicit(&job->arrived, memory_order_relaxed) < job->nb_threads)
 		;
@@ -85,13 +90,14 @@ bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*function)(voi
 	struct job_thread threads[BENCH_SUBJECT_THREADS_MAX];
 	uint32_t started = 0;
 
+	VERIFY(nb_threads, <=, cpus->n);
 	for (; started < nb_threads; started++) {
 		threads[started] = (struct job_thread){.job = &job, .t = started};
 		if (!cpus_start(cpus->ids[started], run_thread, &threads[started],
 			    &threads[started].thread))
 			break;
 	}
-	/* Those who wait for one that cannot come must end too. */
+	/* Releases the threads that wait for those that could not be started. */
 	if (started < nb_threads)
 		atomic_fetch_add_explicit(&job.arrived, nb_threads - started, memory_order_relaxed);
 	for (uint32_t t = 0; t < started; t++) {

@@ -64,7 +64,10 @@ static void add_facts(struct text *line, const struct host_facts *facts)
 	csv_string(line, facts->command);
 }
 
-/* Who reads standard output and closes it wants no more: with no other output the bench ends. */
+/*
+ * Flushes a file. If the reader of standard output has closed it and there is no other output, the
+ * bench ends.
+ */
 static void flush(struct figures *figures, FILE *file)
 {
 	if (fflush(file) == 0 || errno != EPIPE || file != stdout || figures->unread)
@@ -74,7 +77,7 @@ static void flush(struct figures *figures, FILE *file)
 		signals_request_stop();
 }
 
-/* A line that memory was missing for leaves a file marked as failed. */
+/* Writes a line; an incomplete one (out of memory) becomes an empty line. */
 static void write_line(struct figures *figures, struct text *line)
 {
 	text_char(line, '\n');
@@ -104,7 +107,7 @@ void figures_begin(struct figures *figures)
 	}
 }
 
-/* Without the blanks that would stand at the end. */
+/* Prints the cells without trailing blanks. */
 static void print_cells(struct figures *figures)
 {
 	uint32_t blanks = 0;
@@ -132,7 +135,7 @@ static void print_cells(struct figures *figures)
 	flush(figures, figures->table);
 }
 
-/* Under the titles, where a title is not the unit. */
+/* Prints the units under the titles, where they differ from the title. */
 static void print_units(struct figures *figures)
 {
 	bool any = false;
@@ -168,7 +171,7 @@ void figures_heading(struct figures *figures, const char *format, ...)
 	print_units(figures);
 }
 
-/* NULL: there is no such column. */
+/* Returns the cell of a column, or NULL. */
 static char *find_cell(struct figures *figures, const char *column)
 {
 	uint32_t c = 0;
@@ -237,7 +240,7 @@ int figures_close(struct figures *figures)
 	for (uint32_t f = 0; f < 2; f++)
 		if (files[f] != NULL && !(figures->unread && files[f] == stdout) &&
 			(fflush(files[f]) != 0 || ferror(files[f]) != 0)) {
-			log_error("%s: not everything could be written",
+			log_error("cannot write %s: output is incomplete",
 				files[f] == stdout ? "standard output" : figures->path);
 			status = 1;
 		}

@@ -19,23 +19,23 @@
 #include "base/random.h"
 #include "rx/generate/synthetic.h"
 
-/* References that an mbuf has, and how often it is used before it gets back what it lost. */
+/* Initial references of an mbuf, and its uses before the lost references are restored. */
 #define REFERENCES 60000
 #define REFILL     20000
 
-#define PROTO_OFFSET 23 /* of an untagged IPv4 packet */
+#define PROTO_OFFSET 23 /* offset in an untagged IPv4 packet */
 #define KEY_OFFSET   26 /* addresses and ports */
 #define KEY_BYTES    12
 
 struct load_generator_queue {
 	struct rte_ring *ring;
-	const struct key4 *keys; /* [nb_keys], in turn */
-	struct key4 *own_keys;   /* the same where they had to be picked out */
+	const struct key4 *keys; /* [nb_keys], used cyclically */
+	struct key4 *own_keys;   /* keys[] if it is a copy; else NULL */
 	uint64_t nb_keys, next_key;
-	struct rte_mbuf **mbufs; /* [nb_mbufs], in turn */
-	uint8_t **data;          /* their bytes */
+	struct rte_mbuf **mbufs; /* [nb_mbufs], used cyclically */
+	uint8_t **data;          /* packet data of each mbuf */
 	uint32_t nb_mbufs, next_mbuf;
-	uint32_t passes; /* over the mbufs since their last refill */
+	uint32_t passes; /* passes over the mbufs since the last refill */
 };
 
 struct load_generator {
@@ -44,15 +44,15 @@ struct load_generator {
 	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
-	uint64_t cycles;                     /* that it is to run */
-	uint64_t until;                      /* TSC; set when it runs */
-	struct load_generator_counts counts; /* written by the thread, read when it has ended */
+	uint64_t cycles;                     /* running time, TSC cycles */
+	uint64_t until;                      /* end, TSC; set by the thread */
+	struct load_generator_counts counts; /* written by the thread, read after it has ended */
 	_Atomic bool ended;
 };
 
-/* --- making it --- */
+/* --- creation --- */
 
-/* The headers of a generated IPv4 packet; every mbuf begins with them. */
+/* Writes the headers of a generated IPv4 packet to every mbuf. */
 static bool fill_mbufs(struct load_generator *generator)
 {
 	const struct load_generator_params *params = &generator->params;
@@ -113,7 +113,7 @@ static uint32_t queue_of(const struct load_generator *generator, const struct ke
 	return (uint32_t)(random_mix(words[0] ^ words[1]) % generator->params.nb_queues);
 }
 
-/* One queue takes the workload as it is; of several each gets its flows. */
+/* Divides the flows between the queues; a single queue uses the workload directly. */
 static bool spread_keys(struct load_generator *generator)
 {
 	const struct workload *workload = generator->params.workload;
@@ -169,11 +169,11 @@ static bool make_port(struct load_generator *generator)
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* makes names unique in the process */
 	struct load_generator *generator = calloc(1, sizeof(*generator));
 
 	if (generator == NULL) {
-		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for the generator");
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "out of memory for the generator");
 		return NULL;
 	}
 	generator->params = *params;
@@ -181,13 +181,13 @@ struct load_generator *load_generator_create(
 	snprintf(generator->name, sizeof(generator->name), "offer%u", serial++);
 	if (take_mbufs(generator) && spread_keys(generator) && make_port(generator))
 		return generator;
-	snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
+	snprintf(error, LOAD_GENERATOR_ERROR_MAX, "cannot create the generator with %u mbufs: %s",
 		params->mbufs, rte_strerror(rte_errno));
 	load_generator_destroy(generator);
 	return NULL;
 }
 
-/* Every mbuf is the generator's alone now, whatever became of its other references. */
+/* Frees the mbufs, regardless of other references: no other thread uses them now. */
 static void refill_queue(struct load_generator_queue *queue)
 {
 	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
@@ -228,14 +228,14 @@ const char *load_generator_name(const struct load_generator *generator)
 	return generator->name;
 }
 
-/* --- running it --- */
+/* --- running --- */
 
 static bool is_over(const struct load_generator *generator)
 {
 	return rte_rdtsc() >= generator->until || signals_stop_requested();
 }
 
-/* Gives the mbufs the references back that workers have taken. */
+/* Restores the references that workers have released. */
 static void refill(struct load_generator_queue *queue)
 {
 	queue->passes = 0;
@@ -244,8 +244,8 @@ static void refill(struct load_generator_queue *queue)
 }
 
 /*
- * Makes the next burst of a queue. Its mbufs are nobody's: what is in flight are the last ones, and
- * fewer than there are.
+ * Makes the next burst of a queue. Its mbufs are not in flight: only the last ones sent are, which
+ * are fewer than all mbufs.
  */
 static void write_burst(struct load_generator_queue *queue, struct rte_mbuf *burst[BURST_MAX])
 {
@@ -273,7 +273,10 @@ static void used(struct load_generator_queue *queue, uint32_t n)
 		refill(queue);
 }
 
-/* Offers one burst. Returns how many packets found room; without a rate it waits until all do. */
+/*
+ * Sends one burst. Returns the packets that the ring accepted; without a rate it waits until all
+ * are.
+ */
 static uint32_t offer_burst(struct load_generator *generator, struct load_generator_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
@@ -289,7 +292,7 @@ static uint32_t offer_burst(struct load_generator *generator, struct load_genera
 	return n;
 }
 
-/* Packets behind what is due are sent at once, as far as they find room. */
+/* Waits for the send time of the next burst. Late bursts are sent at once. */
 static void wait_until_due(const struct load_generator *generator, uint64_t start, uint64_t offered)
 {
 	double cycles = (double)offered / (double)generator->params.rate * (double)rte_get_tsc_hz();
@@ -317,7 +320,7 @@ static void *generate(void *arg)
 		.taken = taken,
 		.seconds = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(),
 	};
-	/* Nobody reads the counts before the thread was joined. */
+	/* Relaxed: the counts are read only after the thread was joined. */
 	atomic_store_explicit(&generator->ended, true, memory_order_relaxed);
 	return NULL;
 }
@@ -344,7 +347,7 @@ uint64_t load_generator_left(const struct load_generator *generator)
 	return left;
 }
 
-/* Takes packets until the generator has ended. */
+/* Drops packets from the rings until the generator has ended. */
 static void *drain_rings(void *arg)
 {
 	struct load_generator *generator = arg;

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * A generator that offers more than a worker can take: the rings of an ethdev are filled with
- * packets that were built before. An mbuf is never given back: its reference count is far above
- * one, the worker that frees it only lowers it, and the generator raises it again now and then. So
- * the generator touches neither pool nor mbuf; of a packet it writes addresses and ports alone, the
- * next key of the workload.
+ * Load generator that can exceed the rate of any worker: it fills the rings of an ethdev with
+ * prepared packets. An mbuf is never returned to its pool: its reference count is far above one,
+ * the worker that frees it only decreases the count, and the generator raises it again
+ * occasionally. So the generator accesses neither pool nor mbuf. It only writes the addresses,
+ * ports and protocol of a packet: the next key of the workload.
  *
- * With a rate, packets come at that rate whoever takes them, and those that find their ring full
- * are lost, as on a card. Without, the generator waits for room.
+ * With a rate, packets are sent at that rate, and packets that find their ring full are lost, as on
+ * a NIC. Without a rate, the generator waits for room.
  *
- * Queue q gets the flows whose hash chooses it, as RSS would; one that no flow chooses stays empty.
- * The flow hash in the mbuf, by which
- * --design async deals packets out, is that of the mbuf and not of the key.
+ * Queue q gets the flows whose hash selects it, as with RSS; a queue without flows stays empty. The
+ * flow hash in the mbuf, by which --design async distributes packets, belongs to the mbuf and not
+ * to the key.
  */
 
 #include <stdbool.h>
@@ -23,52 +23,52 @@
 
 #define LOAD_GENERATOR_QUEUES_MAX  16
 #define LOAD_GENERATOR_ERROR_MAX   512
-#define LOAD_GENERATOR_MBUF_ROOM   2176 /* as mbufs of live ports */
+#define LOAD_GENERATOR_MBUF_ROOM   2176 /* same as mbufs of live ports */
 #define LOAD_GENERATOR_DESCRIPTORS 1024 /* entries of each ring */
 
 struct load_generator_params {
 	const struct workload *workload;
 	uint32_t nb_queues;
-	uint32_t mbufs; /* in all; more than all rings and bursts can hold */
+	uint32_t mbufs; /* total; more than all rings and bursts can hold */
 	uint32_t size;  /* bytes of a packet, 64 to 2048 */
-	uint64_t rate;  /* packets per second; 0: as many as are taken */
-	uint32_t cpu;   /* of the generator's thread */
-	bool yield;     /* it shares that CPU with others who poll */
+	uint64_t rate;  /* packets per second; 0: as fast as they are received */
+	uint32_t cpu;   /* CPU of the generator's thread */
+	bool yield;     /* the CPU is shared with other polling threads */
 };
 
 struct load_generator_counts {
-	uint64_t offered, taken; /* packets: in all, and those that found room */
+	uint64_t offered, taken; /* packets sent, and packets that a ring accepted */
 	double seconds;
 };
 
 struct load_generator;
 
-/* EAL must be up. NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
+/* Requires EAL. Returns NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error);
-/* Who polled it has closed the ethdev. */
+/* Destroys a generator whose ethdev is closed. */
 void load_generator_destroy(struct load_generator *generator);
-/* The same where nobody has. */
+/* Closes the ethdev, and destroys the generator. */
 void load_generator_discard(struct load_generator *generator);
 
-/* The ethdev, which whoever polls it configures, starts and closes; and its name. */
+/* Return the ethdev and its name. The polling side configures, starts and closes the ethdev. */
 uint16_t load_generator_port(const struct load_generator *generator);
 const char *load_generator_name(const struct load_generator *generator);
 
 /*
- * Generates for so many milliseconds, or until a signal asks for the end, on a thread of its own,
- * and waits for it. Returns false where there is no thread. The caller's thread sleeps, so that it
- * needs no CPU while others poll.
+ * Runs the generator on its own thread for `milliseconds`, or until a stop signal, and waits for
+ * it. Returns false if the thread cannot be started. The calling thread sleeps meanwhile, and
+ * leaves its CPU to polling threads.
  */
 bool load_generator_run(struct load_generator *generator, uint32_t milliseconds,
 	struct load_generator_counts *counts);
 
-/* Packets that are in the rings. */
+/* Returns the packets in the rings. */
 uint64_t load_generator_left(const struct load_generator *generator);
 
 /*
- * What the generator can do at most, in packets per second: for so many milliseconds a thread on
- * CPU `cpu` takes packets out of the rings and does nothing else.
+ * Returns the maximum rate of the generator in packets per second: for `milliseconds`, a thread on
+ * CPU `cpu` only takes packets from the rings.
  */
 double load_generator_ceiling(
 	struct load_generator *generator, uint32_t cpu, uint32_t milliseconds);

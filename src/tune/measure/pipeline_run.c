@@ -40,7 +40,7 @@ static uint32_t nb_queues(const struct pipeline_setting *setting)
 
 uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
 {
-	/* Rings of the device and of async's workers, and bursts in the hands of all. */
+	/* Rings of the device and of the workers of async, and the bursts that all threads hold. */
 	return nb_queues(setting) * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
 	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
 }
@@ -70,7 +70,10 @@ struct pipeline_totals pipeline_add_up(const struct run *run)
 	return totals;
 }
 
-/* left: in the rings, where a machine that was too busy let nobody fetch them in time. */
+/*
+ * Checks that all packets are accounted for. left: packets still in the rings, because the machine
+ * was too busy.
+ */
 static bool check(const struct pipeline_totals *totals, const struct load_generator_counts *counts,
 	uint64_t left, char *error)
 {
@@ -80,13 +83,13 @@ static bool check(const struct pipeline_totals *totals, const struct load_genera
 		return true;
 	snprintf(error, LOAD_GENERATOR_ERROR_MAX,
 		"of %llu packets %llu were received, %llu lost between lcores and %llu measured: "
-		"the figures are worth nothing",
+		"the figures are invalid",
 		(unsigned long long)counts->taken, (unsigned long long)totals->received,
 		(unsigned long long)totals->ring_full, (unsigned long long)totals->measured);
 	return false;
 }
 
-/* Lets it run for so long, and stops everybody. */
+/* Runs for `milliseconds`, then stops all lcores. */
 static bool let_run(struct run *run, struct load_generator *generator, uint32_t milliseconds,
 	struct load_generator_counts *counts)
 {
@@ -141,7 +144,7 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 	}
 }
 
-/* The generator's ethdev, as port_probe() would describe it. */
+/* Describes the generator's ethdev as port_probe() would. */
 static struct port describe_port(
 	const struct load_generator *generator, const struct config *config)
 {
@@ -183,7 +186,7 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	return true;
 }
 
-/* The run takes rules over; a setting keeps its own. */
+/* Adds a copy of the rules, because the run takes ownership. */
 static bool add_rules(struct run *run, const struct prefix_list *rules, char *error)
 {
 	size_t size = sizeof(*rules);
@@ -194,7 +197,7 @@ static bool add_rules(struct run *run, const struct prefix_list *rules, char *er
 	size += rules->n * sizeof(rules->rules[0]);
 	copy = malloc(size);
 	if (copy == NULL) {
-		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %u rules", rules->n);
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "out of memory for %u rules", rules->n);
 		return false;
 	}
 	memcpy(copy, rules, size);
@@ -215,7 +218,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 
 	if (!pipeline_plan(setting, from, topology, port.name, &config, &plan, error))
 		return false;
-	/* Here the reporter sleeps and the generator polls. */
+	/* The reporter sleeps and the generator polls here. */
 	plan.idle = pipeline_threads(setting) > nb_cpus ? IDLE_SLEEP : IDLE_SPIN;
 	pipeline_pin(plan.nb_lcores, cpus, nb_cpus);
 	run = run_create(&config, &plan, NULL, &port, 1, error);
@@ -227,7 +230,8 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 	}
 	right = let_run(run, generator, milliseconds, &counts);
 	if (!right)
-		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no thread for the generator");
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX,
+			"cannot start the thread of the generator");
 	totals = pipeline_add_up(run);
 	run_destroy(run);
 	right = right && check(&totals, &counts, load_generator_left(generator), error);
@@ -246,7 +250,7 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.mbufs = setting->mbufs,
 		.size = setting->size,
 		.rate = setting->rate,
-		/* The last of those who poll. */
+		/* The last polling thread. */
 		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};
@@ -257,7 +261,7 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 	generator = load_generator_create(&params, error);
 	if (generator == NULL)
 		return false;
-	/* Warnings are of rings that somebody else fills. */
+	/* Suppresses warnings about rings that the generator fills. */
 	rte_log_set_level((uint32_t)log_type, RTE_LOG_ERR);
 	right = run_offer(
 		setting, from, topology, generator, cpus, nb_cpus, milliseconds, sample, error);

@@ -24,7 +24,7 @@ bool setup_topology(struct topology *topology, const struct config *config)
 	if (machine_options(config)->lcores == NULL ||
 		topology_restrict(topology, machine_options(config)->lcores, &missing) == 0)
 		return true;
-	log_error("--lcores %s: this process may not run on CPU %u",
+	log_error("--lcores %s: CPU %u is not allowed for this process",
 		machine_options(config)->lcores, missing);
 	return false;
 }
@@ -75,7 +75,7 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct ben
 
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	plan->measurements[0].ops = subject->sketch; /* which may be none of sketches[] */
+	plan->measurements[0].ops = subject->sketch; /* may be missing in sketches[] */
 	return true;
 }
 
@@ -83,12 +83,12 @@ void setup_add_heap(struct plan *plan, const struct topology *topology, size_t m
 {
 	uint64_t free_bytes = 0;
 
-	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL gets twice that */
+	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL gets twice this */
 	for (uint32_t n = 0; n < TOPOLOGY_NODES_MAX; n++)
 		free_bytes += topology->nodes[n].free_hugepages;
 	if (plan->hugepages && free_bytes < 2 * plan->packet_bytes) {
 		plan->hugepages = false;
-		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "%llu MB would be needed",
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "%llu MB are needed",
 			(unsigned long long)(2 * plan->packet_bytes / MEGABYTE));
 	}
 }
@@ -137,6 +137,6 @@ void setup_say_intake(const struct workload_intake *intake)
 {
 	if (intake->ipv6 > 0)
 		log_notice("%" PRIu64 " of %" PRIu64
-			   " packets are IPv6: IPv4 packets of as many flows stand for them",
+			   " packets are IPv6: replaced by IPv4 packets of as many flows",
 			intake->ipv6, intake->ipv4 + intake->ipv6);
 }

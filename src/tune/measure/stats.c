@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -15,6 +17,8 @@ struct bench_stats bench_stats_of(const double *values, uint32_t n)
 {
 	double sorted[BENCH_ROUNDS_MAX];
 
+	VERIFY(n, >, 0u);
+	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	memcpy(sorted, values, n * sizeof(sorted[0]));
 	qsort(sorted, n, sizeof(sorted[0]), compare);
 	return (struct bench_stats){

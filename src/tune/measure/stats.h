@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What is said of a figure that was measured several times. */
+/* Statistics of a figure that was measured several times. */
 
 #include <stdint.h>
 
 #define BENCH_ROUNDS_MAX 101
 
 struct bench_stats {
-	double median; /* of an even number of values: the mean of the two in the middle */
+	double median; /* mean of the middle two for an even number of values */
 	double min, max;
 };
 
-/* Of values[n], which stay as they are; n is 1 to BENCH_ROUNDS_MAX. */
+/* Returns the statistics of values[n]; n is 1 to BENCH_ROUNDS_MAX. */
 struct bench_stats bench_stats_of(const double *values, uint32_t n);
 
 /*
- * Of the ratios values[i] / others[i]: rounds are compared pair by pair, because what disturbs one
- * contestant of a round disturbs the others too. A pair whose divisor is not above 0 counts as 0.
+ * Returns the statistics of the ratios values[i] / others[i]. Rounds are compared pair by pair,
+ * because a disturbance of a round affects all of its subjects. A pair whose divisor is not above 0
+ * counts as 0.
  */
 struct bench_stats bench_stats_ratio(const double *values, const double *others, uint32_t n);
 
-/* Of the differences values[i] - others[i]. */
+/* Returns the statistics of the differences values[i] - others[i]. */
 struct bench_stats bench_stats_difference(const double *values, const double *others, uint32_t n);

@@ -27,7 +27,7 @@ static size_t slots_size(const struct workload *workload)
 	return sizeof(workload->slots[0]) << workload->bits;
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot for it. */
 static struct workload_flow *find_slot(const struct workload *workload, const struct key4 *key)
 {
 	uint64_t mask = (UINT64_C(1) << workload->bits) - 1, words[2], at;
@@ -45,7 +45,7 @@ uint64_t workload_truth(const struct workload *workload, const struct key4 *key)
 	return find_slot(workload, key)->packets;
 }
 
-/* Its packets are parsed as a worker would. */
+/* Parses the packets in the same way as a worker. */
 bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 {
 	struct synthetic_spec synthetic;
@@ -73,7 +73,7 @@ bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 	return true;
 }
 
-#define LOOK_EACH 4096 /* steps between two looks whether a signal asked for the end */
+#define LOOK_EACH 4096 /* steps between checks for a stop signal */
 
 static bool is_ended(uint64_t step)
 {
@@ -98,7 +98,7 @@ static bool is_heavier(const struct workload_flow *a, const struct workload_flow
 	return a->packets != b->packets ? a->packets > b->packets : a->first < b->first;
 }
 
-/* Keeps top[] sorted: downwards by packets; of equals, who came first. */
+/* Inserts a flow in top[], which is sorted by descending packets, then by first packet. */
 static void offer_top(struct workload *workload, const struct workload_flow *flow)
 {
 	uint32_t at = workload->nb_top;
@@ -126,7 +126,7 @@ static void count_distinct(struct workload *workload)
 	}
 }
 
-/* With room for so many packets, and none in it. */
+/* Allocates an empty workload with room for `packets` packets. */
 static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 {
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
@@ -147,7 +147,7 @@ static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 	return NULL;
 }
 
-/* Its keys are there: finds out the truth about them, unless a signal asks for the end. */
+/* Counts the keys, finds the heaviest, and estimates the distinct ones. Stops early on a signal. */
 static void find_truth(struct workload *workload)
 {
 	count_keys(workload);
@@ -183,7 +183,7 @@ static void stand_for_address(uint8_t to[4], const uint8_t from[16])
 	memcpy(to, &folded, sizeof(folded));
 }
 
-/* Ports and protocol stay as they are. */
+/* Returns an IPv4 key for an IPv6 key. Ports and protocol are the same. */
 static struct key4 stand_for(const struct key6 *key)
 {
 	struct key4 other = {.proto = key->proto};
@@ -222,7 +222,7 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 		}
 	}
 	if (signals_stop_requested()) {
-		source_error(error, "ended before all packets were read");
+		source_error(error, "stopped before all packets were read");
 		return 0;
 	}
 	if (more < 0) {
@@ -243,7 +243,7 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 
 	*intake = (struct workload_intake){0};
 	if (workload == NULL) {
-		source_error(error, "no memory for %llu packets: lower --packets",
+		source_error(error, "out of memory for %llu packets; lower --packets",
 			(unsigned long long)packets);
 		return NULL;
 	}

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * What every contestant of a group is fed: the keys of generated packets, in their order, in one
- * array. Contestants read it from one end to the other. With the default of 4 M packets it is 64
- * MB, more than most caches, and what is read next comes from memory however often it was read
- * before; the access is sequential, so that the hardware fetches it ahead.
+ * Workload of a group of subjects: the keys of generated packets, in order, in one array, which
+ * subjects read from start to end. With the default of 4 M packets it has 64 MB, which exceeds most
+ * caches, so each pass reads it from memory. The access is sequential, so that the hardware
+ * prefetches it.
  *
- * Beside it stands the truth: how many packets each key has.
+ * It also holds the exact number of packets of each key.
  */
 
 #include <stdbool.h>
@@ -19,53 +19,53 @@
 #include "rx/source.h"
 #include "sketch/hyperloglog.h"
 
-#define WORKLOAD_WIRE_LEN 64   /* bytes, of every packet */
-#define WORKLOAD_TOP      100  /* the keys by which accuracy is judged */
-#define WORKLOAD_TOP_MOST 1000 /* and by which it may be, too */
+#define WORKLOAD_WIRE_LEN 64   /* bytes of every packet */
+#define WORKLOAD_TOP      100  /* keys that measure accuracy */
+#define WORKLOAD_TOP_MOST 1000 /* maximum of such keys */
 
-/* Packets that a workload may have: truth slots count from 1 in 32 bits. */
+/* Maximum number of packets: the slots number packets from 1 in 32 bits. */
 #define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
 
 struct workload_spec {
 	bool random;      /* all-random headers; flows and zipf_e6 are not used */
 	uint32_t zipf_e6; /* exponent x 10^6; 0: uniform */
-	uint64_t flows;   /* that keys are drawn from */
+	uint64_t flows;   /* number of flows */
 	uint64_t packets; /* at most WORKLOAD_PACKETS_MAX; a multiple of BURST_MAX if generated */
 	uint64_t seed;
 };
 
-/* The least number of packets, n or more, that fills bursts. */
+/* Returns n rounded up to whole bursts. */
 static inline uint64_t workload_packets(uint64_t n)
 {
 	return (n + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
 }
 
 struct workload_flow {
-	uint32_t first; /* its first packet, from 1 on; 0: a free slot */
+	uint32_t first; /* number of its first packet, from 1; 0: free slot */
 	uint32_t packets;
 };
 
 struct workload {
 	struct workload_spec spec;
-	uint64_t room;               /* packets that there is memory for */
-	struct key4 *keys;           /* [spec.packets], and room for whole bursts */
-	uint32_t *flow_hashes;       /* the same; NULL: a card computes none */
-	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
+	uint64_t room;               /* packets that fit in the memory */
+	struct key4 *keys;           /* [spec.packets], with room for whole bursts */
+	uint32_t *flow_hashes;       /* same size; NULL: no hashes of a NIC */
+	struct workload_flow *slots; /* exact counts: hash table of 2^bits slots */
 	uint32_t bits;
-	uint64_t distinct; /* keys */
-	uint32_t nb_top;   /* WORKLOAD_TOP_MOST, or all where they are fewer */
-	struct workload_flow top[WORKLOAD_TOP_MOST]; /* the heaviest, downwards */
-	struct hash_key hash_key;                    /* of the sketches that are fed with it */
-	struct hyperloglog distinct_keys; /* under that hash, as a worker would have it */
+	uint64_t distinct; /* distinct keys */
+	uint32_t nb_top;   /* WORKLOAD_TOP_MOST, or all keys if there are fewer */
+	struct workload_flow top[WORKLOAD_TOP_MOST]; /* heaviest keys, descending */
+	struct hash_key hash_key;                    /* hash of the sketches */
+	struct hyperloglog distinct_keys;            /* under that hash, same as in a worker */
 };
 
-/* Writes the keys of spec->packets packets. False where memory is missing. */
+/* Writes the keys of spec->packets packets. Returns false if out of memory. */
 typedef bool (*workload_keys_fn)(const struct workload_spec *spec, struct key4 *keys);
 
-/* Those of the generator. */
+/* Writes the keys of the traffic generator. */
 bool workload_generate(const struct workload_spec *spec, struct key4 *keys);
 
-/* Draws the packets and counts them. Returns NULL where memory is missing. */
+/* Draws the packets and counts them. Returns NULL if out of memory. */
 struct workload *workload_create_from(
 	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed);
 
@@ -74,26 +74,26 @@ static inline struct workload *workload_create(const struct workload_spec *spec,
 	return workload_create_from(spec, workload_generate, hash_seed);
 }
 
-/* What was found in a source. */
+/* Packets found in a source. */
 struct workload_intake {
-	uint64_t ipv4, ipv6; /* packets that were taken */
-	uint64_t others;     /* without a key, left out */
+	uint64_t ipv4, ipv6; /* packets used */
+	uint64_t others;     /* packets without a key, ignored */
 };
 
 /*
- * Takes packets from a source until so many have a key, or to its end. An IPv6 key is stood for by
- * an IPv4 key of its own: what is counted is as often the same, and parsed as IPv4. Returns NULL
- * with one line in error[SOURCE_ERROR_MAX].
+ * Reads packets from a source until `packets` have a key, or to its end. Each IPv6 key is replaced
+ * by an IPv4 key with hashed addresses, so that flows keep their packet counts. Returns NULL with
+ * one line in error[SOURCE_ERROR_MAX].
  */
 struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
 	struct workload_intake *intake, char *error);
 
 void workload_destroy(struct workload *workload);
 
-/* From now on packets have the hash of a card. False where memory is missing. */
+/* Adds the hash of a NIC to each packet. Returns false if out of memory. */
 bool workload_add_flow_hashes(struct workload *workload);
 
-/* Packets of a key; 0 where it has none. */
+/* Returns the exact number of packets of a key, 0 if it has none. */
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key);
 
 static inline uint64_t workload_bursts(const struct workload *workload)
@@ -101,7 +101,7 @@ static inline uint64_t workload_bursts(const struct workload *workload)
 	return workload_packets(workload->spec.packets) / BURST_MAX;
 }
 
-/* Makes a burst ready, once; workload_load() then changes its keys and their number alone. */
+/* Initializes a burst once; workload_load() then changes only its keys and their number. */
 static inline void workload_burst_init(struct key_burst *burst)
 {
 	burst->n = BURST_MAX;
@@ -114,8 +114,8 @@ static inline void workload_burst_init(struct key_burst *burst)
 }
 
 /*
- * A key at a time, as a parser writes them. A copy as a whole is what compiler and C library make of
- * it, and what comes behind it waits for some of those a nanosecond a packet longer than for others.
+ * Copies key by key, like a parser. The speed of a block copy depends on compiler and C library:
+ * code that reads the copy can be slower by a nanosecond per packet.
  */
 static inline void workload_copy(struct key4 *to, const struct key4 *from)
 {
@@ -129,7 +129,7 @@ static inline void workload_copy(struct key4 *to, const struct key4 *from)
 	}
 }
 
-/* Copies the keys of burst b, and a card's hashes of them. The last burst may not be full. */
+/* Loads the keys of burst b, and their NIC hashes if present. The last burst may not be full. */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
