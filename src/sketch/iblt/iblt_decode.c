@@ -5,8 +5,7 @@
  * inserted any number of times, reveals its key and counts. It becomes the pivot of the flow and
  * keeps its sums. They are subtracted from the other cells of the flow, which may then hold a
  * single flow also. Adding them again in reverse order restores the table: when a flow is found,
- * none of its cells is the pivot of another flow, because that flow would not have been alone
- * there.
+ * none of its cells is the pivot of another flow, because such a cell would hold two flows.
  *
  * When no cell can be peeled, every cell except pivots must be empty. A cell with packets but no
  * flows contains a false positive of the filter. Then every flow that is connected with it by
