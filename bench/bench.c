@@ -41,11 +41,10 @@ static const struct command kernels = {
 	.name = "kernels",
 	.usage = "[options]",
 	.summary = "the cost of counting a key, compared with other structures",
-	.about =
-		"Measures the cost of counting a key on this host, for each sketch. For "
-		"comparison, the same\nkeys are counted with plain increments, DPDK's rte_member "
-		"sketch, an exact rte_hash table, and\nsketches from papers with as much memory as "
-		"count-min.",
+	.about = "Measures the cost of counting a key on this host, for each sketch. For "
+		 "comparison, the same\nkeys are counted with plain increments, DPDK's rte_member "
+		 "sketch, an exact rte_hash table,\nand sketches from papers with as much memory "
+		 "as count-min.",
 	.owners = of_kernels,
 	.run = bench_kernels,
 };
@@ -55,7 +54,7 @@ static const struct command worker = {
 	.usage = "[options]",
 	.summary = "the cost of a whole measurement on a worker",
 	.about = "Measures the time that a whole measurement adds to a worker on this host. The "
-		 "worker receives\npackets of the generator from a ring and frees them. Needs two "
+		 "worker\nreceives packets of the generator from a ring and frees them. Needs two "
 		 "CPUs.",
 	.owners = of_worker,
 	.run = bench_worker,
@@ -65,10 +64,9 @@ static const struct command parts = {
 	.name = "parts",
 	.usage = "[options]",
 	.summary = "all figures that have a performance target",
-	.about =
-		"Measures everything that has a performance target on this host, with one row per "
-		"part and round.\nThe script bench/targets of the sources checks whether this host "
-		"meets each target.",
+	.about = "Measures everything that has a performance target on this host, with one row "
+		 "per part and\nround. The script bench/targets of the sources checks whether "
+		 "this host meets each target.",
 	.owners = of_parts,
 	.run = bench_parts,
 };
@@ -78,7 +76,7 @@ static const struct command pipeline = {
 	.usage = "[options]",
 	.summary = "loss, time and delay under the load of a generator",
 	.about = "Measures loss, time and delay of all designs, sharings and sketches under the "
-		 "load of a generator,\nwhich has its own CPU.",
+		 "load of a\ngenerator, which has its own CPU.",
 	.owners = of_pipeline,
 	.run = bench_pipeline,
 };
@@ -89,7 +87,7 @@ static const struct command paper = {
 	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
 	.about = "Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links "
 		 "Using Multicore\nProcessors\" (2016), under the load of a generator, and prints "
-		 "the figures of the paper where settings\nare the same. Takes about ten minutes.",
+		 "the figures of the paper where\nsettings are the same. Takes about ten minutes.",
 	.owners = of_paper,
 	.run = bench_paper,
 };
@@ -98,8 +96,8 @@ static const struct command flow_table = {
 	.name = "flow-table",
 	.usage = "[--pcap FILE] [options]",
 	.summary = "the cost of a flow table",
-	.about = "Measures the cost of a flow table and the lengths of its chains on this host, by "
-		 "collision\nstructure, hash, size and traffic. The defaults take about three "
+	.about = "Measures the cost of a flow table and the lengths of its chains on this host, "
+		 "by collision\nstructure, hash, size and traffic. The defaults take about three "
 		 "minutes.",
 	.owners = of_flow_table,
 	.argument = "pcap",
@@ -110,11 +108,10 @@ static const struct command collect = {
 	.name = "collect",
 	.usage = "[options]",
 	.summary = "the cost of collecting NetFlow, IPFIX and sFlow",
-	.about =
-		"Measures the CPU time per flow record and the memory of a collector on this host: "
-		"decoding, compared\nwith libfixbuf; deduplication and counting; receiving from a "
-		"socket, compared with nfcapd. Prints one\nrow per figure and round, for the "
-		"script bench/targets of the sources. Takes about eight minutes.",
+	.about = "Measures the CPU time per flow record and the memory of a collector on this "
+		 "host: decoding,\ncompared with libfixbuf; deduplication and counting; receiving "
+		 "from a socket, compared with\nnfcapd. Prints one row per figure and round, for "
+		 "the script bench/targets of the sources.\nTakes about eight minutes.",
 	.owners = of_collect,
 	.run = bench_collect,
 };
@@ -123,11 +120,11 @@ static const struct command exports = {
 	.name = "exports",
 	.usage = "[options]",
 	.summary = "the cost of exporting results",
-	.about =
-		"Measures the cost of exports on this host: encoding flow records as IPFIX, "
-		"compared with libfixbuf,\nand as text; sending the records of an interval; Kafka; "
-		"and the effect on a worker, on memory\nand on scrapers. Prints one row per figure "
-		"and round, for the script bench/targets of the\nsources. Takes about two minutes.",
+	.about = "Measures the cost of exports on this host: encoding flow records as IPFIX, "
+		 "compared with\nlibfixbuf, and as text; sending the records of an interval; "
+		 "Kafka; and the effect on a\nworker, on memory and on scrapers. Prints one row "
+		 "per figure and round, for the script\nbench/targets of the sources. Takes about "
+		 "two minutes.",
 	.owners = of_exports,
 	.run = bench_exports,
 };
@@ -136,9 +133,9 @@ static const struct command forward = {
 	.name = "forward",
 	.usage = "[options]",
 	.summary = "the cost of measuring forwarded packets",
-	.about =
-		"Measures the time that measuring adds to a forwarding core on this host, on-path "
-		"and off-path,\ncompared with a loop that only receives and sends. Needs two CPUs.",
+	.about = "Measures the time that measuring adds to a forwarding core on this host, "
+		 "on-path and off-\npath, compared with a loop that only receives and sends. "
+		 "Needs two CPUs.",
 	.owners = of_forward,
 	.run = bench_forward,
 };
@@ -147,11 +144,11 @@ static const struct command profile = {
 	.name = "profile",
 	.usage = "[options] > FILE",
 	.summary = "the cost of each part of a packet, for --profile",
-	.about = "Measures the cost of each part of a packet on this host, with the keys, sketches "
-		 "and widths of a run,\nand prints a file for --profile of sketchtap. Takes the "
-		 "options or the configuration file of a run.\nSources and destinations are "
-		 "ignored. --duration sets the measuring time, 10 seconds by default.\nNeeds two "
-		 "CPUs.",
+	.about = "Measures the cost of each part of a packet on this host, with the keys, "
+		 "sketches and widths\nof a run, and prints a file for --profile of sketchtap. "
+		 "Takes the options or the\nconfiguration file of a run. Sources and destinations "
+		 "are ignored. --duration sets the\nmeasuring time, 10 seconds by default. Needs "
+		 "two CPUs.",
 	.owners = commands_owners_of_run,
 	.run = bench_profile,
 };
@@ -161,9 +158,9 @@ static const struct command kernel = {
 	.usage = "[--rival OBJECT.o:PROGRAM] [options]",
 	.summary = "the cost of a packet with --kernel",
 	.about = "Measures the time per packet of the eBPF programs of --kernel on this host, "
-		 "on-path and off-path,\nless the time of an empty program. The kernel's own table "
-		 "and the programs of --rival are\nmeasured on the same packets. Has the same "
-		 "requirements as --kernel.",
+		 "on-path and off-\npath, less the time of an empty program. The kernel's own "
+		 "table and the programs of --rival\nare measured on the same packets. Has the "
+		 "same requirements as --kernel.",
 	.owners = of_kernel,
 	.run = bench_kernel,
 };
@@ -172,11 +169,10 @@ static const struct command adaptive = {
 	.name = "adaptive",
 	.usage = "[--profile FILE] [options]",
 	.summary = "losses with and without adapting, compared with a paper",
-	.about =
-		"Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for Software "
-		"Dataplanes\"\n(2017): modelled losses of a queue without adapting and with each "
-		"way of adapting, with the costs of\nthe paper and of a profile of this host; and "
-		"measured times. Takes about ten seconds.",
+	.about = "Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for "
+		 "Software Dataplanes\"\n(2017): modelled losses of a queue without adapting and "
+		 "with each way of adapting, with the\ncosts of the paper and of a profile of "
+		 "this host; and measured times. Takes about ten\nseconds.",
 	.owners = of_adaptive,
 	.run = bench_adaptive,
 };
@@ -186,8 +182,8 @@ static const struct command all = {
 	.usage = "DIR [options]",
 	.summary = "all benches, into a directory",
 	.about = "Runs all benches on this host, one after the other, and writes CSV files into a "
-		 "directory. From these\nthe script bench/tables of the sources makes the tables "
-		 "and figures of the documents. Takes about an\nhour on an idle machine.",
+		 "directory.\nFrom these the script bench/tables of the sources makes the tables "
+		 "and figures of the\ndocuments. Takes about an hour on an idle machine.",
 	.owners = of_all,
 	.argument = "directory",
 	.run = bench_all,

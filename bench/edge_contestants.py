@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contestants of bench/edge: something that moves frames, and perhaps something that counts them.
+"""Contestants of bench/edge: a program that forwards frames, and optionally programs that count them.
 
-A contestant is a class and a row of CABLES, SENDERS or DEVICES, which are its only list."""
+A contestant is a class and an entry of CABLES, SENDERS or DEVICES.""" 
 
 import json
 import os
@@ -16,54 +16,54 @@ import umon
 from edge_lab import RECEIVER, SENDER, Failure
 from edge_rows import read
 
-HOSTS = '198.18.0.0/15'  # all that the generator's packets go to
+HOSTS = '198.18.0.0/15'  # destinations of all packets of the generator
 MIRROR = 3
 COLLECTOR = '127.0.0.1:9995'
 LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
-SETTLE = 0.3    # seconds in which what is under way arrives
-LINGER = 2.5    # seconds that exports get, once traffic has ended
-TIMEOUT = 1     # seconds after which the switch exports a flow that goes on
+SETTLE = 0.3    # seconds for packets in flight
+LINGER = 2.5    # seconds for exports after the traffic
+TIMEOUT = 1     # seconds, active timeout of the switch
 OVS_DPDK = '/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk'
-MBUFS = 131072  # a capture without end lies in them
+MBUFS = 131072  # hold the repeated capture
 DPDK = ('--no-huge', '-m', '768', '--no-pci')
 EVERY_FLOW = ('--sketch', 'flow-table', '--key', '5tuple', '--top', '1M', '--interval', '0', '--memory', '64MB',
               '--workers', '1', '--format', 'csv', '--force')
 
 
 def program(name):
-    """Where a program is; Debian has some where only root's PATH looks."""
+    """Returns the path of a program. Debian installs some in directories that only root has in PATH."""
     found = shutil.which(name, path=os.environ['PATH'] + ':/usr/sbin:/sbin:' + os.path.dirname(OVS_DPDK))
     return found or name
 
 
 class Contestant:
-    """Moves frames from v1 to v2."""
+    """Forwards frames from v1 to v2."""
 
     programs = {}     # {program: Debian's package}
-    options = ()      # words that the help of SKETCHTAP must have
-    polling = 0       # threads that never sleep
-    sees_all = False  # what is sent, whatever the switch loses
-    measuring = None  # a sketchtap
+    options = ()      # strings required in the help of SKETCHTAP
+    polling = 0       # number of polling threads
+    sees_all = False  # sees all sent packets, also those that the switch loses
+    measuring = None  # a Measuring
 
     def __init__(self, lab, settings):
         self.lab, self.settings = lab, settings
-        self.mover = None     # a process
-        self.agents = []      # processes that count, beside it
+        self.mover = None     # the forwarding process
+        self.agents = []      # counting processes, without the mover
         self.collector = None
 
     def start(self):
         raise NotImplementedError
 
     def flows(self):
-        """{5-tuple: packets}, when all is sent; None where nothing counts them."""
+        """Returns {5-tuple: packets} after all packets are sent, or None if nothing counts them."""
         return None
 
     def remark(self):
-        """What else is to be said of a point."""
+        """Returns a note about the point."""
         return ''
 
     def stop(self):
-        """Ends what start() started, in whatever state it is."""
+        """Ends everything that start() started, also after an error."""
 
     def end(self, *processes):
         for process in processes:
@@ -72,7 +72,7 @@ class Contestant:
 
 
 def counted(path):
-    """{5-tuple: packets} of a CSV of heavy hitters."""
+    """Returns {5-tuple: packets} from a CSV of heavy hitters."""
     found = {}
     for row in read(path):
         key = tuple(row[column] for column in ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto'))
@@ -94,7 +94,7 @@ class Measuring:
         self.await_rows()
 
     def await_rows(self):
-        """Until its outputs are open: it measures."""
+        """Waits until the outputs are open, which means that it measures."""
         self.lab.until(lambda: self.process.poll() is not None
                        or os.path.exists(self.stats) and os.path.getsize(self.stats) > 0, 'sketchtap')
         if self.process.poll() is not None:
@@ -106,12 +106,12 @@ class Measuring:
         return counted(self.output)
 
     def uncounted(self):
-        """Packets that it says not to have counted, though they came."""
+        """Returns the number of received packets that it reports as not counted."""
         return sum(int(row[column] or 0) for row in read(self.stats) for column in LOSSES)
 
 
 class Switch(Contestant):
-    """Open vSwitch in user space; nothing counts."""
+    """Open vSwitch in user space, without counting."""
 
     programs = lab_of.SWITCH
 
@@ -135,7 +135,7 @@ class Switch(Contestant):
 
 
 class Umon(Switch):
-    """UMON's megaflows, and its poller."""
+    """Open vSwitch with the megaflows and the poller of UMON."""
 
     def rules(self):
         return umon.rules([HOSTS], f'output:v{RECEIVER}')
@@ -159,19 +159,19 @@ class Umon(Switch):
 
 
 class Learning(Switch):
-    """UMON's second form: learn() makes a rule of each flow, in a table of its own."""
+    """The second variant of UMON: learn() creates a rule per flow, in a separate table."""
 
     def rules(self):
         return umon.learning_rules([HOSTS], f'output:v{RECEIVER}')
 
     def flows(self):
-        time.sleep(2)  # rules are credited with what megaflows counted twice a second
+        time.sleep(2)  # the switch adds counts of megaflows to rules twice a second
         return umon.learnt(self.lab.call('ovs-ofctl', 'dump-flows', f'unix:{self.lab.path("br0.mgmt")}',
                                          f'table={umon.LEARNT}', timeout=120))
 
 
 class Exporting(Switch):
-    """An agent of the switch, and sketchtap as its collector, elsewhere in a real network."""
+    """An agent of the switch. The collector is sketchtap, which would be on another host in a real network."""
 
     def watch(self):
         self.measuring = Measuring(self.lab, self.settings, 'collect', '--listen', COLLECTOR, '--link-overhead', '0')
@@ -180,7 +180,7 @@ class Exporting(Switch):
 
     def flows(self):
         time.sleep(LINGER)
-        self.lab.ovs('clear', 'bridge', 'br0', self.table)  # which sends what is cached
+        self.lab.ovs('clear', 'bridge', 'br0', self.table)  # flushes its cache
         time.sleep(SETTLE)
         return self.measuring.flows()
 
@@ -200,7 +200,7 @@ class SFlow(Exporting):
 
 
 class Watched(Switch):
-    """sketchtap beside the switch, at its port."""
+    """sketchtap at the port of the switch, next to the switch."""
 
     sees_all = True
     words = ('run', '--port', f'v{SENDER}', '--idle', 'sleep')
@@ -214,7 +214,7 @@ class Watched(Switch):
 
 
 class Mirrored(Watched):
-    """The switch copies to a port of its own, where sketchtap is."""
+    """The switch mirrors packets to another port, at which sketchtap listens."""
 
     sees_all = False
     words = ('run', '--port', f'p{MIRROR}', '--idle', 'sleep')
@@ -235,7 +235,7 @@ class Mirrored(Watched):
 
 
 class InKernel(Watched):
-    """A program in the kernel, at the switch's port; the core that moves a packet counts it."""
+    """An eBPF program at the port of the switch. The core that forwards a packet also counts it."""
 
     options = ('--kernel IFACE',)
     words = ('run', '--kernel', f'v{SENDER},direction=in')
@@ -246,7 +246,7 @@ class BehindKernel(InKernel):
 
 
 class Forwarding(Contestant):
-    """sketchtap in the place of the switch."""
+    """sketchtap instead of the switch."""
 
     options = ('--forward HOW',)
     sees_all = True
@@ -302,10 +302,10 @@ class TestpmdMac(Testpmd):
     mode = 'mac'
 
 
-# name: class, in the order of the tables. On cables of the kernel:
+# On cables of the kernel. {name: class}, in the order of the tables.
 CABLES = {
     'ovs': Switch,
-    'ovs again': Switch,  # how far two points of a round are apart that are the same
+    'ovs again': Switch,  # control: the same contestant twice per round
     'ovs, umon': Umon,
     'ovs, umon learn()': Learning,
     'ovs, netflow': NetFlow,
@@ -322,15 +322,15 @@ CABLES = {
 }
 
 
-# What a sender pays: a cable whose other end nobody is behind but the kernel.
+# Cost of sending over a cable, with and without sketchtap at its other end.
 
 class OnCable(Contestant):
-    """Nobody looks."""
+    """Only the kernel receives."""
 
     words = ()
 
     def start(self):
-        # It is how a cable takes frames of XDP.
+        # A veth accepts XDP frames only with GRO.
         self.lab.call('ethtool', '--offload', f'v{SENDER}', 'gro', 'on')
         if self.words:
             self.measuring = Measuring(self.lab, self.settings, 'run', *self.words, '--lcores', str(os.cpu_count() - 1))
@@ -367,10 +367,10 @@ SENDERS = {
 }
 
 
-# On virtual devices: a capture in memory without end, sent back to where it came from; one core is full.
+# On virtual devices: an endless capture from memory, sent back to its device, with one core at full load.
 
 class OnDevices:
-    """Says how many packets it received, now."""
+    """Forwards packets of a virtual device. received() returns the packets received so far."""
 
     def device(self):
         return f'net_pcap0,rx_pcap={self.settings.capture},infinite_rx=1'
@@ -421,7 +421,7 @@ class ForwardingOnDevices(OnDevices, Forwarding):
             return file.read().count('\n')
 
     def received(self):
-        """As of the end of an interval, which has just been."""
+        """Returns the received packets at the end of the current interval."""
         before = self.rows()
         self.lab.until(lambda: self.rows() > before, 'an interval')
         return sum(int(row['received'] or 0) for row in read(self.stats) if row['received'])
@@ -440,13 +440,13 @@ class IbltOnDevices(ForwardingOnDevices):
 
 
 class SwitchOnDevices(OnDevices, Contestant):
-    """Open vSwitch with DPDK: one polling thread."""
+    """Open vSwitch with DPDK and one polling thread."""
 
     programs = {**lab_of.SWITCH, 'ovs-vswitchd-dpdk': 'openvswitch-switch-dpdk'}
     polling = 1
 
     def start(self):
-        # --in-memory, which the switch adds, does not go with --no-huge but where --legacy-mem is there.
+        # The switch adds --in-memory, which works with --no-huge only with --legacy-mem.
         self.lab.start_switch(program('ovs-vswitchd-dpdk'), dpdk_init='true', pmd_cpu_mask=hex(1 << os.cpu_count() - 1),
                               dpdk_extra='--no-huge --legacy-mem -m 1024 --no-pci --iova-mode=va')
         self.mover = self.lab.switch
@@ -481,7 +481,7 @@ class LearningOnDevices(SwitchOnDevices):
 
 
 class ExportingOnDevices(SwitchOnDevices):
-    """To a port where nobody is: what telling costs the switch."""
+    """Exports to a port without a listener, for the cost of exporting on the switch."""
 
     agent = NetFlow
 
@@ -500,14 +500,14 @@ class SFlowOnDevices(ExportingOnDevices):
 
 class BesideOnDevices(SwitchOnDevices):
     """
-    A sketchtap polls at ports of the switch that lead nowhere else. Of vhost: on a memif port the switch sends by a
-    queue that a peer with one worker does not have.
+    sketchtap polls vhost ports of the switch. On memif ports, the switch would send on a queue that a peer with one
+    worker does not have.
     """
 
     polling = 2
 
     def attach(self, number):
-        """A port m<number> of the switch; what sketchtap calls its other end."""
+        """Adds a port m<number> to the switch. Returns the name of its other end for sketchtap."""
         socket = self.lab.path(f'm{number}.sock')
         self.lab.ovs('add-port', 'br0', f'm{number}', '--', 'set', 'interface', f'm{number}', 'type=dpdkvhostuserclient',
                      f'ofport_request={number}', f'options:vhost-server-path={socket}')
@@ -522,7 +522,7 @@ class BesideOnDevices(SwitchOnDevices):
                 in re.findall(r'(\w+)=(\d+)', self.lab.ovs('get', 'interface', port, 'statistics'))}
 
     def await_statistics(self, port, which):
-        """The switch brings them up to date every five seconds."""
+        """Waits for statistics, which the switch updates every five seconds."""
         self.lab.until(lambda: self.statistics(port).get(which, 0), f'{which} of {port}')
         return self.statistics(port)
 
@@ -532,7 +532,7 @@ class BesideOnDevices(SwitchOnDevices):
 
 
 class MirrorOnDevices(BesideOnDevices):
-    """All is copied to a port."""
+    """The switch mirrors all packets to a port."""
 
     def start(self):
         super().start()
@@ -547,11 +547,11 @@ class MirrorOnDevices(BesideOnDevices):
     def remark(self):
         copies = self.await_statistics('m2', 'tx_packets')
         sent, full = copies['tx_packets'], copies['ovs_tx_failure_drops']
-        return f'{100 * sent / max(1, sent + full):.0f} % of the copies found room'
+        return f'{100 * sent / max(1, sent + full):.0f} % of the copies were delivered'
 
 
 class ForwardingAtSwitch(BesideOnDevices):
-    """Everything goes out by one port, comes back by another, and sketchtap is the cable between them."""
+    """The switch sends all packets to one port, and sketchtap forwards them to another port of the switch."""
 
     options = Forwarding.options
 
@@ -587,9 +587,9 @@ DEVICES = {
 
 
 def why_not(kind, settings):
-    """Why a contestant cannot take part, in words; None where it can."""
+    """Returns the reason why a contestant cannot run, or None."""
     absent = sorted({package for name, package in kind.programs.items() if shutil.which(program(name)) is None})
     if absent:
         return 'missing: apt-get install --no-install-recommends ' + ' '.join(absent)
     unknown = [option.split()[0] for option in kind.options if option not in settings.help]
-    return f'missing: this sketchtap has no {" ".join(unknown)}' if unknown else None
+    return f'missing: this sketchtap does not support {" ".join(unknown)}' if unknown else None

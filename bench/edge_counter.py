@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """edge_counter.py --socket ADDRESS:PORT [--pcap FILE] | --interface NAME
 
-A helper of bench/living-edge. Counts what comes to a UDP socket, as a collector would get it, or all
-IPv4 flows that an interface receives: the truth about them. Says "ready", then answers each line on
-standard input with one of JSON; ends with its input.
+Helper of bench/living-edge. Counts the datagrams of a UDP socket, as a collector would receive them, or all
+IPv4 flows that an interface receives, as the reference. Prints "ready", then answers each line of standard
+input with a line of JSON. Exits at the end of its input.
 """
 
 import argparse
@@ -20,11 +20,11 @@ SO_RCVBUFFORCE, SO_MEMINFO = 33, 55
 SOL_PACKET, PACKET_STATISTICS, PACKET_OUTGOING, ETH_P_ALL = 263, 6, 4, 3
 MEMINFO_DROPS = 8
 BUFFER = 64 << 20
-PORTS = (6, 17)  # protocols that have them
+PORTS = (6, 17)  # protocols that have ports
 
 
 class Datagrams:
-    """At the collector's socket: datagrams, payload bytes, and what the kernel dropped."""
+    """Counts datagrams, payload bytes and kernel drops at the socket of the collector."""
 
     def __init__(self, where, capture):
         address, port = where.rsplit(':', 1)
@@ -42,14 +42,14 @@ class Datagrams:
         size, sender = self.socket.recvfrom_into(self.buffer)
         self.datagrams += 1
         self.bytes += size
-        # sFlow v5 of an agent with an IPv4 address says how many samples follow.
+        # sFlow v5 of an agent with an IPv4 address: the header has the number of samples.
         if size >= 28 and self.buffer[:8] == b'\0\0\0\5\0\0\0\1':
             self.samples += int.from_bytes(self.buffer[24:28], 'big')
         if self.capture:
             self.write(sender, self.buffer[:size])
 
     def write(self, sender, payload):
-        """As a packet of link type RAW; nobody looks at its checksums."""
+        """Writes a packet of link type RAW, without checksums."""
         whole = 28 + len(payload)
         now = time.time_ns() // 1000
         self.capture.write(
@@ -67,7 +67,7 @@ class Datagrams:
 
 
 class Flows:
-    """Packets and layer-3 bytes of each 5-tuple of IPv4 that an interface received."""
+    """Counts packets and layer 3 bytes of each IPv4 5-tuple that an interface receives."""
 
     def __init__(self, interface):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -88,13 +88,13 @@ class Flows:
         flow[1] += frame[16] << 8 | frame[17]
 
     def say(self):
-        statistics = self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)  # reading clears them
+        statistics = self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)  # cleared by reading
         self.lost += struct.unpack('II', statistics)[1]
         return {'lost': self.lost, 'flows': [(*name(key), *counts) for key, counts in self.flows.items()]}
 
 
 def name(key):
-    """A key as the columns of a CSV have it."""
+    """Returns a key in the format of CSV columns."""
     source, destination, source_port, destination_port, protocol = struct.unpack('>4s4sHHB', key)
     return (socket.inet_ntoa(source), socket.inet_ntoa(destination), str(source_port), str(destination_port),
             str(protocol))
@@ -119,7 +119,7 @@ def main():
             elif sys.stdin.readline() == '':
                 return
             else:
-                # What came before the question is in the answer.
+                # The answer includes all packets that arrived before the request.
                 counter.socket.setblocking(False)
                 try:
                     while True:
@@ -130,5 +130,5 @@ def main():
 
 
 if __name__ == '__main__':
-    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG: never without bench/living-edge
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG: end with bench/living-edge
     main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bench/edge makes of its rows: targets, and the figures of Zha et al. 2022 (zha2022.csv) with ours beside them."""
+"""Evaluates rows of bench/edge: targets, and a comparison with Zha et al. 2022 (zha2022.csv)."""
 
 import csv
 import os
@@ -15,13 +15,13 @@ FLOOR = 'sketchtap --forward, measuring nothing'
 
 
 def by_round(rows, what, contestant, column):
-    """{(flows, rate, round): value}"""
+    """Returns {(flows, rate, round): value}."""
     return {(row['flows'], row['asked_pps'], row['round']): float(row[column]) for row in rows
             if (row['what'], row['contestant']) == (what, contestant) and row[column] != ''}
 
 
 def pairs(one, other, function):
-    """Of two contestants, in the same round and at the same traffic."""
+    """Applies a function to the values of two contestants in the same round and with the same traffic."""
     return [function(value, other[key]) for key, value in one.items() if key in other]
 
 
@@ -39,7 +39,7 @@ def above(what, column, one, other):
 
 
 def sender_pays(rows):
-    """What the sender pays for a program in the kernel, of what it pays for a packet socket; where that is anything."""
+    """Returns the ratio of the cost of sending with --kernel to that with a packet socket, if the latter is above 0."""
     base, kernel, port = (by_round(rows, 'sender', name, 'sender_ns') for name in (
         'cable', 'cable, sketchtap --kernel --design async', 'cable, sketchtap --port'))
     return [(kernel[key] - base[key]) / (port[key] - base[key]) for key in kernel
@@ -47,7 +47,7 @@ def sender_pays(rows):
 
 
 def at_the_sender(name):
-    """What the sender, in whose time the kernel works, and the counter take more than without; at the highest rate."""
+    """Returns the added time of the sender, which includes the kernel, and of the counter, at the highest rate."""
     def of(rows):
         highest = max((int(row['asked_pps']) for row in rows if row['asked_pps']), default=0)
         some = [row for row in rows if row['asked_pps'] == str(highest)]
@@ -58,14 +58,14 @@ def at_the_sender(name):
 
 
 def exact_of_ours(rows):
-    """Of every contestant in which sketchtap sees the packets themselves, where nothing was lost before it, and it lost none."""
+    """Returns the exact fractions of all contestants in which sketchtap sees the packets, from points without loss."""
     return [float(row['exact']) for row in rows
             if row['what'] == 'cost' and 'sketchtap' in row['contestant'] and row['exact'] != ''
             and not row['note'] and row['uncounted'] == '0']
 
 
 def noise_of(what, column, base, again):
-    """How far two equal points of a round are apart, at most, as a share."""
+    """Returns the largest relative difference of two equal points of a round."""
     def of(rows):
         return max(map(abs, (value - 1 for value in ratio(what, column, again, base)(rows))), default=None)
     return of
@@ -75,7 +75,7 @@ CABLE_NOISE = noise_of('highest', 'pps', BASE, AGAIN)
 SENDER_NOISE = noise_of('sender', 'sender_ns', 'cable', 'cable again')
 DEVICE_NOISE = noise_of('device', 'mover_ns', 'testpmd io', 'testpmd io again')
 
-# (target, values of the rounds, relation, limit, unit, noise of a ratio or None)
+# (target, values per round, relation, limit, unit, noise of a ratio or None)
 TARGETS = (
     ('--forward that measures nothing, of testpmd io: CPU time', ratio('device', 'mover_ns', FLOOR, 'testpmd io'), '<=', 1 / 0.95,
      '', DEVICE_NOISE),
@@ -96,7 +96,7 @@ def reaches(value, relation, limit):
 
 
 def verdict(values, relation, limit, noise):
-    """Undecided where rounds are few or do not agree, or where noise alone could turn it round."""
+    """Returns undecided if there are few rounds, if they disagree, or if noise could change the result."""
     met = [reaches(value, relation, limit) for value in values]
     if len(met) < 3 or len(set(met)) > 1 or noise is not None and abs(median(values) / limit - 1) < noise:
         return 'undecided'
@@ -116,11 +116,11 @@ def targets(rows):
             continue
         noise = noise_at(rows) if noise_at else None
         yield {**row, **spread(values), 'met': verdict(values, relation, limit, noise),
-               'note': f'the same twice: up to {100 * noise:.0f} % apart' if noise is not None else ''}
+               'note': f'noise up to {100 * noise:.0f} %' if noise is not None else ''}
 
 
 def of_ours(rows, name, quantity):
-    """Values of a quantity of zha2022.csv."""
+    """Returns the measured values of a quantity of zha2022.csv."""
     device = any(row['what'] == 'device' and row['contestant'] == name for row in rows)
     if quantity == 'added':
         return (above('device', 'mover_ns', name, FLOOR) if device else at_the_sender(name))(rows)
@@ -143,7 +143,7 @@ def beside_paper(rows):
 
 
 def short(value):
-    """Four digits at least, and no exponent."""
+    """Formats a value with at least four digits and no exponent."""
     return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
 
 
@@ -157,7 +157,7 @@ def write_csv(path, columns, rows, same):
 
 
 def write(directory):
-    """edge-targets.csv and edge-paper.csv, from edge.csv; returns the targets."""
+    """Writes edge-targets.csv and edge-paper.csv from edge.csv. Returns the targets."""
     rows = read(os.path.join(directory, 'edge.csv'))
     if not rows:
         return []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The laboratory of bench/living-edge and bench/edge: hosts around one Open vSwitch, in namespaces without a name.
+"""Test network of bench/living-edge and bench/edge: hosts around one Open vSwitch, in anonymous namespaces.
 
-A process of its own is the first of a new process namespace, with a network and mounts of its own; all
-that runs is below it. Networks and links go with the processes that hold them, and those go with the
-first one, however it ends: nothing is left on the machine but a directory, which the caller removes.
+A separate process is the first of a new PID namespace, with its own network and mounts; all other processes
+are its descendants. If it ends for any reason, they end also, and their networks and links are removed. Only a
+directory remains, which the caller removes.
 """
 
 import ctypes
@@ -24,13 +24,13 @@ TICK = os.sysconf('SC_CLK_TCK')
 SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLLECTOR = '127.0.0.1:9995'
-# Sends, receives, and asks for echoes of the receiver: a host that does not stand in the sender's queue.
+# ASKER pings the receiver, so that echo requests do not wait in the queue of the sender.
 SENDER, RECEIVER, ASKER = 1, 2, 3
 ADDRESS = '198.18.9.{}'
 
 
 class Failure(Exception):
-    """Something of the laboratory did not do what it should; the text says what."""
+    """An error of the test network."""
 
 
 def interrupt(*_):
@@ -38,11 +38,11 @@ def interrupt(*_):
 
 
 def apart(work, name):
-    """Runs work() of the bench `name` in namespaces of its own and returns its status; what it started has then ended."""
+    """Runs work() of the bench `name` in new namespaces. Returns its status after all its processes have ended."""
     libc = ctypes.CDLL(None, use_errno=True)
     own, here = [os.open(f'/proc/self/ns/{kind}', os.O_RDONLY) for kind in ('pid', 'net', 'mnt')], os.getcwd()
     if libc.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) != 0:
-        raise Failure(f'no namespaces of its own: {os.strerror(ctypes.get_errno())}')
+        raise Failure(f'cannot create namespaces: {os.strerror(ctypes.get_errno())}')
     parent = os.getpid()
     child = os.fork()
     if child == 0:
@@ -55,7 +55,7 @@ def apart(work, name):
         signal.signal(number, end)
     assert os.getpid() == parent
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    for namespace in own:  # the new ones are dead: no process could be started
+    for namespace in own:  # the new namespaces have ended: they accept no more processes
         libc.setns(namespace, 0)
         os.close(namespace)
     os.chdir(here)
@@ -63,7 +63,7 @@ def apart(work, name):
 
 
 def first(work, name, libc):
-    """The first process of the namespaces."""
+    """Runs as the first process of the namespaces."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
@@ -72,7 +72,7 @@ def first(work, name, libc):
                         ('mount', '-t', 'sysfs', 'sysfs', '/sys')):
             subprocess.run(command, check=True)
         with open('/proc/sys/net/ipv6/conf/default/disable_ipv6', 'w', encoding='ascii') as file:
-            file.write('1')  # which would speak by itself as a link comes up
+            file.write('1')  # IPv6 sends packets when a link comes up
         return work()
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -84,7 +84,7 @@ def first(work, name, libc):
 
 
 class Counter:
-    """An edge_counter.py that runs; see there."""
+    """A running edge_counter.py."""
 
     def __init__(self, lab, name, *arguments, host=None):
         self.process = lab.start(name, sys.executable, os.path.join(HERE, 'edge_counter.py'), *arguments, host=host,
@@ -106,7 +106,7 @@ class Counter:
 
 
 class Laboratory:
-    """Hosts, perhaps an Open vSwitch with its database, and whatever is started beside them."""
+    """Hosts, an optional Open vSwitch with its database, and other started processes."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -125,7 +125,7 @@ class Laboratory:
             return ' '.join(log.read().split())[-400:]
 
     def inside(self, host):
-        """What a command begins with that runs on a host."""
+        """Returns the prefix of a command that runs on a host."""
         return ('nsenter', '--target', str(self.holders[host].pid), '--net') if host else ()
 
     def start(self, name, *command, host=None, **how):
@@ -136,7 +136,7 @@ class Laboratory:
         return process
 
     def end(self, process, number=signal.SIGTERM):
-        """Ends what start() started; returns its status."""
+        """Ends a process of start(). Returns its status."""
         if process.poll() is None:
             process.send_signal(number)
         try:
@@ -158,15 +158,15 @@ class Laboratory:
         end = time.monotonic() + seconds
         while not there():
             if time.monotonic() > end:
-                raise Failure(f'{what}: not within {seconds} s')
+                raise Failure(f'{what}: timed out after {seconds} s')
             time.sleep(0.05)
 
     def ovs(self, *words):
-        """Through the database; comes back when the switch does what is asked."""
+        """Changes the database. Returns after the switch has applied the change."""
         return self.call('ovs-vsctl', f'--db=unix:{self.path("db.sock")}', '--timeout=20', *words)
 
     def start_switch(self, program='ovs-vswitchd', **other_config):
-        """With a database of its own; in user space: no module of the kernel is needed."""
+        """Starts Open vSwitch in user space, with its own database. Needs no kernel module."""
         database, server = self.path('conf.db'), self.path('db.sock')
         self.call('ovsdb-tool', 'create', database, SCHEMA)
         self.database = self.start('ovsdb-server', 'ovsdb-server', database, f'--remote=punix:{server}',
@@ -179,7 +179,7 @@ class Laboratory:
         self.ovs('add-br', 'br0', '--', 'set', 'bridge', 'br0', 'datapath_type=netdev')
 
     def stop_switch(self):
-        """As much of it as there is; its database goes with it."""
+        """Stops the switch, if started, and removes its database."""
         for process in (self.switch, self.database):
             if process in self.running:
                 self.end(process)
@@ -191,33 +191,33 @@ class Laboratory:
         return self.call('ovs-appctl', '-t', self.path('switch.ctl'), *words)
 
     def set_rules(self, rules):
-        """The OpenFlow rules of the bridge, in the words of ovs-ofctl."""
+        """Replaces the OpenFlow rules of the bridge, in the syntax of ovs-ofctl."""
         path = self.path('rules.txt')
         with open(path, 'w', encoding='ascii') as file:
             file.write(''.join(rule + '\n' for rule in rules))
         self.call('ovs-ofctl', '--protocols=OpenFlow13', 'replace-flows', f'unix:{self.path("br0.mgmt")}', path)
 
     def host(self, number):
-        """A host with one interface p<number>, whose other end v<number> stays here."""
+        """Creates a host with an interface p<number>, whose other end v<number> stays in this namespace."""
         near, far = f'v{number}', f'p{number}'
         self.holders[number] = self.start(f'host{number}', 'unshare', '--net', 'sleep', 'infinity')
         here = os.readlink('/proc/self/ns/net')
         self.until(lambda: os.readlink(f'/proc/{self.holders[number].pid}/ns/net') != here, 'a network of a host')
         self.call('ip', 'link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', str(self.holders[number].pid))
         self.call('ip', 'link', 'set', near, 'up')
-        # Nothing there speaks by itself, and frames come to the switch as from a wire: whole, with their checksums.
+        # The host must send no packets by itself, and frames must have checksums, as on a wire.
         self.call('sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6', host=number)
         self.call('ethtool', '--offload', far, 'tx', 'off', host=number)
         return near, far
 
     def close(self):
-        """Ends everything, what was started last first."""
+        """Ends all processes, in reverse order of their start."""
         for process in reversed(self.running[:]):
             self.end(process)
 
 
 class Lab(Laboratory):
-    """Three hosts with addresses at one switch, and an iperf3 that listens."""
+    """Three hosts with addresses at one switch, and an iperf3 server."""
 
     def __init__(self, directory):
         super().__init__(directory)
@@ -228,7 +228,7 @@ class Lab(Laboratory):
         self.until(lambda: self.reaches(ASKER) and self.reaches(SENDER), 'the hosts reach each other')
 
     def plug(self, host):
-        """A host whose interface leads to a port of the switch."""
+        """Creates a host that is connected to a port of the switch."""
         near, far = self.host(host)
         self.call('ip', 'addr', 'add', ADDRESS.format(host) + '/24', 'dev', far, host=host)
         self.call('ip', 'link', 'set', far, 'up', host=host)
@@ -239,7 +239,7 @@ class Lab(Laboratory):
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     def shape(self, load):
-        """'unbounded', or a rate in tc's words: what the sender's interface lets out."""
+        """Limits the rate of the sender: 'unbounded', or a rate in the syntax of tc."""
         interface = f'p{SENDER}'
         if 'tbf' in self.call('tc', 'qdisc', 'show', 'dev', interface, host=SENDER):
             self.call('tc', 'qdisc', 'del', 'dev', interface, 'root', host=SENDER)
@@ -249,7 +249,7 @@ class Lab(Laboratory):
 
 
 def threads_of(pid):
-    """{thread: (its name, CPU nanoseconds)} of a process that runs."""
+    """Returns {thread: (name, CPU nanoseconds)} of a running process."""
     found = {}
     for thread in os.listdir(f'/proc/{pid}/task'):
         try:
@@ -262,13 +262,13 @@ def threads_of(pid):
 
 
 def memory_of(pid):
-    """Proportional set size of a process, in kilobytes."""
+    """Returns the proportional set size of a process in KB."""
     with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as rollup:
         return next(int(line.split()[1]) for line in rollup if line.startswith('Pss:'))
 
 
 def listens(path):
-    """Whether somebody answers at a socket of this host."""
+    """Returns True if a process listens at a Unix socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
@@ -278,24 +278,24 @@ def listens(path):
 
 
 def cpu_of(pid):
-    """CPU seconds of a process and of those of its children that have ended."""
+    """Returns the CPU seconds of a process and its ended children."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as stat:
         return sum(map(int, stat.read().rsplit(') ', 1)[1].split()[11:15])) / TICK
 
 
 def cpu_of_all():
-    """CPU seconds of all that ever ran in the laboratory."""
+    """Returns the CPU seconds of all processes since the start of the test network."""
     total = 0
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
             total += cpu_of(pid)
         except (FileNotFoundError, ProcessLookupError):
-            pass  # has ended, and its parent has its time
+            pass  # has ended; its time is in its parent
     return total
 
 
 def cpu_of_machine():
-    """(CPU seconds that anybody used, those that the hypervisor gave to others)."""
+    """Returns (CPU seconds of all programs, CPU seconds stolen by the hypervisor)."""
     with open('/proc/stat', encoding='ascii') as stat:
         user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
     return (user + nice + system + irq + softirq) / TICK, steal / TICK

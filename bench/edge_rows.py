@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of bench/living-edge and bench/edge: CSV files that say where, when and how they came to be."""
+"""CSV files of bench/living-edge and bench/edge, whose rows include machine, date and command."""
 
 import csv
 import datetime
@@ -12,15 +12,15 @@ FACTS = ('machine', 'kernel', 'software', 'date', 'command')
 
 
 class Rows:
-    """A CSV; rows stand in it as soon as they are there."""
+    """A CSV file; each row is written at once."""
 
     def __init__(self, settings, name, bench, columns, said):
         if os.path.exists(settings.output) and not settings.force:
-            sys.exit(f'{name}: {settings.output}: is there; --force replaces it')
+            sys.exit(f'{name}: {settings.output}: file exists; use --force to replace it')
         self.file = open(settings.output, 'w', newline='', encoding='utf-8')
         self.writer = csv.DictWriter(self.file, columns, restval='', lineterminator='\n')
         self.writer.writeheader()
-        self.file.flush()  # before another process has a copy of it
+        self.file.flush()  # before a fork copies the buffer
         self.same = {'bench': f'{name} {bench}'.strip(), **said}
 
     def write(self, row):
@@ -47,7 +47,7 @@ def first_line(*command):
 
 
 def machine():
-    """The facts that every bench has."""
+    """Returns the facts common to all benches."""
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         cpu = next((line.split(':')[1].strip() for line in file if line.startswith('model name')), platform.machine())
     with open('/proc/meminfo', encoding='ascii') as file:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""flood.py INTERFACE PACKETS FLOWS [TIMES]: sends UDP packets of 60 bytes on a veth, some million a second.
+"""flood.py INTERFACE PACKETS FLOWS [TIMES]: sends UDP packets of 60 bytes on a veth, some million per second.
 
-A program of XDP, run by the kernel without a packet having come (BPF_F_TEST_XDP_LIVE_FRAMES, from 5.18 on), sends
-them to the interface, whose peer takes them with `ethtool -K PEER gro on`. Number i is of flow i modulo FLOWS, a
-power of two: its source port, between 10.0.0.1 and 10.0.0.2, port 2000. TIMES times, with pauses in which others
-take what came. Prints how many it sent, and how many nanoseconds each took in each time: its way through the peer,
-and through whoever looks at it there, is part of that.
+The kernel runs an XDP program on generated frames (BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18 or newer), which redirects
+them to the interface. Its peer receives them only with `ethtool -K PEER gro on`. Packet i has the source port i modulo
+FLOWS, a power of two, from 10.0.0.1 to port 2000 of 10.0.0.2. Sends PACKETS packets TIMES times, with pauses for the
+receiver. Prints the number of sent packets, and the nanoseconds per packet of each time. These include the path
+through the peer and the monitors there.
 """
 
 import ctypes
@@ -24,13 +24,13 @@ BATCH = 64
 FRAME = 60
 PAUSE = 0.03  # seconds
 SOURCE_PORT_AT = 34
-DURATION_AT = 36  # of what PROG_TEST_RUN tells
+DURATION_AT = 36  # in the attributes after PROG_TEST_RUN
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bpf(command, attributes):
-    """Its result, and the attributes, as it left them."""
+    """Calls bpf(). Returns its result and the updated attributes."""
     buffer = ctypes.create_string_buffer(attributes, 128)
     result = libc.syscall(BPF, command, buffer, len(attributes))
     if result < 0:

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """umon.py CONTROL-SOCKET [--every SECONDS]
 
-What UMON makes of an Open vSwitch that is not changed:
-rules by which every 6-tuple of a monitored host is a megaflow of its own, and the poller that credits them with
-packets. The poller says "ready", polls until its standard input ends, polls once more, and then writes a line of
-JSON: how often it polled, how many megaflows it saw at once, and the packets of each 5-tuple.
+UMON with an unmodified Open vSwitch: rules that create one megaflow per 6-tuple of a monitored host, and a poller that
+reads the packet counts of megaflows. The poller prints "ready", polls until its standard input ends, polls once more,
+and prints a line of JSON: the number of polls, the largest number of megaflows, and the packets of each 5-tuple.
 
-multipath() hashes addresses, protocol and ports, and move: reads the TCP flags, so the switch must look at all of
-them before it decides, though nothing that it decides depends on them: a megaflow leaves none of them open. No
-OpenFlow rule of its own is needed for any flow.
+multipath() hashes addresses, protocol and ports, and move: reads the TCP flags. So the switch must match all of them in
+its megaflows, although no decision depends on them. Flows do not need OpenFlow rules of their own.
 """
 
 import argparse
@@ -22,7 +20,7 @@ import time
 
 HASH = 'multipath(symmetric_l3l4+udp,0,modulo_n,2,0,NXM_NX_REG0[])'
 KEYS = ('eth_type=0x800', 'NXM_OF_IP_SRC[]', 'NXM_OF_IP_DST[]')
-LEARNT = 10  # the table of learnt flows
+LEARNT = 10  # table of learnt flows
 UFID = re.compile(r'ufid:([0-9a-f-]+)')
 IPV4 = re.compile(r'ipv4\(src=([0-9.]+),dst=([0-9.]+),proto=(\d+)')
 PORTS = re.compile(r'(?:tcp|udp)\(src=(\d+),dst=(\d+)\)')
@@ -31,8 +29,8 @@ WIDTH = {6: 'TCP', 17: 'UDP'}
 
 
 def rules(hosts, then):
-    """OpenFlow rules: megaflows of 6-tuples for what goes to `hosts`, and `then` is done with every packet."""
-    flags = 'move:NXM_NX_TCP_FLAGS[]->NXM_NX_REG1[0..11],'  # of TCP alone
+    """Returns OpenFlow rules that create 6-tuple megaflows for packets to `hosts`, with the actions `then`."""
+    flags = 'move:NXM_NX_TCP_FLAGS[]->NXM_NX_REG1[0..11],'  # only TCP
     found = [f'priority=1,actions={then}']
     for host in hosts:
         found += [f'priority=20,tcp,nw_dst={host},actions={HASH},{flags}{then}',
@@ -41,7 +39,7 @@ def rules(hosts, then):
 
 
 def learning_rules(hosts, then):
-    """The other form: every flow is learnt as a rule, whose count is the flow's. Of TCP and UDP."""
+    """Returns the rules of the second variant: a rule with a counter is learnt for each TCP and UDP flow."""
     found = [f'priority=1,actions={then}', f'table={LEARNT},priority=0,actions=drop']
     for host in hosts:
         for number, name in WIDTH.items():
@@ -53,7 +51,7 @@ def learning_rules(hosts, then):
 
 
 def megaflows(dump):
-    """[(identity, 5-tuple as the columns of a CSV, packets)] of `dpctl/dump-flows -m`; exact ones of IPv4."""
+    """Yields (identity, 5-tuple in CSV format, packets) of the exact IPv4 megaflows of `dpctl/dump-flows -m`."""
     for line in dump.splitlines():
         identity, ip, packets = UFID.search(line), IPV4.search(line), PACKETS.search(line)
         if identity and ip and packets and '/' not in ip[0]:
@@ -62,7 +60,7 @@ def megaflows(dump):
 
 
 def learnt(dump):
-    """{5-tuple: packets} of `ovs-ofctl dump-flows` of the table of learnt flows."""
+    """Returns {5-tuple: packets} from `ovs-ofctl dump-flows` of the table of learnt flows."""
     flows = {}
     for line in dump.splitlines():
         told = dict(word.split('=', 1) for word in re.split(r'[ ,]+', line) if '=' in word)
@@ -74,13 +72,13 @@ def learnt(dump):
 
 
 class Credit:
-    """Packets of each 5-tuple: counts of megaflows, which begin anew when one is made again."""
+    """Packets of each 5-tuple. Counts of megaflows restart at 0 when a megaflow is created again."""
 
     def __init__(self):
         self.last, self.flows, self.polls, self.most = {}, {}, 0, 0
 
     def take(self, dump):
-        """A megaflow that was gone at a poll begins anew; one that went and came in between is taken for the same."""
+        """Adds a poll. A megaflow that was recreated between two polls is not detected if its count has grown."""
         now = {}
         for identity, key, packets in megaflows(dump):
             before = self.last.get(identity, 0)
