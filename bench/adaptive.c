@@ -433,7 +433,7 @@ static void print_skipped(
 	const struct outcome *valve = &outcomes[WAY_BEST_SHEDDING];
 	struct row row = experiment->row;
 
-	row.quantity = "not looked at";
+	row.quantity = "not sampled";
 	row.unit = "ratio";
 	begin_row(bench, &row);
 	figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);

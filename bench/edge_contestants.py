@@ -312,7 +312,7 @@ CABLES = {
     'ovs, ipfix': Ipfix,
     'ovs, sflow': SFlow,
     'ovs, mirror to sketchtap': Mirrored,
-    'ovs, sketchtap --port beside it': Watched,
+    'ovs, sketchtap --port at its port': Watched,
     'ovs, sketchtap --kernel': InKernel,
     'ovs, sketchtap --kernel --design async': BehindKernel,
     'sketchtap --forward': Forwarding,

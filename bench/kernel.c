@@ -401,15 +401,15 @@ static bool load_all(struct kernel_bench *bench)
 	if (!load_programs(bench) || !load_flows(bench))
 		return false;
 	add_entrant(bench, "empty, tc", program_of(bench->flows, "empty_tc"), false, NULL, 0);
-	add_all_times(bench, "beside the path", kernel_program_fd(bench->beside, KERNEL_HOOK_TC),
-		bench->beside);
-	add_all_times(bench, "on the path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
+	add_all_times(
+		bench, "off-path", kernel_program_fd(bench->beside, KERNEL_HOOK_TC), bench->beside);
+	add_all_times(bench, "on-path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
 		bench->on_path);
-	add_ours(bench, "on the path, one table", bench->all_share);
-	add_ours(bench, "on the path, iblt", bench->cells);
-	add_ours(bench, "beside the path, a rule holds it", bench->beside_all);
-	add_ours(bench, "beside the path, no rule holds it", bench->beside_none);
-	add_ours(bench, "on the path, no rule holds it", bench->on_path_none);
+	add_ours(bench, "on-path, one table", bench->all_share);
+	add_ours(bench, "on-path, iblt", bench->cells);
+	add_ours(bench, "off-path, a prefix matches", bench->beside_all);
+	add_ours(bench, "off-path, no prefix matches", bench->beside_none);
+	add_ours(bench, "on-path, no prefix matches", bench->on_path_none);
 	add_all_times(bench, "the kernel's table", program_of(bench->flows, "map_tc"), NULL);
 	if (!load_rivals(bench, false))
 		return false;

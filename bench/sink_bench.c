@@ -46,8 +46,8 @@ static const struct beside {
 	bool open, frozen;
 } besides[] = {
 	{"worker: no exports", false, false},
-	{"worker beside exports that take all", true, false},
-	{"worker beside exports that are frozen", true, true},
+	{"worker, exports to reading receivers", true, false},
+	{"worker, exports to frozen receivers", true, true},
 };
 
 #define BESIDES (sizeof(besides) / sizeof(besides[0]))

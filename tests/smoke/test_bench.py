@@ -211,7 +211,7 @@ def test_targets_of_figures(test):
                        for column in ('figure', 'of', 'beside') if target[column]} for bench in ('parts', 'collect'))
     parts.update({
         'start-up': [('0.5', '', ''), ('0.2', '', ''), ('0.3', '', '')],
-        'replay': [('4', '', '')] * 3, 'libpcap alone': [('4', '', ''), ('9', '', ''), ('2', '', '')],
+        'replay': [('4', '', '')] * 3, 'libpcap only': [('4', '', ''), ('9', '', ''), ('2', '', '')],
         'count-min': [('2', '0.98', '0.01'), ('4', '0.98', '0.01'), ('8', '0.98', '0.01')],
         'floor': [('1', '', ''), ('1', '', ''), ('8', '', '')],
         'rte_member': [('40', '0.99', '0.01')] * 3,
@@ -238,7 +238,7 @@ def test_targets_of_figures(test):
     assert said(rows['start-up: --pcap of 10 packets, wall'], 'value', 'min', 'max', 'limit', 'met') == (
         '0.30', '0.20', '0.50', '0.35', 'met')
     assert said(rows['replay of a capture file, start-up left out'], 'limit', 'met', 'note') == (
-        '3.60', 'met', 'libpcap alone: 4.00 ns')
+        '3.60', 'met', 'libpcap only: 4.00 ns')
     assert said(rows['count-min, separate: of the floor of 4 random increments'], 'value', 'max', 'unit', 'met') == (
         '2.00', '4.00', 'times', 'met')
     assert said(rows['simple-hash, separate'], 'met', 'note') == ('met', 'recall 1.00, error 0.5000')
@@ -250,7 +250,7 @@ def test_targets_of_figures(test):
     assert judged()[faster]['met'] == 'met'
     parts['rte_member'] = [('40', '0.98', '0.001')] * 3
     assert judged()[faster]['met'] == 'not met', 'its error is larger'
-    parts['libpcap alone'] = [('90', '', '')] * 3
+    parts['libpcap only'] = [('90', '', '')] * 3
     assert said(judged()['replay of a capture file, start-up left out'], 'limit', 'met') == ('8.00', 'not met')
 
     bench = test.path('bench')
@@ -266,14 +266,14 @@ def test_targets_of_figures(test):
         csv.writer(file, lineterminator='\n').writerows([
             ('bench', 'part', 'flows', 'round', 'value', 'unit', 'note', *FACTS),
             *(('kernel', part, flows, turn, value, 'ns', '', *FACTS) for turn in '01' for flows in ('1000', '64000')
-              for part, value in (('beside the path', '17' if flows == '1000' else '5'),
-                                  ('rival tcx_ingress_flow_parse', '100'), ('on the path, iblt', '40'), *(
+              for part, value in (('off-path', '17' if flows == '1000' else '5'),
+                                  ('rival tcx_ingress_flow_parse', '100'), ('on-path, iblt', '40'), *(
                                       (f'{who}, {times} times', value) for times in ('exact', 'coarse')
-                                      for who, value in (('on the path', '30'), ("the kernel's table", '40')))))])
+                                      for who, value in (('on-path', '30'), ("the kernel's table", '40')))))])
     rows = judge(test, path, kernel, benches=('parts', 'kernel'))
-    assert said(rows['--kernel, beside the path, 1 K flows'], 'value', 'met') == ('17.00', 'not met')
-    assert said(rows['--kernel, beside the path, 64 K flows'], 'value', 'met') == ('5.00', 'met')
-    of_rival = '--kernel, on the path, exact times, 64 K flows: of netobserv'
+    assert said(rows['--kernel, off-path, 1 K flows'], 'value', 'met') == ('17.00', 'not met')
+    assert said(rows['--kernel, off-path, 64 K flows'], 'value', 'met') == ('5.00', 'met')
+    of_rival = '--kernel, on-path, exact times, 64 K flows: of netobserv'
     assert said(rows[of_rival], 'value', 'rounds', 'met') == ('0.30', '2', 'met')
     with open(kernel, encoding='utf-8') as file:
         lines = [line for line in file if 'rival' not in line]

@@ -797,9 +797,9 @@ def test_bench(test):
         rows = list(csv.DictReader(stream))
     parts = [row['part'] for row in rows if row['round'] == '0']
     assert len(set(parts)) == len(parts) == len(rows) / 2, parts
-    for part in ('empty, tc', 'beside the path', 'on the path, coarse times', "the kernel's table", 'on the path, iblt',
-                 'on the path, one table',
-                 'on the path, no rule holds it', 'beside the path, a rule holds it', 'empty, xdp'):
+    for part in ('empty, tc', 'off-path', 'on-path, coarse times', "the kernel's table", 'on-path, iblt',
+                 'on-path, one table',
+                 'on-path, no prefix matches', 'off-path, a prefix matches', 'empty, xdp'):
         assert part in parts, f'{part!r} is not in {parts}'
     for refused, mention in (('none', 'names no program'), ('none.o:x', 'none.o:x')):
         test.bench('kernel', '--quick', '--rival', refused).expect_one_line(mention)

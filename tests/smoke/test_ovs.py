@@ -272,15 +272,15 @@ def test_bench(test):
     """Rows of all selected subjects; missing ones are named; no process is left."""
     needs_bench(test)
     test.wait(bench(test, '--what', 'cost,sender', '--only',
-                    'ovs, umon/beside it/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design')).expect(0)
+                    'ovs, umon/at its port/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design')).expect(0)
     rows = {row['contestant']: row for row in rows_of(test.path('figures/edge.csv'))}
     sender = rows.pop('cable, sketchtap --kernel --design async')
     assert sender['note'] or int(sender['counted']) + int(sender['uncounted']) == int(sender['sent']), sender
-    assert {'ovs, umon', 'ovs, sketchtap --port beside it', 'testpmd io', 'ovs, sketchtap --kernel'} <= set(rows), rows
+    assert {'ovs, umon', 'ovs, sketchtap --port at its port', 'testpmd io', 'ovs, sketchtap --kernel'} <= set(rows), rows
     for row in rows.values():
         assert all(row[fact] for fact in ('machine', 'kernel', 'software', 'date', 'command')), row
         assert row['note'].startswith('missing: ') or float(row['sender_ns']) > 0, row
-    beside = rows['ovs, sketchtap --port beside it']
+    beside = rows['ovs, sketchtap --port at its port']
     assert beside['exact'] == '1' and float(beside['agent_ns']) > 0 and int(beside['agent_kb']) > 0, beside
     assert all(row['met'] for row in rows_of(test.path('figures/edge-targets.csv')))
     expect_nothing_left(test)
@@ -304,7 +304,7 @@ def test_bench_on_devices(test):
 def test_bench_interrupted(test):
     """The file has the finished points, and no process is left."""
     needs_bench(test)
-    process = bench(test, '--rounds', '100', '--what', 'cost', '--only', 'beside it')
+    process = bench(test, '--rounds', '100', '--what', 'cost', '--only', 'at its port')
     path = test.path('figures/edge.csv')
     test.until(lambda: os.path.exists(path) and len(lib.read_text(path).splitlines()) > 1, 'a point is measured')
     process.signal(signal.SIGINT)
