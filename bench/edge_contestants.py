@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contestants of bench/edge: a program that forwards frames, and optionally programs that count them.
 
-A contestant is a class and an entry of CABLES, SENDERS or DEVICES.""" 
+A contestant is a class and an entry of CABLES, SENDERS or DEVICES."""
 
 import json
 import os
