@@ -507,7 +507,7 @@ def test_pipeline_of_a_port(test):
         else:
             assert float(row['drop_rate']) == 0, row
             assert float(row['offered_mpps']) > 0 or row['design'] == 'sync', row
-            assert '100 % were no IP packets: not measured' in row['note'], row
+            assert '100 % were not IP packets: not measured' in row['note'], row
             assert float(row['measured_mpps']) == 0 and row['count_ns'] == row['delay_ns'] == '', row
             assert row['paper_count_ns'] == '' and row['traffic'] == 'net_null0' and row['flows'] == '', row
     assert [row['width'] for row in rows if 'table' in row['experiment']] == ['1024', '262144', '8388608'] * 2, rows
@@ -524,7 +524,7 @@ def test_pipeline_of_a_mixed_port(test):
             'pipeline', '--no-huge', '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--duration',
             '50ms', '--rounds', '1', '--experiment', 'width', '--output', '-').expect(0).stdout)
         for row in rows:
-            assert ('were no IP packets' in row['note']) == (share < 1), row
+            assert ('were not IP packets' in row['note']) == (share < 1), row
             measured, offered = float(row['measured_mpps']), float(row['offered_mpps'])
             assert float(row['count_ns']) > 0 and (measured > 0 or row['design'] == 'sync'), row
             assert abs(measured - offered * share) < 0.05 * offered + 0.01, row
