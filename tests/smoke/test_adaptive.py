@@ -246,7 +246,7 @@ def test_refused_profiles(test):
     wrong = write(test, 'wrong', text.replace('parse,,burst', 'parse,,first', 1))
     assert "line 7: 'first': unknown keyword" in test.run(*plan, wrong).expect(1).stderr
     assert 'line 1: not a profile' in test.run(*plan, config).expect(1).stderr
-    assert 'cannot be opened' in test.run(*plan, test.path('nothing')).expect(1).stderr
+    assert 'cannot open' in test.run(*plan, test.path('nothing')).expect(1).stderr
     os.mkfifo(test.path('fifo'))
     assert 'not a regular file' in test.run(*plan, test.path('fifo')).expect(1).stderr
     assert 'without --profile' in test.run(*plan[:-1], '--foreign-profile').expect(2).stderr

@@ -80,7 +80,7 @@ def test_comparison(test):
     slow = only(rows, figure='R1', quantity='throughput', monitor='sflow', load='100mbit')
     assert (slow['value'], slow['verdict'], slow['note']) == (
         '-1', 'pass', 'noise unknown, 2 of 3 rounds disturbed'), slow
-    # Beside the paper: 3 s and 1 s of 10 are 20 % of a CPU more.
+    # Compared with the paper: 3 s instead of 1 s in 10 s are 20 % of a CPU more.
     added = only(rows, figure='5', load='100mbit')
     assert (added['paper'], added['value'], added['unit']) == ('20', '20', '% of a CPU'), added
     figure4 = only(rows, figure='4', sampling='1', load='unbounded')

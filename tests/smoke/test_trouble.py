@@ -357,8 +357,8 @@ def cases(settings):
          taken(lambda test: f'net_memif0,role=server,socket={test.directory}', 'another process')),
         ('a vhost that is taken', taken(lambda test: vhost(test)[0], 'another process', 'vhost')),
         ('a tap that is taken', taken(lambda test: 'net_tap0,iface=tap0', 'tap0', 'another process')),
-        ('a memif that was left behind', left_behind(memif)),
-        ('a vhost that was left behind', left_behind(vhost)),
+        ('a memif left by a killed run', left_behind(memif)),
+        ('a vhost left by a killed run', left_behind(vhost)),
     ]
 
 

@@ -473,7 +473,7 @@ static void a_driver_says_why_it_refuses(void **state)
 	device.paired = device.power_of_two = true;
 	assert_false(port_start(&port, 3, 1024, make_pool(), error));
 	assert_string_equal(error, "--port made0: cannot start it with 3 receive queues: Invalid "
-				   "argument; its driver reports: 3 is no power of two");
+				   "argument; its driver reports: 3 is not a power of two");
 	assert_int_equal(rte_log_get_level((uint32_t)made_up_log), RTE_LOG_CRIT);
 	assert_true(port_start(&port, 2, 1024, make_pool(), error));
 	ports_close(&port, 1);
