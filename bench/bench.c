@@ -87,7 +87,7 @@ static const struct command paper = {
 	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
 	.about = "Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links "
 		 "Using Multicore\nProcessors\" (2016), under the load of a generator, and prints "
-		 "the figures of the paper where\nsettings are the same. Takes about ten minutes.",
+		 "the figures of the paper\nwhere settings are the same. Takes about ten minutes.",
 	.owners = of_paper,
 	.run = bench_paper,
 };

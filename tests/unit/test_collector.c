@@ -1025,7 +1025,7 @@ static void each_problem_has_a_line(void **state)
 	end_epoch();
 	stop();
 	assert_int_equal(t.nb_said, 4 + 4); /* clocks and malformed */
-	assert_non_null(strstr(t.said, "10.0.0.4: malformed: its count of records"));
+	assert_non_null(strstr(t.said, "10.0.0.4: malformed: wrong record count"));
 	assert_non_null(strstr(t.said, "(5 datagrams)"));
 	/* Live: logged when it occurs, one line per second, and the rest at the end. */
 	with.live = true;

@@ -214,7 +214,7 @@ static void test_link_without_interface(void **state)
 	link->packets = 2;
 	link->bytes = 100;
 	print_epoch(&text, &format_csv, &output_links, epoch);
-	assert_non_null(strstr(text.data, "Z,r1,,,,2,100,800,,,records,\n"));
+	assert_non_null(strstr(text.data, "Z,r1,,,,2,100,800,,,records,,,\n"));
 	text_free(&text);
 	report_epoch_free(epoch);
 }
@@ -247,7 +247,7 @@ static void test_formulas(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		print_link(&text, &format_csv, names[i].name);
 		snprintf(expected, sizeof(expected),
-			"7," SPAN ",-r1,3,%s,in,0,100,1600,,,counters,-0.500000\n", names[i].csv);
+			"7," SPAN ",-r1,3,%s,in,0,100,1600,,,counters,-0.500000,,\n", names[i].csv);
 		assert_text(&text, expected);
 		print_link(&text, &format_json, names[i].name);
 		text_char(&text, '\0');
