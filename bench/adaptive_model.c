@@ -200,7 +200,7 @@ static double decide_window(void *context, const struct demand_window *window)
 }
 
 /* Returns the ns of a burst at the present level of queue shedding. */
-static double valve_ns(void *context, double backlog, double n, double packet_ns)
+static double shed_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct runner *runner = context;
 	double quarters = floor(backlog / (runner->load->entries / SHED_QUARTERS)), looked_at = n;
@@ -265,7 +265,7 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 		.window = DEMAND_WINDOW_S,
 		.rate = rate_at,
 		.decide = decide_window,
-		.shedding = way == WAY_BEST_SHEDDING ? valve_ns : NULL,
+		.shedding = way == WAY_BEST_SHEDDING ? shed_ns : NULL,
 		.context = &runner};
 	struct outcome outcome = {.queue = {.lost = NAN}};
 

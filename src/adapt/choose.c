@@ -32,7 +32,7 @@ size_t choose_work_size(uint32_t nb_items)
 	return nb_items * CHOOSE_STEPS_MAX * sizeof(struct choice_move);
 }
 
-static double states_ns(const struct choose_states *states, const struct choose_flows *flows)
+static double cost_of_states(const struct choose_states *states, const struct choose_flows *flows)
 {
 	double below = flows->share / SHARES, ns = 0;
 
@@ -57,7 +57,7 @@ static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 	if (item->states == NULL)
 		return item->ns[step];
 	return item->ns[step] +
-	       item->states->looked_at[step] * states_ns(item->states, &sum->choice->flows[i]);
+	       item->states->looked_at[step] * cost_of_states(item->states, &sum->choice->flows[i]);
 }
 
 /* Returns the time of each step; may use room[CHOOSE_STEPS_MAX + 1]. */

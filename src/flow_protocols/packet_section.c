@@ -104,7 +104,7 @@ static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 }
 
 /* Returns the offset in data[0..len) at which another section begins, or NOWHERE. */
-static size_t place_in(
+static size_t offset_in(
 	uint32_t element, const uint8_t *data, size_t len, const struct section *other)
 {
 	size_t end;
@@ -123,7 +123,7 @@ static size_t join(const struct sections *sections, uint32_t element, uint8_t *j
 	for (uint32_t pass = 0; pass < sections->n; pass++)
 		for (uint32_t i = 0; i < sections->n; i++) {
 			const struct section *other = &sections->list[i];
-			size_t at = place_in(element, joined, len, other);
+			size_t at = offset_in(element, joined, len, other);
 			size_t n = other->len;
 
 			if (at > len || at + n <= len)

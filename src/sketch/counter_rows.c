@@ -248,7 +248,7 @@ static ALWAYS_INLINE uint64_t admission_of(
 /* --- offers to shared counters --- */
 
 /* `depth` is a constant in the instance for four rows. */
-static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
+static ALWAYS_INLINE uint32_t submit_whole(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
 	const enum counter_policy policy, const bool wide, const bool weighted)
 {
@@ -280,22 +280,22 @@ static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
 	return n;
 }
 
-static ALWAYS_INLINE uint32_t offer_metric(const struct counter_rows *rows,
+static ALWAYS_INLINE uint32_t submit_metric(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy,
 	const bool wide, const bool weighted)
 {
 	if (rows->depth == ROW_LANE_DEPTH)
-		return offer_whole(rows, offer, before, ROW_LANE_DEPTH, policy, wide, weighted);
-	return offer_whole(rows, offer, before, rows->depth, policy, wide, weighted);
+		return submit_whole(rows, offer, before, ROW_LANE_DEPTH, policy, wide, weighted);
+	return submit_whole(rows, offer, before, rows->depth, policy, wide, weighted);
 }
 
-static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
+static ALWAYS_INLINE uint32_t submit_rows(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy,
 	const bool weighted)
 {
 	if (rows->metric == SKETCH_PACKETS)
-		return offer_metric(rows, offer, before, policy, false, weighted);
-	return offer_metric(rows, offer, before, policy, true, weighted);
+		return submit_metric(rows, offer, before, policy, false, weighted);
+	return submit_metric(rows, offer, before, policy, true, weighted);
 }
 
 /* --- offers to split counters --- */
@@ -420,7 +420,7 @@ static __attribute__((noinline)) bool is_high(const struct counter_rows *rows,
 	       counter_part(rows->parts.low, cell[rows->depth > 1], wide) >= half;
 }
 
-static uint32_t offer_parts(const struct counter_rows *rows, const struct counter_offer *offer,
+static uint32_t submit_parts(const struct counter_rows *rows, const struct counter_offer *offer,
 	uint64_t *before, bool weighted)
 {
 	static struct stop (*const add[2][2][2])(const struct counter_rows *rows,
@@ -449,22 +449,22 @@ static uint32_t offer_parts(const struct counter_rows *rows, const struct counte
 	}
 }
 
-static ALWAYS_INLINE uint32_t offer_policy(const struct counter_rows *rows,
+static ALWAYS_INLINE uint32_t submit_policy(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, enum counter_policy policy,
 	const bool weighted)
 {
 	switch (policy_of(rows, policy)) {
-	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS, weighted);
-	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD, weighted);
+	case COUNTER_CAS: return submit_rows(rows, offer, before, COUNTER_CAS, weighted);
+	case COUNTER_ADD: return submit_rows(rows, offer, before, COUNTER_ADD, weighted);
 	case COUNTER_OWNED: break;
 	}
-	return offer_parts(rows, offer, before, weighted);
+	return submit_parts(rows, offer, before, weighted);
 }
 
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before)
 {
-	return offer_policy(rows, offer, before, policy, false);
+	return submit_policy(rows, offer, before, policy, false);
 }
 
 uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
@@ -472,7 +472,7 @@ uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
 {
 	uint64_t before;
 
-	return offer_policy(rows, offer, &before, policy, true);
+	return submit_policy(rows, offer, &before, policy, true);
 }
 
 uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,

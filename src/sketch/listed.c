@@ -23,7 +23,7 @@ static void pass_evicted(const struct counter_rows *rows, const struct candidate
 }
 
 /* Offers packet i. Returns true if its key was listed. */
-static inline bool offer_packet(struct candidates *list, const struct counter_rows *rows,
+static inline bool submit_packet(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, uint64_t before, enum counter_policy policy,
 	struct listed_passed *passed)
 {
@@ -53,7 +53,7 @@ static uint64_t add_turned_away(const struct counter_rows *rows, const struct ke
 }
 
 /* Offers the packets of entry i one by one until the key is listed. Returns true if it was. */
-static bool offer_weight(struct candidates *list, const struct counter_rows *rows,
+static bool submit_weight(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, enum counter_policy policy,
 	struct listed_passed *passed)
 {
@@ -130,8 +130,8 @@ static inline __attribute__((always_inline)) uint32_t count_from(struct candidat
 		until = candidates_before(&split, counted, i);
 		count_listed(burst, &split, counted, until, weighted);
 		counted = until;
-		listed = weighted ? offer_weight(list, rows, burst, i, policy, passed)
-				  : offer_packet(list, rows, burst, i, before, policy, passed);
+		listed = weighted ? submit_weight(list, rows, burst, i, policy, passed)
+				  : submit_packet(list, rows, burst, i, before, policy, passed);
 		if (listed)
 			return i + 1;
 		pass_packets(passed, &offer.packets[k], 1);

@@ -149,7 +149,7 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 }
 
 /* Reads the counters of the kernel interface. Call before the first packet. */
-static void watch_interface(struct port_sender *sender)
+static void observe_interface(struct port_sender *sender)
 {
 	const struct port *port = sender->port;
 	uint32_t index = if_nametoindex(port->interface);
@@ -193,7 +193,7 @@ void port_sender_send(struct port_sender *sender, const struct feeder_options *l
 	sender->sent = sender->bytes = 0;
 	sender->overdue = false;
 	sender->looked = sender->begun = rte_rdtsc();
-	watch_interface(sender);
+	observe_interface(sender);
 	while (!is_stopped(sender) && next_packet(sender, &packet)) {
 		if (sender->sent == 0)
 			start_clock(sender, limits, packet.time);

@@ -38,7 +38,7 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 		a->rows4.buckets, b->rows4.buckets, chunk_rows_size(a->rows4.bits, a->rows4.words));
 	assert_memory_equal(
 		a->rows6.buckets, b->rows6.buckets, chunk_rows_size(a->rows6.bits, a->rows6.words));
-	assert_true(a->seen_ipv6);
+	assert_true(a->has_ipv6);
 	reversible_ops.destroy(shared);
 	reversible_ops.destroy(single);
 	reversible_ops.destroy(merged);

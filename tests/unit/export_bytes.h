@@ -129,7 +129,7 @@ static inline void note(struct seen *seen, char what)
 		seen->order[seen->nb_order++] = what;
 }
 
-static inline void seen_records(void *arg, uint32_t n)
+static inline void decoded_records(void *arg, uint32_t n)
 {
 	struct seen *seen = arg;
 
@@ -139,7 +139,7 @@ static inline void seen_records(void *arg, uint32_t n)
 	note(seen, 'r');
 }
 
-static inline void seen_option(void *arg, const struct option_record *option)
+static inline void decoded_option(void *arg, const struct option_record *option)
 {
 	struct seen *seen = arg;
 
@@ -150,7 +150,7 @@ static inline void seen_option(void *arg, const struct option_record *option)
 	note(seen, 'o');
 }
 
-static inline void seen_unknown(void *arg, uint16_t id, const uint8_t *set, uint32_t len)
+static inline void decoded_unknown(void *arg, uint16_t id, const uint8_t *set, uint32_t len)
 {
 	struct seen *seen = arg;
 
@@ -162,7 +162,7 @@ static inline void seen_unknown(void *arg, uint16_t id, const uint8_t *set, uint
 	note(seen, 'u');
 }
 
-static inline void seen_known(void *arg, uint16_t id)
+static inline void decoded_known(void *arg, uint16_t id)
 {
 	struct seen *seen = arg;
 
@@ -171,28 +171,28 @@ static inline void seen_known(void *arg, uint16_t id)
 	note(seen, 't');
 }
 
-static inline void seen_counters(void *arg, const struct interface_counters *counters)
+static inline void decoded_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	(void)counters;
 }
 
-static inline void seen_sampler(void *arg, const struct sampler_state *sampler)
+static inline void decoded_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	(void)sampler;
 }
 
-static inline struct record_handler seen_sink(struct seen *seen)
+static inline struct record_handler decoded_sink(struct seen *seen)
 {
 	return (struct record_handler){.batch = seen->batch,
 		.arg = seen,
-		.records = seen_records,
-		.option = seen_option,
-		.unknown = seen_unknown,
-		.template_known = seen_known,
-		.counters = seen_counters,
-		.sampler = seen_sampler};
+		.records = decoded_records,
+		.option = decoded_option,
+		.unknown = decoded_unknown,
+		.template_known = decoded_known,
+		.counters = decoded_counters,
+		.sampler = decoded_sampler};
 }
 
 /* Decodes a copy of the exact length, so that ASan detects an overread. */
@@ -200,7 +200,7 @@ static inline struct decode_result decode_copy(
 	const uint8_t *data, uint32_t len, struct templates *templates, struct seen *seen)
 {
 	struct decode_result result = {0};
-	struct record_handler sink = seen_sink(seen);
+	struct record_handler sink = decoded_sink(seen);
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 	struct datagram_header header;
 

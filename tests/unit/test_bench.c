@@ -350,7 +350,7 @@ static const struct bench_subject_ops faulty_ops = {
 	.close = free,
 };
 
-static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
+static void bench_rounds_reject_a_kernel_that_counts_wrongly(void **state)
 {
 	static struct bench_rounds_result results[2];
 	struct workload *workload = create(300, false, 6400);
@@ -454,7 +454,7 @@ int main(void)
 		cmocka_unit_test(accuracy_is_exact),
 		cmocka_unit_test(workload_takes_packets_of_a_source),
 		cmocka_unit_test(tune_chooses_by_its_rule),
-		cmocka_unit_test(contest_refuses_a_kernel_that_counts_wrongly),
+		cmocka_unit_test(bench_rounds_reject_a_kernel_that_counts_wrongly),
 		cmocka_unit_test(our_contestants_count_every_packet),
 		cmocka_unit_test(a_plan_has_the_contestants_sketch),
 	};

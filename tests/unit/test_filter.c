@@ -81,7 +81,7 @@ static uint8_t *place(uint32_t i, uint32_t captured, uint32_t wire_len, uint32_t
 /*
  * Places a random packet, truncated anywhere. Half of them look like IPv4 or IPv6 with TCP or UDP.
  */
-static void place_random(uint32_t i, struct random *random, uint32_t program)
+static void put_random(uint32_t i, struct random *random, uint32_t program)
 {
 	static const uint16_t types[] = {0x0800, 0x86dd, 0x8100, 0x0806};
 	uint32_t captured = (uint32_t)random_below(random, PACKET_MAX + 1);
@@ -144,7 +144,7 @@ static void check_set(const struct filter_set *set, struct random *random, uint3
 		assert_non_null(filter);
 		for (uint32_t b = 0; b < bursts; b++) {
 			for (uint32_t i = 0; i < BURST_MAX; i++)
-				place_random(i, random, (uint32_t)random_below(random, set->n));
+				put_random(i, random, (uint32_t)random_below(random, set->n));
 			check_burst(
 				set, filter, (uint32_t)random_below(random, BURST_MAX + 1), replay);
 		}

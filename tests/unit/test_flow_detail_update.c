@@ -334,7 +334,7 @@ static void figures_are_the_model_s(void **state)
 	assert_true(model.refused > 0);
 }
 
-static void held_flows_are_looked_at_less(void **state)
+static void reduced_flows_are_sampled_less(void **state)
 {
 	static const struct flow_states steps[] = {
 		{{{0, 1, 2}, {0, 1, 1}}, UINT32_C(1) << 31},
@@ -421,7 +421,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_are_the_model_s),
-		cmocka_unit_test(held_flows_are_looked_at_less),
+		cmocka_unit_test(reduced_flows_are_sampled_less),
 		cmocka_unit_test(weights_leave_figures_of_what_was_looked_at),
 		cmocka_unit_test(details_are_given_back),
 		cmocka_unit_test(a_deep_flow_is_64_bytes_more),

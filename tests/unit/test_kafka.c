@@ -217,7 +217,7 @@ static struct report_delivery send_rows(uint32_t n, bool spools)
 }
 
 /* A batch that is too large, or contains a row that the topic refuses: its parts are sent again. */
-static void refuse_batches(bool spools)
+static void reject_batches(bool spools)
 {
 	static const int codes[][3] = {{RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, -1},
 		{RD_KAFKA_RESP_ERR_INVALID_RECORD, -1}, {RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE, -1},
@@ -250,13 +250,13 @@ static void refuse_batches(bool spools)
 static void test_batches_refused(void **state)
 {
 	(void)state;
-	refuse_batches(false);
+	reject_batches(false);
 }
 
 static void test_batches_refused_with_a_spool(void **state)
 {
 	(void)state;
-	refuse_batches(true);
+	reject_batches(true);
 }
 
 /* Only the third of eight rows is refused. */

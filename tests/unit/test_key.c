@@ -445,7 +445,7 @@ static void orders_keys_by_fields(void **state)
 	}
 }
 
-static void refuses_other_text(void **state)
+static void rejects_other_text(void **state)
 {
 	static const struct {
 		const char *text, *mention;
@@ -629,7 +629,7 @@ int main(void)
 		cmocka_unit_test(makes_keys_of_bursts),
 		cmocka_unit_test(keeps_fields_of_the_5tuple_in_place),
 		cmocka_unit_test(orders_keys_by_fields),
-		cmocka_unit_test(refuses_other_text),
+		cmocka_unit_test(rejects_other_text),
 		cmocka_unit_test(knows_equal_rules),
 		cmocka_unit_test(finds_distinct_rules),
 		cmocka_unit_test(gets_keys_of_bursts),

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "capture.h"
 
-static void say_everything(char *text, size_t size)
+static void log_everything(char *text, size_t size)
 {
 	capture_begin();
 	log_error("no port %s", "a\nb");
@@ -43,10 +43,10 @@ static void lines_have_their_form_before_eal(void **state)
 
 	(void)state;
 	log_init(LOG_LEVEL_NOTICE, true);
-	say_everything(text, sizeof(text));
+	log_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN "sketchtap: info\n");
 	log_init(LOG_LEVEL_NOTICE, false);
-	say_everything(text, sizeof(text));
+	log_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN);
 }
 
@@ -83,7 +83,7 @@ static void level_hides_what_is_less_urgent(void **state)
 	(void)state;
 	for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_INFO; level++) {
 		log_init((enum log_level)level, false);
-		say_everything(text, sizeof(text));
+		log_everything(text, sizeof(text));
 		assert_string_equal(text, shown[level]);
 	}
 }
@@ -134,7 +134,7 @@ static void long_message_is_one_line(void **state)
 }
 
 /* Logs `count` lines with standard error in a small pipe, and one more after the pipe was read. */
-static void say_to_full_pipe(int count, char *before, size_t before_size, char *after, size_t size)
+static void log_to_full_pipe(int count, char *before, size_t before_size, char *after, size_t size)
 {
 	int ends[2], console = dup(STDERR_FILENO);
 	ssize_t len;
@@ -179,7 +179,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 }
 
 /* Sets standard error to `end`, which `other` also writes to. */
-static void say_beside(int end, int other, int reader)
+static void log_beside(int end, int other, int reader)
 {
 	int console = dup(STDERR_FILENO);
 	char text[4096 + 1], expected[] = "is missing here";
@@ -216,11 +216,11 @@ static void line_does_not_wait_where_others_write_too(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
-	say_beside(ends[1], ends[1], ends[0]);
+	log_beside(ends[1], ends[1], ends[0]);
 	close(ends[0]);
 	close(ends[1]);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	say_beside(ends[1], ends[1], ends[0]);
+	log_beside(ends[1], ends[1], ends[0]);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -233,7 +233,7 @@ static void line_is_lost_rather_than_waited_for(void **state)
 	(void)state;
 	log_init(LOG_LEVEL_NOTICE, false);
 	alarm(20);
-	say_to_full_pipe(1000, before, sizeof(before), after, sizeof(after));
+	log_to_full_pipe(1000, before, sizeof(before), after, sizeof(after));
 	alarm(0);
 	for (const char *c = before; *c != '\0'; c++)
 		whole += *c == '\n';
@@ -275,7 +275,7 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	capture_end(text, sizeof(text));
 	assert_true(started >= 0);
 	assert_string_equal(text, "");
-	say_everything(text, sizeof(text));
+	log_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN);
 	assert_null(*log_eal_args(LOG_LEVEL_NOTICE, true));
 	rte_eal_cleanup();

@@ -91,7 +91,7 @@ static struct decode_result decode(void)
 static struct decode_result decode_anyway(uint32_t len)
 {
 	struct decode_result result = {0};
-	struct record_handler sink = seen_sink(&seen);
+	struct record_handler sink = decoded_sink(&seen);
 	struct datagram_header header;
 	uint8_t *copy = malloc(len);
 
@@ -1763,7 +1763,7 @@ static void unknown_sets_wait(void **state)
 	assert_int_equal(seen.nb_known, 1);
 	assert_int_equal(seen.known[0], 256);
 	memset(&seen, 0, sizeof(seen));
-	sink = seen_sink(&seen);
+	sink = decoded_sink(&seen);
 	result = flow_protocol_decode_set(&header, templates, 256, waiting, sizeof(waiting), &sink);
 	assert_int_equal(result.records, 2);
 	assert_int_equal(result.data_records, 2);

@@ -166,7 +166,7 @@ static char *with(const char *text, const char *from, const char *to)
 	return changed;
 }
 
-static void refuses_what_is_damaged(void **state)
+static void rejects_damaged_profiles(void **state)
 {
 	static const struct {
 		const char *from, *to, *says;
@@ -501,7 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_it_writes),
 		cmocka_unit_test(finds_by_what_it_is),
-		cmocka_unit_test(refuses_what_is_damaged),
+		cmocka_unit_test(rejects_damaged_profiles),
 		cmocka_unit_test(survives_any_damage),
 		cmocka_unit_test(says_what_differs),
 		cmocka_unit_test(adds_up_the_parts_of_a_state),

@@ -54,7 +54,7 @@ static void assert_same_state(const struct sketch *a, const struct sketch *b)
 	assert_same_rows(&x->counters, &y->counters);
 	assert_same_buckets(&x->rows4, &y->rows4);
 	assert_same_buckets(&x->rows6, &y->rows6);
-	assert_int_equal(x->seen_ipv6, y->seen_ipv6);
+	assert_int_equal(x->has_ipv6, y->has_ipv6);
 }
 
 static void test_registry(void **state)

@@ -615,7 +615,7 @@ static double decide_window(void *context, const struct demand_window *window)
 	return governed->hysteresis.now.ns;
 }
 
-static double valve_ns(void *context, double backlog, double n, double packet_ns)
+static double shed_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct modelled *modelled = context;
 	double quarters = fmin(floor(4 * backlog / modelled->entries), SHED_QUARTERS - 1);
@@ -639,7 +639,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 		.window = DEMAND_WINDOW_S,
 		.rate = offered_rate,
 		.decide = decide_window,
-		.shedding = way == WAY_SHEDDING ? valve_ns : NULL,
+		.shedding = way == WAY_SHEDDING ? shed_ns : NULL,
 		.context = &modelled};
 
 	memset(&modelled, 0, sizeof(modelled));

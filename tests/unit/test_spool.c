@@ -177,7 +177,7 @@ static void test_little(void **state)
 
 static int clean(void **state);
 
-static void refuse(const char *kind, const char *url, const char *mentions)
+static void reject(const char *kind, const char *url, const char *mentions)
 {
 	const struct spool_position position = {path, SIZE, kind, url};
 	struct spool_found found;
@@ -195,16 +195,16 @@ static void test_refused(void **state)
 	FILE *file;
 
 	(void)state;
-	refuse(KIND, URL, "in use by another run");
+	reject(KIND, URL, "in use by another run");
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
-	refuse("stats csv", URL, "has rows of another kind (flows json, not stats csv)");
+	reject("stats csv", URL, "has rows of another kind (flows json, not stats csv)");
 	snprintf(name, sizeof(name), "%s/00000000000000ff.rows", path);
 	file = fopen(name, "w");
 	assert_non_null(file);
 	fputs("sketchtap spool 2 and more\n", file);
 	fclose(file);
-	refuse(KIND, URL, "has rows of another version of sketchtap (00000000000000ff.rows)");
+	reject(KIND, URL, "has rows of another version of sketchtap (00000000000000ff.rows)");
 	assert_int_equal(unlink(name), 0);
 	spool = open_it(SIZE, 1); /* unchanged */
 	spool_done(spool);
@@ -225,9 +225,9 @@ static void test_other_places(void **state)
 	(void)state;
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
-	refuse(KIND, position.url, "has rows for " URL "; name another folder, or remove /tmp/");
-	refuse(KIND, "tcp://a:12", "has rows for");
-	refuse(KIND, "tcp://a", "has rows for");
+	reject(KIND, position.url, "has rows for " URL "; name another folder, or remove /tmp/");
+	reject(KIND, "tcp://a:12", "has rows for");
+	reject(KIND, "tcp://a", "has rows for");
 	spool = open_it(SIZE, 1);
 	spool_close(spool);
 	snprintf(name, sizeof(name), "%s/url", path);
@@ -334,7 +334,7 @@ static void test_unreadable(void **state)
 	assert_int_equal(spool_rows(spool), 1);
 	spool_close(spool);
 	snprintf(wanted, sizeof(wanted), "cannot read %s: Is a directory", row);
-	refuse(KIND, URL, wanted);
+	reject(KIND, URL, wanted);
 	assert_int_equal(rmdir(name), 0);
 	assert_int_equal(rename(aside, name), 0);
 	spool = open_it(SIZE, 1);
@@ -394,12 +394,12 @@ static void test_fifos(void **state)
 	assert_int_equal(mkfifo(name, 0600), 0);
 	assert_int_equal(spool_oldest(spool, &segment), SPOOL_UNREADABLE);
 	spool_close(spool);
-	refuse(KIND, URL, "cannot read 0000000000000000.rows: not a regular file");
+	reject(KIND, URL, "cannot read 0000000000000000.rows: not a regular file");
 	assert_int_equal(unlink(name), 0);
 	snprintf(name, sizeof(name), "%s/url", path);
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(mkfifo(name, 0600), 0);
-	refuse(KIND, URL, "name a folder that can be written");
+	reject(KIND, URL, "name a folder that can be written");
 }
 
 static void write_victim(const char *victim)
@@ -438,7 +438,7 @@ static void test_links(void **state)
 			write_victim(victim);
 		assert_int_equal(i % 3 == 2 ? link(victim, name) : symlink(victim, name), 0);
 		if (i / 3 < 2) {
-			refuse(KIND, URL, i % 3 == 2 ? "has other names" : "not a regular file");
+			reject(KIND, URL, i % 3 == 2 ? "has other names" : "not a regular file");
 		} else {
 			spool = open_it(SIZE, 0);
 			assert_put(spool, 1, "row\n");
@@ -463,13 +463,13 @@ static void test_folders_of_others(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod(path, modes[i]), 0);
-		refuse(KIND, URL, "can be written to by other users");
+		reject(KIND, URL, "can be written to by other users");
 		assert_int_not_equal(access(name, F_OK), 0);
 	}
 	assert_int_equal(chmod(path, 0755), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(path, 65534, 65534), 0);
-		refuse(KIND, URL, "belongs to another user");
+		reject(KIND, URL, "belongs to another user");
 		assert_int_not_equal(access(name, F_OK), 0);
 		assert_int_equal(chown(path, 0, 0), 0);
 	} else {

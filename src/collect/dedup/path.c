@@ -110,7 +110,7 @@ static bool is_known(const struct chains *chains)
 	return chains->nb <= 1 || chains->nb - pinned <= 1;
 }
 
-static uint32_t place_chain(
+static uint32_t insert_chain(
 	struct way *way, uint32_t i, struct path_hop *path, uint32_t n, struct chains *chains)
 {
 	bool enters = way->nodes[i].enters, leaves = false;
@@ -139,7 +139,7 @@ uint32_t path_order(const struct hop *const *hops, uint32_t n, struct path_hop *
 	for (uint32_t i = 0; i < n && i < PATH_HOPS_MAX; i++)
 		merge(node_of(&way, hops[i]->exporter), hops[i]);
 	while (placed < way.nb)
-		placed = place_chain(&way, first_of_rest(&way), path, placed, &chains);
+		placed = insert_chain(&way, first_of_rest(&way), path, placed, &chains);
 	*ordered = is_known(&chains);
 	return placed;
 }

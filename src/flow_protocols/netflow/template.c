@@ -142,7 +142,7 @@ uint64_t templates_changes(const struct templates *templates)
 }
 
 /* Returns the index of the first template with an ID of at least `id`. */
-static uint32_t place_of(const struct templates *templates, uint16_t id)
+static uint32_t position_of(const struct templates *templates, uint16_t id)
 {
 	uint32_t from = 0, to = templates->count;
 
@@ -164,7 +164,7 @@ static bool stands_at(const struct templates *templates, uint32_t place, uint16_
 
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id)
 {
-	uint32_t place = place_of(templates, id);
+	uint32_t place = position_of(templates, id);
 
 	return stands_at(templates, place, id) ? templates->list[place] : NULL;
 }
@@ -201,7 +201,7 @@ static void close_place(struct templates *templates, uint32_t place)
 /* Removes a template. A message with too many changes forgets all, so that no record is misread. */
 static void withdraw(struct templates *templates, uint16_t id)
 {
-	uint32_t place = place_of(templates, id);
+	uint32_t place = position_of(templates, id);
 
 	if (!stands_at(templates, place, id))
 		return;
@@ -498,7 +498,7 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 static enum decode_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
-	uint32_t place = place_of(templates, definition->id);
+	uint32_t place = position_of(templates, definition->id);
 	bool replaces = stands_at(templates, place, definition->id);
 	enum decode_fault fault = DECODE_TEMPLATE;
 

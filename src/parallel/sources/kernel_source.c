@@ -125,7 +125,7 @@ static enum kernel_times stamps_of(const struct config *config)
 }
 
 /* Returns the match mode of prefixes; 0 without --prefixes. */
-static uint32_t monitor_of(const struct config *config)
+static uint32_t prefix_of(const struct config *config)
 {
 	static const uint32_t bits[] = {
 		[PREFIX_DST] = KERNEL_PREFIX_DST,
@@ -147,7 +147,7 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 		.cells = params->plan->kernel.cells,
 		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
-		.monitor = monitor_of(params->config),
+		.monitor = prefix_of(params->config),
 		.log = log_libbpf,
 	};
 

@@ -10,7 +10,7 @@
 
 #include "parallel/workers/node_memory.h"
 
-static void place_chunk(
+static void put_chunk(
 	struct rte_mempool *pool, void *arg, struct rte_mempool_memhdr *chunk, unsigned int index)
 {
 	int node = *(const int *)arg;
@@ -85,6 +85,6 @@ struct rte_mempool *pool_create(
 					   : create_dense(name, mbufs, cache, room);
 
 	if (pool != NULL && node >= 0)
-		rte_mempool_mem_iter(pool, place_chunk, &node);
+		rte_mempool_mem_iter(pool, put_chunk, &node);
 	return pool;
 }

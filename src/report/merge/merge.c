@@ -433,7 +433,7 @@ static void set_ceilings(struct merger *merger)
 }
 
 /* Moves packets that the sketch shed from measured to shed. */
-static void account_shed(struct merger *merger)
+static void add_shed(struct merger *merger)
 {
 	const struct sketch_shed *shed = &merger->shed;
 
@@ -470,7 +470,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		merger->nb_flows = 0;
 		return -ENOMEM;
 	}
-	account_shed(merger);
+	add_shed(merger);
 	merger->all_complete &= merger->forgotten.packets == 0;
 	merger->unrecovered = counter64_sum(merger->unrecovered, forgotten(merger));
 	merger->unlisted = counter64_sum(merger->unlisted, forgotten(merger));
@@ -558,7 +558,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 }
 
 /* Returns the value and bounds in the measured metric. */
-static struct report_figure measured_figure(
+static struct report_figure merged_figure(
 	const struct merger *merger, const struct flow_in_merge *flow)
 {
 	uint64_t since = flow->since[merger_metric(merger)];
@@ -769,7 +769,7 @@ static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 {
 	const struct flow_in_merge *flow = &merger->flows[i];
-	struct report_figure measured = measured_figure(merger, flow);
+	struct report_figure measured = merged_figure(merger, flow);
 	struct report_figure other = other_figure(merger, flow, &measured);
 	bool packets = merger_metric(merger) == SKETCH_PACKETS;
 	struct merge_flow result = {

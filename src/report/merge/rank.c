@@ -25,7 +25,7 @@ struct ranking {
 	uint64_t left_packets, left_bytes;
 };
 
-static uint64_t measured_value(const struct ranking *ranking, const struct report_row *row)
+static uint64_t figure_value(const struct ranking *ranking, const struct report_row *row)
 {
 	return report_counted(row, ranking->metric == SKETCH_BYTES)->value;
 }
@@ -185,7 +185,7 @@ static void query_sketch(const struct merger *merger, struct rank_contenders *co
 		if (highest < smallest)
 			return;
 		if (ranking->nb_rows == ranking->max_rows &&
-			highest < measured_value(ranking, &ranking->rows[0]))
+			highest < figure_value(ranking, &ranking->rows[0]))
 			return;
 		flow = merger_flow(merger, take_highest(contenders).flow);
 		if ((ranking->metric == SKETCH_PACKETS ? flow.packets : flow.bytes).value >=
@@ -237,7 +237,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 }
 
 /* Returns the total of the metric, including keys left out by key sampling. */
-static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
+static uint64_t is_in_all(enum sketch_metric metric, const struct ledger *ledger)
 {
 	return metric == SKETCH_PACKETS
 		       ? ledger_counted(ledger) + ledger->left_out.counted
@@ -247,7 +247,7 @@ static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *
 /* A fraction such as 0.001 is not exact as a double: a value below it by rounding counts. */
 uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
-	uint64_t whole = measured_in_all(metric, ledger);
+	uint64_t whole = is_in_all(metric, ledger);
 	double least = ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
 
 	return least > 1 ? (uint64_t)least : 1;
@@ -255,7 +255,7 @@ uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, d
 
 static void number(struct ranking *ranking, const struct ledger *ledger)
 {
-	double whole = (double)measured_in_all(ranking->metric, ledger);
+	double whole = (double)is_in_all(ranking->metric, ledger);
 
 	qsort(ranking->rows, ranking->nb_rows, sizeof(*ranking->rows),
 		ranking->metric == SKETCH_PACKETS ? by_packets : by_bytes);
@@ -263,7 +263,7 @@ static void number(struct ranking *ranking, const struct ledger *ledger)
 		struct report_row *row = &ranking->rows[i];
 
 		row->rank = i + 1;
-		row->share = (double)measured_value(ranking, row) / whole;
+		row->share = (double)figure_value(ranking, row) / whole;
 	}
 }
 
@@ -277,7 +277,7 @@ static bool may_miss_a_row(
 	if (unrecovered < smallest)
 		return false;
 	return top == 0 || ranking->nb_rows < top ||
-	       measured_value(ranking, &ranking->rows[top - 1]) <= unrecovered;
+	       figure_value(ranking, &ranking->rows[top - 1]) <= unrecovered;
 }
 
 int rank_flows(const struct merger *merger, const struct rank_limits *limits,

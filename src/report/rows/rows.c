@@ -191,7 +191,7 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 	return columns;
 }
 
-static const char *place_of(const struct column *column, const struct output_row *row)
+static const char *position_of(const struct column *column, const struct output_row *row)
 {
 	switch (column->place) {
 	case COLUMN_OF_EPOCH: return (const char *)row->epoch;
@@ -202,12 +202,12 @@ static const char *place_of(const struct column *column, const struct output_row
 
 const void *column_at(const struct column *column, const struct output_row *row)
 {
-	return place_of(column, row) + column->at;
+	return position_of(column, row) + column->at;
 }
 
 static bool is_known(const struct column *column, const struct output_row *row)
 {
-	return column->known == 0 || *(const bool *)(place_of(column, row) + column->known);
+	return column->known == 0 || *(const bool *)(position_of(column, row) + column->known);
 }
 
 static void print_figure(struct text *text, enum column_type type, const void *at)

@@ -3,8 +3,8 @@
 /*
  * Sink: a table of ClickHouse (clickhouse://, clickhouses://). The rows of an interval are one
  * INSERT over HTTP, which ends with the answer of the server. A repeated request has the same
- * bytes, and each row has the identity of its run. If the server refuses rows, they are sent again
- * in halves, so that only bad rows are lost. Columns are never omitted: the server refuses rows
+ * bytes, and each row has the identity of its run. If the server rejects rows, they are sent again
+ * in halves, so that only bad rows are lost. Columns are never omitted: the server rejects rows
  * with a column that the table lacks.
  */
 
@@ -107,8 +107,8 @@ struct sink_clickhouse {
 	uint32_t tries;   /* requests of this interval */
 	uint32_t refused; /* refused requests of several rows, of this interval */
 	long code;        /* error code of ClickHouse in the last answer; 0: none */
-	bool no_tokens;   /* the server refuses the setting TOKEN */
-	bool no_wait;     /* the server refuses the setting WAIT */
+	bool no_tokens;   /* the server rejects the setting TOKEN */
+	bool no_wait;     /* the server rejects the setting WAIT */
 	char why[SINK_ERROR_MAX];
 };
 
@@ -466,13 +466,13 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 
 /* --- One INSERT */
 
-/* Returns true if the server refuses the setting. Then it is not sent again. */
-static bool refuses_setting(
-	const struct sink_clickhouse *clickhouse, const char *name, bool *refuses)
+/* Returns true if the server rejects the setting. Then it is not sent again. */
+static bool rejects_setting(
+	const struct sink_clickhouse *clickhouse, const char *name, bool *rejects)
 {
-	*refuses |= IS_AMONG(clickhouse->code, setting_codes) &&
+	*rejects |= IS_AMONG(clickhouse->code, setting_codes) &&
 		    strstr(clickhouse->answer, name) != NULL;
-	return *refuses;
+	return *rejects;
 }
 
 /*
@@ -500,8 +500,8 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 				checksum_add(CHECKSUM_START, part->rows, part->len), part->len);
 		answer = post(clickhouse, url, part->rows, part->len);
 		again = answer == ANSWER_CLOSED &&
-			((!no_wait && refuses_setting(clickhouse, WAIT, &clickhouse->no_wait)) ||
-				(!no_tokens && refuses_setting(
+			((!no_wait && rejects_setting(clickhouse, WAIT, &clickhouse->no_wait)) ||
+				(!no_tokens && rejects_setting(
 						       clickhouse, TOKEN, &clickhouse->no_tokens)));
 	} while (again);
 	if (answer == ANSWER_CLOSED && is_lacking(clickhouse))

@@ -46,14 +46,14 @@ static size_t filter_bytes(uint32_t filter_bits)
 }
 
 /* Decodes and clears the IBLT of one CPU. */
-static void take_cpu(const struct kernel_cells *cells, uint32_t table, bool seen_ipv6,
+static void take_cpu(const struct kernel_cells *cells, uint32_t table, bool has_ipv6,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded)
 {
 	const struct iblt_memory memory = {
 		.cells4 = cells->cells4 + table * cells4_bytes(cells->bits),
 		.cells6 = cells->cells6 + table * cells6_bytes(cells->bits),
 		.filter = cells->filters + table * filter_bytes(cells->filter_bits),
-		.seen_ipv6 = seen_ipv6,
+		.has_ipv6 = has_ipv6,
 	};
 	struct sketch_undecoded rest = iblt_view_decode(cells->view, &memory, take, arg);
 
@@ -61,7 +61,7 @@ static void take_cpu(const struct kernel_cells *cells, uint32_t table, bool seen
 	undecoded->packets += rest.packets;
 	undecoded->bytes += rest.bytes;
 	memset(memory.cells4, 0, cells4_bytes(cells->bits));
-	if (seen_ipv6)
+	if (has_ipv6)
 		memset(memory.cells6, 0, cells6_bytes(cells->bits));
 	memset(memory.filter, 0, filter_bytes(cells->filter_bits));
 }

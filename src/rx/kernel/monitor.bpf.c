@@ -381,7 +381,7 @@ inline_always void copy_headers(const struct monitor_packet *packet, struct kern
 }
 
 /* Returns the bytes of the packet with the removed tag. */
-inline_always __u32 wire_length(const struct monitor_packet *packet)
+inline_always __u32 frame_length(const struct monitor_packet *packet)
 {
 	return packet->length + (packet->tagged ? TAG : 0);
 }
@@ -392,7 +392,7 @@ inline_always __u32 wire_length(const struct monitor_packet *packet)
  */
 inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
-	__u32 length = wire_length(packet), n;
+	__u32 length = frame_length(packet), n;
 
 	if (packet->segment == 0)
 		return 1;
@@ -755,7 +755,7 @@ inline_always bool add_to_iblt(
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
 {
-	__u32 length = wire_length(packet);
+	__u32 length = frame_length(packet);
 	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
 	struct addition addition;
 	__u64 hash;
@@ -812,7 +812,7 @@ inline_always void put_into_ring(const struct monitor_packet *packet, struct ker
 		copy_headers(packet, entry);
 	}
 	entry->time = time_of_packet();
-	entry->length = wire_length(packet);
+	entry->length = frame_length(packet);
 	entry->interface = packet->interface;
 	entry->segments = segments;
 	entry->segment = packet->segment;

@@ -109,7 +109,7 @@ static bool is_old_kernel(char *error)
  * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also follows speculative
  * execution. For tables and cells it gives up after a minute.
  */
-static bool lacks_perfmon(void)
+static bool is_perfmon_missing(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
@@ -151,7 +151,7 @@ static bool set_load_error(
 		return set_error(error,
 			"--kernel: out of memory for rings of %u entries (%s): lower ring-size%s",
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
-	if (why == EACCES && lacks_perfmon())
+	if (why == EACCES && is_perfmon_missing())
 		return set_error(error,
 			"--kernel: this kernel requires root, or CAP_PERFMON with CAP_BPF and "
 			"CAP_NET_ADMIN: %.200s",
@@ -411,7 +411,7 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 
 	if (is_old_kernel(error))
 		return NULL;
-	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
+	if (on_path(params) != KERNEL_ON_PATH_NOTHING && is_perfmon_missing()) {
 		set_error(error,
 			"--kernel: this process may not load programs that count in the "
 			"kernel: run as root, give it CAP_PERFMON, CAP_BPF and CAP_NET_ADMIN, or "

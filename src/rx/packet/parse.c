@@ -306,7 +306,7 @@ static uint64_t told_length(const uint8_t *ip, size_t len)
 }
 
 /* Returns the number of bytes of the frame from `at` on. */
-static uint64_t wire_left(const struct parse_state *packet, size_t at)
+static uint64_t frame_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
 
@@ -316,7 +316,7 @@ static uint64_t wire_left(const struct parse_state *packet, size_t at)
 /* Returns true if a packet of `length` bytes at `at` fills the frame, except for a trailer. */
 static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
-	uint64_t left = wire_left(packet, at);
+	uint64_t left = frame_left(packet, at);
 
 	return (length <= left || packet->wire_len == PARSE_WIRE_UNKNOWN) &&
 	       left <= length + TRAILER_MAX;
@@ -339,7 +339,7 @@ static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
 	length = be16(header + 2);
 	return length >= header_len && fills(packet, at, length) &&
 	       (has_right_checksum(header) ||
-		       (be16(header + 10) == 0 && length == wire_left(packet, at)));
+		       (be16(header + 10) == 0 && length == frame_left(packet, at)));
 }
 
 /* Returns true if `data` has a known EtherType at the offset of Ethernet. */

@@ -63,7 +63,7 @@ static void device_text(
 }
 
 /* Returns true, and the capabilities in `why`, if the process lacks what the port needs. */
-static bool lacks_privilege(
+static bool is_privilege_missing(
 	const struct port *port, const struct port_driver *driver, const char *device, char *why)
 {
 	return port->has_sender ? port_lacks_to_send(driver, why)
@@ -89,7 +89,7 @@ static bool make_virtual(
 			"--port %s: not a kernel interface (see ip link), PCI address "
 			"(0000:3b:00.0) or virtual device (net_tap0,iface=probe0)",
 			port->name);
-	if (lacks_privilege(port, port_driver_of_device(text), text, why))
+	if (is_privilege_missing(port, port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
 	/* The driver computes a 16-bit group number from the process ID and the interface. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
@@ -551,7 +551,7 @@ static void restore_promiscuous(const struct port *port)
 }
 
 /*
- * Returns true for a virtual function, whose host may refuse. net_e1000_igb_vf ignores the answer,
+ * Returns true for a virtual function, whose host may reject. net_e1000_igb_vf ignores the answer,
  * and hosts of i40e and ice always accept.
  */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
@@ -604,10 +604,11 @@ static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempo
 	return true;
 }
 
-static bool refused(const struct start *start, int result, const char *reason, char *error)
+static bool report_rejection(const struct start *start, int result, const char *reason, char *error)
 {
 	char why[PORT_PRIVILEGE_MAX];
-	bool lacks = lacks_privilege(start->port, start->port->driver, start->port->device, why);
+	bool lacks =
+		is_privilege_missing(start->port, start->port->driver, start->port->device, why);
 	bool xdp = !lacks && start->port->driver->sockets == AF_XDP;
 
 	if (!lacks && start->call != NULL)
@@ -652,7 +653,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	if (!told)
 		return false;
 	if (result != 0)
-		return refused(&start, result, reason, error);
+		return report_rejection(&start, result, reason, error);
 	port->started = true;
 	hot_unplug_hear(port->device, &port->leaving);
 	restore_promiscuous(port);
@@ -718,7 +719,7 @@ static void port_stop(struct port *port)
 	if (port->started && port->has_sender && port->sockets != NULL && port->send_queues > 0)
 		rte_eth_dev_stop(port->sender);
 	port->started = false;
-	/* some drivers refuse an MTU while started */
+	/* some drivers reject an MTU while started */
 	if (port->mtu_before > 0)
 		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 }

@@ -56,7 +56,7 @@ bool port_lacks_to_send(const struct port_driver *driver, char *why)
 /*
  * Returns true if RLIMIT_MEMLOCK prevents a driver from pinning the memory shared with the kernel.
  */
-static bool lacks_locked_memory(const struct port_driver *driver, char *why)
+static bool is_locked_memory_missing(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
 
@@ -70,7 +70,7 @@ static bool lacks_locked_memory(const struct port_driver *driver, char *why)
 	return true;
 }
 
-static bool lacks_tun(const struct port_driver *driver, char *why)
+static bool is_tun_missing(const struct port_driver *driver, char *why)
 {
 	if (!driver->makes_interface ||
 		faccessat(AT_FDCWD, TUN_DEVICE, R_OK | W_OK, AT_EACCESS) == 0)
@@ -83,7 +83,8 @@ static bool lacks_tun(const struct port_driver *driver, char *why)
  * Returns true if the folder of the socket is not writable. A driver with optional abstract sockets
  * needs that even if it does not listen.
  */
-static bool lacks_socket_folder(const struct port_listener *listener, const char *device, char *why)
+static bool is_socket_folder_missing(
+	const struct port_listener *listener, const char *device, char *why)
 {
 	int length, abstract_length;
 	const char *socket, *abstract;
@@ -116,6 +117,6 @@ bool port_lacks_privilege(const struct port_driver *driver, const char *device, 
 	bool on_interface = strstr(device, "iface=") != NULL;
 
 	return port_lacks_capabilities(driver, on_interface, effective_capabilities(), why) ||
-	       lacks_tun(driver, why) || lacks_locked_memory(driver, why) ||
-	       lacks_socket_folder(driver->listener, device, why);
+	       is_tun_missing(driver, why) || is_locked_memory_missing(driver, why) ||
+	       is_socket_folder_missing(driver->listener, device, why);
 }

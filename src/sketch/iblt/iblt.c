@@ -186,7 +186,7 @@ static void forget(struct iblt *table, bool ipv6)
 	if (is_known(table))
 		atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
 	if (ipv6 && !iblt_seen_ipv6(table))
-		atomic_store_explicit(&table->seen_ipv6, true, memory_order_relaxed);
+		atomic_store_explicit(&table->has_ipv6, true, memory_order_relaxed);
 }
 
 /*
@@ -218,7 +218,7 @@ static void reset(struct sketch *sketch)
 			memset(table->rows[f].cells, 0,
 				iblt_nb_cells(&table->rows[f]) << table->rows[f].shift);
 	memset(table->filter, 0, sizeof(*table->filter) << table->filter_bits);
-	atomic_store_explicit(&table->seen_ipv6, false, memory_order_relaxed);
+	atomic_store_explicit(&table->has_ipv6, false, memory_order_relaxed);
 	atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
 	atomic_store_explicit(&table->weight_packets, 0, memory_order_relaxed);
 	atomic_store_explicit(&table->weight_bytes, 0, memory_order_relaxed);

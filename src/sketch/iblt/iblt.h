@@ -95,7 +95,7 @@ struct iblt {
 
 	struct iblt_result *result;
 
-	_Atomic bool seen_ipv6;
+	_Atomic bool has_ipv6;
 	/* sums of weights; saturate */
 	_Atomic uint64_t weight_packets, weight_bytes;
 };
@@ -109,7 +109,7 @@ static inline const struct iblt *iblt_of_const(const struct sketch *sketch)
 
 static inline bool iblt_seen_ipv6(const struct iblt *table)
 {
-	return atomic_load_explicit(&table->seen_ipv6, memory_order_relaxed);
+	return atomic_load_explicit(&table->has_ipv6, memory_order_relaxed);
 }
 
 /* Returns true if sums of the metric may have wrapped and are only lower bounds. */

@@ -66,7 +66,7 @@ struct sketch_undecoded iblt_view_decode(
 	table->rows[0].cells = memory->cells4;
 	table->rows[1].cells = memory->cells6;
 	table->filter = memory->filter;
-	atomic_store_explicit(&table->seen_ipv6, memory->seen_ipv6, memory_order_relaxed);
+	atomic_store_explicit(&table->has_ipv6, memory->has_ipv6, memory_order_relaxed);
 	iblt_decode(table, emit, arg);
 	return view->result.undecoded;
 }

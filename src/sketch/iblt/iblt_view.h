@@ -24,7 +24,7 @@ uint32_t iblt_view_filter_bits(uint32_t bits);
 
 struct iblt_memory {
 	void *cells4, *cells6, *filter;
-	bool seen_ipv6; /* false: IPv6 cells are empty and not read */
+	bool has_ipv6; /* false: IPv6 cells are empty and not read */
 };
 
 /*

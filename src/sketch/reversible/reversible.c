@@ -127,16 +127,16 @@ static struct sketch *create(const struct sketch_params *params)
 	return &rv->sketch;
 }
 
-static bool seen_ipv6(const struct reversible *rv)
+static bool has_ipv6(const struct reversible *rv)
 {
-	return atomic_load_explicit(&rv->seen_ipv6, memory_order_relaxed);
+	return atomic_load_explicit(&rv->has_ipv6, memory_order_relaxed);
 }
 
 /* Checks before it writes: threads share the cache line. */
 static void see_ipv6(struct reversible *rv)
 {
-	if (!seen_ipv6(rv))
-		atomic_store_explicit(&rv->seen_ipv6, true, memory_order_relaxed);
+	if (!has_ipv6(rv))
+		atomic_store_explicit(&rv->has_ipv6, true, memory_order_relaxed);
 }
 
 static void reset(struct sketch *sketch)
@@ -145,9 +145,9 @@ static void reset(struct sketch *sketch)
 
 	counter_rows_reset(&rv->counters);
 	chunk_rows_reset(&rv->rows4);
-	if (seen_ipv6(rv))
+	if (has_ipv6(rv))
 		chunk_rows_reset(&rv->rows6);
-	atomic_store_explicit(&rv->seen_ipv6, false, memory_order_relaxed);
+	atomic_store_explicit(&rv->has_ipv6, false, memory_order_relaxed);
 	for (uint32_t l = 0; l < rv->nb_lists; l++)
 		candidates_reset(&rv->lists[l]);
 }
@@ -292,7 +292,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	}
 	counter_rows_merge(&to->counters, &from->counters);
 	chunk_rows_merge(&to->rows4, &from->rows4);
-	if (seen_ipv6(from)) {
+	if (has_ipv6(from)) {
 		see_ipv6(to);
 		chunk_rows_merge(&to->rows6, &from->rows6);
 	}

@@ -32,7 +32,7 @@ struct reversible {
 	struct chunk_rows rows4;      /* for recovery of IPv4 keys */
 	struct chunk_rows rows6;      /* for recovery of IPv6 keys */
 	/* Apart from the read-only fields. */
-	_Atomic bool seen_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
+	_Atomic bool has_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
 	/*
 	 * One list per thread that shares the instance, with counts that are not in the rows yet.
 	 */

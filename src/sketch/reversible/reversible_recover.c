@@ -368,7 +368,7 @@ static uint64_t recover_families(struct search *search, uint32_t wanted, uint64_
 {
 	uint64_t bound4 = recover_family(search, KEY_IPV4, wanted, smallest), bound6;
 
-	if (!atomic_load_explicit(&search->rv->seen_ipv6, memory_order_relaxed))
+	if (!atomic_load_explicit(&search->rv->has_ipv6, memory_order_relaxed))
 		return bound4;
 	/* Enough keys were found: keys with less are not wanted. */
 	if (search->found >= wanted && bound4 >= smallest)

@@ -277,7 +277,7 @@ static void used(struct load_generator_queue *queue, uint32_t n)
  * Sends one burst. Returns the packets that the ring accepted; without a rate it waits until all
  * are.
  */
-static uint32_t offer_burst(struct load_generator *generator, struct load_generator_queue *queue)
+static uint32_t send_burst(struct load_generator *generator, struct load_generator_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
 	uint32_t n;
@@ -312,7 +312,7 @@ static void *generate(void *arg)
 			continue;
 		if (generator->params.rate > 0)
 			wait_until_due(generator, start, offered);
-		taken += offer_burst(generator, &generator->queues[q]);
+		taken += send_burst(generator, &generator->queues[q]);
 		offered += BURST_MAX;
 	}
 	generator->counts = (struct load_generator_counts){

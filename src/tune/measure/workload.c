@@ -99,7 +99,7 @@ static bool is_heavier(const struct workload_flow *a, const struct workload_flow
 }
 
 /* Inserts a flow in top[], which is sorted by descending packets, then by first packet. */
-static void offer_top(struct workload *workload, const struct workload_flow *flow)
+static void submit_top(struct workload *workload, const struct workload_flow *flow)
 {
 	uint32_t at = workload->nb_top;
 
@@ -153,7 +153,7 @@ static void find_truth(struct workload *workload)
 	count_keys(workload);
 	for (uint64_t i = 0; i >> workload->bits == 0 && !is_ended(i); i++)
 		if (workload->slots[i].first != 0)
-			offer_top(workload, &workload->slots[i]);
+			submit_top(workload, &workload->slots[i]);
 	count_distinct(workload);
 }
 
