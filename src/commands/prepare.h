@@ -17,7 +17,7 @@
 
 #define PREPARE_STOPPED (-1) /* stop requested before the measurement began */
 
-/* Of the command that runs. */
+/* Resources of the running command. */
 struct prepared {
 	struct filter_set filters;                    /* --filter, compiled */
 	struct prefix_list *prefixes;                 /* NULL: none, or owned by the run */

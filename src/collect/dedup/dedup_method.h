@@ -25,7 +25,7 @@ struct dedup_context {
 	struct deferred_flows held;
 	struct roles roles;
 	struct role_doubt doubt; /* doubt of the burst, or of the end of the epoch */
-	uint8_t *has_ingress;    /* by slot: reports flows at ingress */
+	uint8_t *has_ingress;    /* indexed by slot: reports flows at ingress */
 	bool edges;              /* the edge of some exporter is known */
 };
 
@@ -49,7 +49,7 @@ void add_evidence(struct dedup_context *context, const struct record_in_progress
 struct record_value value_of_deferred(
 	struct dedup_context *context, const struct deferred_flow *deferred);
 
-/* In the order of enum dedup_method. A row without a word ends the list. */
+/* In the order of enum dedup_method. A row without a name ends the list. */
 extern const struct dedup_ops dedup_methods[];
 
 /*

@@ -21,7 +21,7 @@
 #include "sketch/sketch.h"
 
 struct deferred_flow {
-	struct key_extra extra; /* from its last record, like the time */
+	struct key_extra extra; /* fields of the last record, which also sets `time` */
 	struct key6 key;        /* an IPv4 flow's in its first bytes */
 	int64_t time;
 	uint64_t route;                    /* key of its route */

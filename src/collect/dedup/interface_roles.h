@@ -37,7 +37,7 @@ struct role_interface {
 	float fed_share;      /* share of flows that it also reports; 0: no exporter feeds it */
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
 	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
-	float common; /* of the whole exporter: hits of flows that another exporter also reported */
+	float common; /* hits of flows of the whole exporter that another exporter also reported */
 	/* Large flows that an exporter with another role reported, and that none did. */
 	uint32_t right, wrong;
 	/* Counts of the epoch, by role. */
