@@ -319,7 +319,7 @@ def test_what_is_refused_changes_nothing(test):
             (('add', 'a', 'key=dst'), 'measurement a: exists already'),
             (('add', 'x/y', 'key=dst'), 'not a name of a measurement'),
             (('remove', 'a'), 'measurement a: the last one'),
-            (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'allowed')):
+            (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'unknown command')):
         refused(2, mentions, 'measure', *words)
     refused(1, 'MB of memory are needed', 'measure', 'change', 'a', 'width=4G')
     refused(1, 'its header has no column vlan', 'measure', 'add', 'b', 'key=src,vlan')

@@ -222,7 +222,7 @@ def test_beyond_what_a_key_needs(test):
 
 def test_mistakes(test):
     for expression, *mentions in (
-            ('tcp prot 80', "at character 5, 'prot'"), ('host', 'at its end'), ('tcp and port 99999', "'99999'"),
+            ('tcp prot 80', "'prot'"), ('host', 'at the end'), ('tcp and port 99999', "'99999'"),
             ('(udp', 'syntax error'), ('ip[0:3] = 1', '--filter')):
         test.run('--synthetic', 'packets=10', '--filter', expression).expect(2).expect_one_line(*mentions)
     for command in ('run', 'plan', 'doctor'):

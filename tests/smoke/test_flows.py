@@ -234,7 +234,7 @@ def test_forgotten_keys(test):
     assert len(flows) == 600 and lib.total(flows, 'packets') == 1200
     assert 100 < len(rows) <= 132, len(rows)
     missing = 1200 - sum(int(row['packets']) for row in rows)
-    assert f'{missing} packets: raise expired-keys' in result.stderr, result.stderr
+    assert f'{missing} packets of expired flows are missing from --output: raise expired-keys' in result.stderr, result.stderr
     exact = [row for row in rows if row['packets_low'] == row['packets_high'] == '2']
     assert len(exact) == 100, len(exact)
     assert all(int(row['packets_high']) == 2 + missing for row in rows if row not in exact), rows

@@ -385,7 +385,7 @@ def test_changes_of_measurements(test):
         return test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
 
     test.until(lambda: ctl('stats').status == 0, 'the control socket')
-    ctl('measure', 'add', 'b', 'sketch=flow-table').expect(1).expect_one_line('counts in iblts', 'start again')
+    ctl('measure', 'add', 'b', 'sketch=flow-table').expect(1).expect_one_line('counts for iblt only', 'restart')
     ctl('measure', 'add', 'b', 'sketch=iblt', 'key=dst', 'top=1').expect(0)
     send(test, space, 'wire0', capture, RATE)
     process.signal(net.END)
@@ -705,7 +705,7 @@ def test_an_interface_that_goes_down_or_is_renamed(test):
 
 BAD = (
     (('--kernel', 'eth0', '--design', 'rss'), 'flow-table and iblt', '--design async'),
-    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuples', 'async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuple', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--idle-timeout', '5s'), '--idle-timeout'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),
@@ -733,7 +733,7 @@ def test_what_the_machine_refuses(test):
     for options, *mentions in (
             (('--kernel', 'tap9'), 'tap9', 'no such interface'),
             (('--kernel', 'tap0', '--workers', '64'), '--workers 64', 'CPU'),
-            (('--kernel', 'tap0', '--filter', 'ether[1000] = 1'), '--filter', '--kernel brings 256')):
+            (('--kernel', 'tap0', '--filter', 'ether[1000] = 1'), '--filter', '--kernel provides 256')):
         result = test.run(*options, '--design', 'async', '--output', output, inside=space)
         result.expect(1).expect_one_line(*mentions)
         assert not os.path.exists(output), options

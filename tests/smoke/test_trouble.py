@@ -232,7 +232,7 @@ def test_without_permission(test):
             ('tap0', ('CAP_NET_RAW',)),
             ('net_tap0,iface=probe0', ('CAP_NET_ADMIN',)),
             ('net_af_xdp0,iface=tap0', ('CAP_NET_RAW', 'CAP_NET_ADMIN', 'CAP_SYS_ADMIN')),
-            ('net_memif0,role=server,socket-abstract=no,socket=/proc/x', ('/proc', 'written')),
+            ('net_memif0,role=server,socket-abstract=no,socket=/proc/x', ('/proc', 'cannot write')),
             ('net_vhost0', ('DEVARGS',))):
         result = test.run('--port', port, '--no-huge', '--workers', '1', '--output', '/dev/null',
                           program=nobody, inside=space).expect(1)
