@@ -801,5 +801,5 @@ def test_bench(test):
                  'on-path, one table',
                  'on-path, no prefix matches', 'off-path, a prefix matches', 'empty, xdp'):
         assert part in parts, f'{part!r} is not in {parts}'
-    for refused, mention in (('none', 'names no program'), ('none.o:x', 'none.o:x')):
+    for refused, mention in (('none', 'not a program'), ('none.o:x', 'none.o:x')):
         test.bench('kernel', '--quick', '--rival', refused).expect_one_line(mention)

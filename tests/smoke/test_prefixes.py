@@ -119,10 +119,10 @@ def test_reload(test):
     for number in range(wanted):
         if not test.settings.full and number >= RELOADS_LEAST and time.monotonic() - began > RELOADS_SECONDS:
             break
-        count = process.stderr().count('rules, which')
+        count = process.stderr().count('prefixes, in effect')
         write_rules(test, halves[(number + 1) % 2])
         process.signal(signal.SIGHUP)
-        test.until(lambda: process.stderr().count('rules, which') > count, f'reload {number}')
+        test.until(lambda: process.stderr().count('prefixes, in effect') > count, f'reload {number}')
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('198.18.0.0/16 fine\n198.18.0.0/8 wrong\n')
     process.signal(signal.SIGHUP)

@@ -147,13 +147,13 @@ def test_what_others_say_is_kept(test):
     terminal = Terminal(test, *endless(test), '--monitor', rules, errors=True)
     test.until(lambda: len(HEADLINE.findall(terminal.screen().text())) == 1, 'an epoch')
     terminal.process.signal(signal.SIGHUP)
-    test.until(lambda: ': 1 rules' in terminal.text(), 'the rules were read')
-    test.until(lambda: any(': 1 rules' in line for line in terminal.screen().gone), 'it moved up')
+    test.until(lambda: ': 1 prefixes' in terminal.text(), 'the rules were read')
+    test.until(lambda: any(': 1 prefixes' in line for line in terminal.screen().gone), 'it moved up')
     terminal.process.signal(signal.SIGINT)
     terminal.finish().expect(0)
     screen = terminal.screen()
     everything = '\n'.join(screen.gone + screen.lines)
-    assert everything.count(': 1 rules') == 1 and everything.count(' measured, ') >= 2, everything
+    assert everything.count(': 1 prefixes') == 1 and everything.count(' measured, ') >= 2, everything
     assert len(HEADLINE.findall(screen.text())) == 1, screen.text()
     assert lib.ACCOUNT.search(screen.text()), screen.text()
 
