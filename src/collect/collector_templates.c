@@ -28,6 +28,8 @@
 #define ROLES_OF_EXPORTER 128 /* bytes to save the roles of an exporter, besides ROLE_BYTES each */
 /* Interfaces of an exporter in the file; the set has a length of 16 bits. */
 #define ROLES_MAX         ((UINT16_MAX - ROLES_HEADER) / ROLE_BYTES)
+/* Interfaces of all exporters in the file; senders choose their numbers. */
+#define ROLES_ALL         UINT16_MAX
 
 static bool is_roles(const struct template_file_entry *entry)
 {
@@ -45,15 +47,15 @@ static bool restore_roles(
 		return false;
 	saved_at = (int64_t)(read_u64(entry->set + SET_HEADER) & INT64_MAX);
 	for (const uint8_t *at = entry->set + ROLES_HEADER; at < end; at += ROLE_BYTES) {
-		struct interface_role_row row = {
+		const struct interface_role_row row = {
 			.exporter = slot,
 			.side = at[0],
-			.saved = at[1] <= ROLE_FED ? (enum interface_role)at[1] : ROLE_OPEN,
+			.saved = (enum interface_role)at[1],
 			.interface = read_u32(at + 2),
 			.fed_by = EXPORTER_NONE,
 		};
 
-		if (row.side > WHOLE_EXPORTER || at[1] > ROLE_FED)
+		if (row.side > WHOLE_EXPORTER || row.saved > ROLE_FED)
 			return false;
 		collector->has_roles = true;
 		if (collector->params.restore_role != NULL)
@@ -144,7 +146,7 @@ static bool read_template_file(struct collector *collector, char *error)
 size_t collector_saved_bytes(const struct collector_params *params)
 {
 	return params->template_bytes + (size_t)params->exporters_max * ROLES_OF_EXPORTER +
-	       (size_t)UINT16_MAX * ROLE_BYTES;
+	       (size_t)ROLES_ALL * ROLE_BYTES;
 }
 
 static bool start_saver(struct collector *collector, char *error)
@@ -206,6 +208,7 @@ struct copying_roles {
 	struct collector *collector;
 	struct copying copying;
 	uint32_t slot, n; /* n: rows in the set */
+	uint32_t all;     /* rows in all sets */
 	uint8_t set[ROLES_HEADER + ROLES_MAX * ROLE_BYTES];
 };
 
@@ -232,16 +235,17 @@ static void copy_role(void *arg, const struct interface_role_row *row)
 	if (row->exporter != roles->slot)
 		finish_roles(roles);
 	roles->slot = row->exporter;
-	if (roles->n == ROLES_MAX)
+	if (roles->n == ROLES_MAX || roles->all == ROLES_ALL)
 		return;
+	roles->all++;
 	to = roles->set + ROLES_HEADER + roles->n++ * ROLE_BYTES;
 	*to++ = (uint8_t)row->side;
 	*to++ = (uint8_t)row->saved;
 	put32(to, row->interface);
 }
 
-/* Roles that cannot be read now stay due. */
-static void copy_roles(struct collector *collector)
+/* Returns false if the roles cannot be read now. */
+static bool copy_roles(struct collector *collector)
 {
 	struct copying_roles roles = {
 		.collector = collector,
@@ -250,13 +254,15 @@ static void copy_roles(struct collector *collector)
 	};
 
 	if (collector->params.emit_roles == NULL)
-		return;
+		return true;
 	if (!collector->params.emit_roles(collector->params.arg, copy_role, &roles))
-		collector->file_due = true;
+		return false;
 	finish_roles(&roles);
+	return true;
 }
 
-static void copy_templates(struct collector *collector)
+/* Returns false if the copy is incomplete, and must be made again. */
+static bool copy_templates(struct collector *collector)
 {
 	uint32_t used = exporter_table_used(collector->exporters);
 	struct copying copying = {.saver = collector->saver};
@@ -276,14 +282,14 @@ static void copy_templates(struct collector *collector)
 		templates_each(session->templates, copy_set, &copying);
 		copy_sampling(&copying, &session->sampling);
 	}
-	collector->file_due = false;
-	copy_roles(collector);
+	collector->file_due = !copy_roles(collector);
+	return !collector->file_due;
 }
 
 static void start_saving(struct collector *collector)
 {
-	if (collector->file_due)
-		copy_templates(collector);
+	if (collector->file_due && !copy_templates(collector))
+		return;
 	template_saver_save(collector->saver, collector->now);
 }
 
