@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Measures the cost of flow states (--deep) for the counting thread. Writes CSV to standard output:
+ * Measures the cost of flow states (--flow-detail) for the counting thread. Writes CSV to standard output:
  *
  *     flow_states [ROUNDS] > flow_states.csv
  *
  * A flow table counts packets of known flows, one every 10 ns of packet time, drawn uniformly or by
- * Zipf's law: without --deep, and with all flows in one state. The cases take turns on their own
+ * Zipf's law: without --flow-detail, and with all flows in one state. The cases take turns on their own
  * tables. Times are thread CPU times, so other programs affect them only through caches.
  *
  * Columns: flows; Zipf's exponent (0: uniform); the state; ns per packet, median over the rounds;
- * and the median ratio to the case without --deep of the same round.
+ * and the median ratio to the case without --flow-detail of the same round.
  */
 
 #include <stdio.h>

@@ -49,10 +49,6 @@ static bool is_asked(const struct config *config, const char *option,
 	return false;
 }
 
-/*
- * plan and doctor accept options of run and of collect. Rejects those that have no effect in a
- * collector.
- */
 bool checks_collector(const struct config *config, struct option_fault *fault)
 {
 	static struct config run, collector;
@@ -72,7 +68,6 @@ bool checks_collector(const struct config *config, struct option_fault *fault)
 	return true;
 }
 
-/* Checks the source and options that depend on it. */
 bool checks_source(const struct config *config, struct option_fault *fault)
 {
 	return sources_check(config, "measure", fault) && checks_pace(config, fault) &&
@@ -88,7 +83,6 @@ static bool needs_intervals(const struct config *config)
 	return drill_down_any(config);
 }
 
-/* On a terminal, shows a capture as one interval on one screen. Output to files does not change. */
 void checks_at_terminal(struct config *config)
 {
 	if (port_given(config) || kernel_given(config) || collect_listens(config) ||

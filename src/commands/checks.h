@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Checks of options that several commands have. Each returns false and fills `fault`. */
+/* Checks and defaults of options that several commands have. */
 
 #include "config/config.h"
 
@@ -11,6 +11,7 @@
 /* Options of tcpdump. */
 extern const struct command_letter checks_letters[];
 
+/* Each check returns true, or fills `fault` and returns false. */
 bool checks_pace(const struct config *config, struct option_fault *fault);
 
 /*

@@ -9,8 +9,11 @@
 #include "cli/plot.h"
 #include "cli/top.h"
 #include "commands/command_names.h" /* made by meson.build: COMMANDS */
-#include "commands/measure.h"
 #include "commands/prepare.h"
+
+#define COMMAND(name) extern const struct command command_##name;
+COMMANDS
+#undef COMMAND
 
 #define COMMAND(name) &command_##name,
 
@@ -50,7 +53,7 @@ int commands_run(struct config *config, const struct notify *service_manager)
 {
 	int status;
 
-	measure_set_notify(service_manager);
+	prepared.notify = service_manager;
 	if (!seed_pick(config)) {
 		log_error("no random seed from the system; give --seed N");
 		return EXIT_MACHINE;

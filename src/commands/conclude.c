@@ -47,10 +47,6 @@ static bool skipped_too_much(const struct config *config, const struct ledger *s
 	return true;
 }
 
-/*
- * Logs the last line of a run. Packets shed by a sketch are lost only to its measurement. If there
- * are several measurements, lists these losses by name.
- */
 void conclude_log_ledger(const struct reporter_result *result)
 {
 	struct ledger sum = result->sum;
@@ -99,7 +95,6 @@ static bool log_forwarded(const struct forwarded_sum *sum)
 	return sum->unaccounted == 0;
 }
 
-/* Logs the results of the run and returns the exit status. */
 int conclude_run(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
@@ -124,8 +119,7 @@ int conclude_run(const struct run *run, const struct reporter_result *result, ui
 	if (lost_rows > 0)
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
 	if (run->collect != NULL && result->sum.received == 0)
-		log_warning("no flow records counted; --exporters FILE shows "
-			    "why");
+		log_warning("no flow records counted; --exporters FILE shows why");
 	if (result->forwards)
 		failed |= !log_forwarded(&result->forwarded);
 	conclude_log_ledger(result);

@@ -18,13 +18,6 @@
 #include "parallel/shed/shed_options.h"
 #include "rx/port/live_ports.h"
 
-static const struct notify *notify; /* the service manager */
-
-void measure_set_notify(const struct notify *service_manager)
-{
-	notify = service_manager;
-}
-
 /* Logs the control socket, more visibly if the instance was named. */
 static void log_control_address(const struct config *config)
 {
@@ -93,7 +86,7 @@ static int measure_and_answer(const struct config *config, struct run *run,
 	struct reporter *reporter, struct progress *progress)
 {
 	struct reporter_params params = {
-		.progress = progress, .notify = notify, .recent = recent_create()};
+		.progress = progress, .notify = prepared.notify, .recent = recent_create()};
 	struct listen_address address;
 	int status = EXIT_MACHINE;
 

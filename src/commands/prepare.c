@@ -27,7 +27,6 @@
 
 struct prepared prepared;
 
-/* Opens the source of packets; NULL without an error on live ports. */
 int prepare_source(const struct config *config, struct source **source)
 {
 	char error[SOURCE_ERROR_MAX];
@@ -62,7 +61,6 @@ int prepare_check_filter(const struct config *config)
 	return EXIT_TEXT;
 }
 
-/* Compiles the filter after the source was opened, which determines the link types. */
 int prepare_filter(const struct config *config, struct source *source)
 {
 	char error[SOURCE_ERROR_MAX];
@@ -204,7 +202,6 @@ static void check_whole(const struct config *config, const struct capacity_worke
 		profile_options(config)->file, text);
 }
 
-/* Measures entries that the profile lacks before the run begins, within a time limit. */
 void prepare_costs(const struct config *config, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -242,7 +239,6 @@ void prepare_costs(const struct config *config, const struct plan *plan)
 		control_offer_profile(&prepared.profile);
 }
 
-/* Probes the ports with the receive queues of the plan; none for a sender. */
 int prepare_ports(const struct config *config, const struct plan *plan, struct port *ports)
 {
 	char error[PORT_ERROR_MAX];
@@ -262,7 +258,6 @@ int prepare_ports(const struct config *config, const struct plan *plan, struct p
 	return 0;
 }
 
-/* Adapts the plan to the limits of the probed devices. */
 int prepare_fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan)
 {

@@ -7,6 +7,7 @@
  */
 
 #include "adapt/profile.h"
+#include "base/notify.h"
 #include "config/config.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
@@ -17,8 +18,9 @@
 
 #define PREPARE_STOPPED (-1) /* stop requested before the measurement began */
 
-/* Resources of the running command. */
+/* State of the running command. */
 struct prepared {
+	const struct notify *notify;                  /* the service manager */
 	struct filter_set filters;                    /* --filter, compiled */
 	struct prefix_list *prefixes;                 /* NULL: none, or owned by the run */
 	struct port_name port_names[OPTION_LIST_MAX]; /* resolved name of each --port */

@@ -806,7 +806,7 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 	}
 }
 
-_Static_assert(REPLY_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "reply_text() cuts nothing");
+_Static_assert(REPLY_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "reply_text() truncates nothing");
 
 /* Adds the first epoch of a change. */
 static void add_change(struct rte_tel_data *dict, const struct change_answer *change)

@@ -572,7 +572,7 @@ static void step_keys(struct shed_controller *controller, uint64_t open)
 /* --- all workers --- */
 
 /* Returns the measurements with reduced flow detail at a worker, one bit each. */
-static uint32_t is_held_back(
+static uint32_t reduced_measurements(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
 	static const struct flow_states whole = FLOW_STATES_IDENTITY;
@@ -593,7 +593,7 @@ static bool gives_up(
 	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++)
 		if (published_steps(controller, of, m) > 0)
 			return true;
-	return is_held_back(controller, of) != 0 || of->level.level > SHED_LEVEL_FULL;
+	return reduced_measurements(controller, of) != 0 || of->level.level > SHED_LEVEL_FULL;
 }
 
 static void watch(struct shed_controller *controller)
@@ -603,7 +603,7 @@ static void watch(struct shed_controller *controller)
 	for (uint32_t w = 0; w < controller->nb_workers; w++) {
 		const struct shed_controller_worker *of = &controller->workers[w];
 
-		controller->held_back |= is_held_back(controller, of);
+		controller->held_back |= reduced_measurements(controller, of);
 		workers += gives_up(controller, of);
 	}
 	if (workers > controller->reduced)

@@ -25,7 +25,6 @@ struct sink_spool {
 	uint64_t lost;
 	/* Used by the sender thread: */
 	struct delivery fates; /* fates of the current segment's rows */
-	struct text header;
 
 	pthread_mutex_t lock; /* guards the following fields */
 	pthread_cond_t work;  /* signaled when one of them was set */

@@ -23,15 +23,15 @@ static bool is_text(const char *text, size_t length, const char *word)
 }
 
 /* Settings that were given after the name */
-struct said {
+struct settings_given {
 	bool hook, direction;
 };
 
 /* Parses one setting after the name. Returns false with a reason. */
-static bool read_word(
-	const char *text, size_t length, struct attach_point *point, struct said *said, char *why)
+static bool read_word(const char *text, size_t length, struct attach_point *point,
+	struct settings_given *given, char *why)
 {
-	bool *seen = strncmp(text, "hook", 4) == 0 ? &said->hook : &said->direction;
+	bool *seen = strncmp(text, "hook", 4) == 0 ? &given->hook : &given->direction;
 
 	static const struct {
 		const char *word;
@@ -64,7 +64,7 @@ static bool read_word(
 bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 {
 	size_t length = strcspn(text, ",");
-	struct said said = {false, false};
+	struct settings_given given = {false, false};
 
 	*point = (struct attach_point){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
@@ -76,12 +76,12 @@ bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 	for (text += length; *text == ','; text += length) {
 		text++;
 		length = strcspn(text, ",");
-		if (!read_word(text, length, point, &said, why))
+		if (!read_word(text, length, point, &given, why))
 			return false;
 	}
 	if (point->hook != KERNEL_HOOK_XDP)
 		return true;
-	if (said.direction && point->directions != KERNEL_IN)
+	if (given.direction && point->directions != KERNEL_IN)
 		return set_error(why,
 			"hook=xdp receives incoming packets only; use direction=in or hook=tc");
 	point->directions = KERNEL_IN;
