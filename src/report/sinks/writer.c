@@ -573,16 +573,21 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	const struct column_choice *choice, char *error)
 {
 	struct columns *columns = columns_of(header->output, choice);
-	const char *reason = columns != NULL ? missing_column(header, columns) : "any memory";
+	const char *missing;
 
+	if (columns == NULL) {
+		snprintf(error, WRITER_ERROR_MAX,
+			"%s %.300s: cannot check its columns: out of memory", option, name);
+		return false;
+	}
+	missing = missing_column(header, columns);
+	if (missing != NULL)
+		snprintf(error, WRITER_ERROR_MAX,
+			"%s %.300s: its header has no column %s; write json:, whose columns may "
+			"change, or start the run with such a measurement",
+			option, name, missing);
 	free(columns);
-	if (reason == NULL)
-		return true;
-	snprintf(error, WRITER_ERROR_MAX,
-		"%s %.300s: its header has no column %s; write json:, whose columns may change, or "
-		"start the run with such a measurement",
-		option, name, reason);
-	return false;
+	return missing == NULL;
 }
 
 static bool sink_takes(const struct sink *network_sink, const struct config *config,
