@@ -758,7 +758,7 @@ const struct option_owner experiment_owner = {
 	.size = sizeof(struct experiment_options),
 };
 
-static const char *inapplicable_without_generator(
+static const char *inapplicable_with_port(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -767,7 +767,7 @@ static const char *inapplicable_without_generator(
 
 #define LOAD_ROWS(traffics, threads)                                                               \
 	BENCH_ROW_DURATION("500ms", "Set the duration of each setting per round."),                \
-		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_without_generator, traffics),   \
+		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_with_port, traffics),           \
 		{                                                                                  \
 			.name = "workers",                                                         \
 			.placeholder = "N,...",                                                    \
@@ -824,7 +824,7 @@ static const struct option_row pace_rows[] = {
 		.placeholder = "RATE",
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_OWN,
-		.inapplicable = inapplicable_without_generator,
+		.inapplicable = inapplicable_with_port,
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "72Mpps",
