@@ -234,3 +234,21 @@ def test_configurations(test):
             file.write(text)
         result = test.run('plan', '--config', path)
         assert result.status == 0 or 'built without' in result.stderr, (name, text, result.describe())
+
+
+def test_packaged_links(test):
+    """The Debian package has every file to which a document in it links, at the same relative path."""
+    root = test.settings.root
+    listed = lib.read_text(os.path.join(root, 'debian', 'sketchtap.docs')).split()
+    assert not any('/' in path for path in listed), listed  # dh_installdocs drops folders
+    for line in lib.read_text(os.path.join(root, 'debian', 'sketchtap.install')).splitlines():
+        pattern, _, folder = line.partition(' usr/share/doc/sketchtap/')
+        assert not folder or os.path.dirname(pattern) == folder, line
+        listed += [pattern] if folder else []
+    packaged = {path for pattern in listed for found in glob.glob(os.path.join(root, pattern))
+                for path in ([found] if os.path.isfile(found) else glob.glob(os.path.join(found, '*')))}
+    links = [(path, link) for path in packaged if path.endswith('.md')
+             for link in re.findall(r'\]\(([^)#\s:]+)[^)\s]*\)', lib.read_text(path))]
+    missing = [(path, link) for path, link in links
+               if os.path.normpath(os.path.join(os.path.dirname(path), link)) not in packaged]
+    assert len(links) > 100 and not missing, missing
