@@ -19,11 +19,32 @@ bool collect_listens(const struct config *config)
 	return collect_options(config)->listen.n > 0;
 }
 
+const char *collect_option_given(const struct config *config)
+{
+	if (collect_listens(config))
+		return "listen";
+	for (uint32_t i = 0; config_asks(config, NULL, "pcap") && i < config->nb_rows; i++) {
+		const struct option_row *row = config->rows[i].row;
+
+		if (row->inapplicable == collect_option_inapplicable &&
+			config_asks(config, NULL, row->name))
+			return row->name;
+	}
+	return NULL;
+}
+
 bool collect_asked(const struct config *config)
 {
 	bool collects = config->command != NULL && strcmp(config->command->name, "collect") == 0;
 
-	return collects || collect_listens(config);
+	return collects || collect_option_given(config) != NULL;
+}
+
+const char *collect_option_inapplicable(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return collect_asked(config) ? NULL : "without --listen or --pcap";
 }
 
 static uint32_t read_rules(const struct config *config, struct exporter_rule *rules)
@@ -192,14 +213,6 @@ static bool check_collect(const struct config *config, const struct measurement_
 	return check_exporters(config, fault);
 }
 
-/* plan and doctor accept the options of all runs. */
-static const char *inapplicable_without_collector(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return collect_asked(config) ? NULL : "without --listen";
-}
-
 static const char *inapplicable_without_sockets(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -221,7 +234,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporter",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -236,7 +249,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "templates",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
@@ -246,7 +259,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "dedup",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.placeholder = "METHOD",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
@@ -258,7 +271,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "active-timeout",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
@@ -273,7 +286,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "flow-cache-size",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
@@ -288,7 +301,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "link-overhead",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.rare = true,
 		.placeholder = "BYTES",
 		.group = OPTION_GROUP_MEASURE,
@@ -303,7 +316,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporters-max",
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.rare = true,
 		.placeholder = "N",
 		.group = OPTION_GROUP_HOST,

@@ -25,10 +25,16 @@ struct collect_options {
 OPTION_OWNER(collect)
 
 /*
- * Returns true if the input is flow exports instead of packets: for collect, and for plan with
- * --listen.
+ * Returns true if the input is flow exports instead of packets: for collect, and for plan and doctor
+ * with --listen, or with --pcap and an option of collectors.
  */
 bool collect_asked(const struct config *config);
+/* Returns the name of such an option, or NULL. */
+const char *collect_option_given(const struct config *config);
+
+/* Serves as option_row.inapplicable of all options of collectors, and marks them. */
+const char *collect_option_inapplicable(
+	const struct config *config, const struct measurement_config *measurement);
 
 /* Returns true if datagrams are received by sockets. */
 bool collect_listens(const struct config *config);

@@ -31,7 +31,7 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 	       (!kernel_given(config) && !collect_asked(config)) ||
 	       option_fault(fault, "profile", NULL,
 		       "contradicts --%s: a profile needs workers that receive packets",
-		       kernel_given(config) ? "kernel" : "listen");
+		       kernel_given(config) ? "kernel" : collect_option_given(config));
 }
 
 /* Returns true if the option was given; sets the measurement, NULL for the run. */
@@ -53,8 +53,9 @@ bool checks_collector(const struct config *config, struct option_fault *fault)
 {
 	static struct config run, collector;
 	const struct measurement_config *measurement;
+	const char *collects = collect_option_given(config);
 
-	if (!collect_listens(config))
+	if (collects == NULL)
 		return true;
 	config_init(&run, &command_run);
 	config_init(&collector, &command_collect);
@@ -63,7 +64,7 @@ bool checks_collector(const struct config *config, struct option_fault *fault)
 
 		if (options_find(&collector, name) == NULL && is_asked(config, name, &measurement))
 			return option_fault(fault, name, measurement,
-				"has no effect with --listen: not an option of collect");
+				"has no effect with --%s: not an option of collect", collects);
 	}
 	return true;
 }

@@ -142,6 +142,20 @@ def test_rings_of_a_driver(test):
         assert f'1 queue of {entries} descriptors\n' in plan.stdout, plan.describe()
 
 
+def test_captures_of_exports(test):
+    """An option of collectors plans collect --pcap: the lcores of sockets, and a feeder."""
+    def roles(*options):
+        plan = test.run('plan', *options, '--workers', '2').expect(0).stdout
+        return plan.split(',')[0], re.findall(r'^\d+ +\S+ +\S+ +(\w+) ', plan, re.M)
+
+    sockets = roles('--listen', '127.0.0.1:2055')
+    assert sockets == ('design collect', ['reporter', 'receiver', 'worker', 'worker']), sockets
+    for options in (('--exporters', 'exporters.csv'), ('--export', 'links=links.csv'), ('--dedup', 'none')):
+        captures = roles('--pcap', 'exports.pcap', *options)
+        assert captures == (sockets[0], ['reporter', 'feeder', *sockets[1][1:]]), (options, captures)
+    assert roles('--pcap', 'exports.pcap')[0] == 'design rss'
+
+
 def test_threads_keep_off_polling_cpus(test):
     """The reporter, the writer and DPDK's own threads do not run on a worker's CPU."""
     allowed = os.sched_getaffinity(0)

@@ -698,13 +698,6 @@ static const struct option_row writer_rows[] = {
 	{0},
 };
 
-static const char *inapplicable_without_collector(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return collect_asked(config) ? NULL : "without --listen";
-}
-
 /* The file of templates is replaced as a whole: no output may write to it. */
 static bool check_templates(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
@@ -725,7 +718,7 @@ static bool check_templates(const struct config *config,
 static const struct option_row collector_rows[] = {
 	{
 		ROWS_OPTION("exporters", ROWS_EXPORTERS),
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.part_of = "export",
 		.part = "exporters=",
 		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
@@ -733,7 +726,7 @@ static const struct option_row collector_rows[] = {
 	},
 	{
 		ROWS_OPTION("paths", ROWS_PATHS),
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "paths=",
@@ -741,7 +734,7 @@ static const struct option_row collector_rows[] = {
 	},
 	{
 		ROWS_OPTION("links", ROWS_LINKS),
-		.inapplicable = inapplicable_without_collector,
+		.inapplicable = collect_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "links=",
