@@ -23,6 +23,10 @@ SAME = {
                     '--flow-detail tcp,after=5,share=0.02,max=100'),
     'flow_detail_level': (TABLE, '--deep rate', '--flow-detail rate'),
     'flow_detail_mixed': (TABLE, '--deep rate --deep-after 5', '--flow-detail rate --deep-after 5'),
+    'flow_detail_order': (TABLE, '--deep-flows 50 --deep-share 0.5 --deep-after 3 --deep tcp',
+                          '--flow-detail tcp,after=3,share=0.5,max=50'),
+    'prefixes_order': (WHOLE, '--monitor-side src --monitor {p} --rules {f}', '--prefixes {p},side=src --export prefixes={f}'),
+    'sharing_order': (WHOLE, '--atomic add --sharing shared', '--sharing shared:add'),
     'design': ((*WHOLE, '--workers', '2'), '--design async --dispatch round-robin', '--design async:round-robin'),
     'sharing': (WHOLE, '--sharing shared --atomic add', '--sharing shared:add'),
     'prefixes': (WHOLE, '--monitor {p} --monitor-side src --rules {f}', '--prefixes {p},side=src --export prefixes={f}'),
@@ -124,6 +128,27 @@ def test_former_keys(test):
         result = test.run(*WHOLE, '--config', path).expect(0)
         outputs.append((result.stdout, lib.read_text(file)))
     assert outputs[0] == outputs[1] and outputs[0][0].count('\n') > 50, outputs
+
+
+# Former keys of a file, former options of the command line, and current options that mean both.
+LEVELS = {
+    'flow_detail': ('sketch = flow-table\ndeep = tcp\ndeep-after = 3\n', '--deep rate',
+                    '--sketch flow-table --flow-detail rate,after=3'),
+    'section': ('sketch = flow-table\ndeep-after = 3\ndeep = tcp\n[measurement main]\ndeep = rate\n', '',
+                '--sketch flow-table --flow-detail rate,after=3'),
+    'design': ('design = async\ndispatch = round-robin\n', '--design async --workers 2',
+               '--design async:round-robin --workers 2'),
+    'sharing': ('sharing = shared\natomic = add\n', '--sharing shared', '--sharing shared:add'),
+    'prefixes': ('monitor = /dev/null\nmonitor-side = src\n', '--monitor {p} --rules {f}',
+                 '--prefixes {p},side=src --export prefixes={f}'),
+    'width': ('sketch = flow-table\nwidth = 4096\n', '--buckets 3000', '--sketch flow-table --width 3000'),
+}
+
+
+def test_former_levels(test):
+    """A former option replaces its own key of the file, not the others that are parts of its value now."""
+    for text, old, new in LEVELS.values():
+        same(test, WHOLE, f"--config {written(test, 'levels.conf', text)} {old}", new)
 
 
 def test_value_replaces_value(test):
