@@ -252,3 +252,11 @@ def test_packaged_links(test):
     missing = [(path, link) for path, link in links
                if os.path.normpath(os.path.join(os.path.dirname(path), link)) not in packaged]
     assert len(links) > 100 and not missing, missing
+
+
+def test_build_folder(test):
+    """The README installs from the folder in which tools/quickstart builds."""
+    root = test.settings.root
+    built = re.search(r'^build=\$root/(\S+)$', lib.read_text(os.path.join(root, 'tools', 'quickstart')), re.M)[1]
+    named = re.findall(r'ninja -C (\S+)', lib.read_text(os.path.join(root, 'README.md')))
+    assert named and set(named) == {built}, (named, built)
