@@ -120,6 +120,25 @@ def test_append_to_something_else(test):
         assert stream.read() == 'Dear reader,\n', 'changed'
 
 
+def test_append_to_a_file_of_an_earlier_version(test):
+    """Later versions add columns at the end. The file continues without them."""
+    stats = test.path('stats.csv')
+    lines = []
+    for _ in range(2):
+        result = test.run(*SOURCE, '--interval', '1s', '--output', '/dev/null', '--stats', stats, '--append').expect(0)
+        if lines:
+            assert 'continues a file of an earlier version, without sketch;' in result.stderr, result.describe()
+            assert lib.read_text(stats).startswith(''.join(lines)), lib.read_text(stats)
+        else:
+            lines = [line.rsplit(',', 2)[0] + '\n' for line in lib.read_text(stats).splitlines()]
+            with open(stats, 'w', encoding='ascii') as stream:
+                stream.writelines(lines)
+    rows = lib.read_text(stats).splitlines()
+    assert len(rows) == 2 * len(lines) - 1 and {row.count(',') for row in rows} == {lines[0].count(',')}, rows
+    columns = rows[0].split(',')
+    assert [int(row.split(',')[columns.index('epoch')]) for row in rows[1:]] == list(range(len(rows) - 1)), rows
+
+
 def test_link_that_leads_nowhere(test):
     """A symbolic link to a missing file is refused with a clear reason, and the file is not
     created."""

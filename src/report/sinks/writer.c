@@ -248,6 +248,54 @@ static int open_files(struct writer *writer, const struct config *config, char *
 	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
 }
 
+/* Returns true if the first line of the file is the header, or the part of it that was written. */
+static bool has_header(const struct output_file *file)
+{
+	const struct text *header = &file->form.header;
+	size_t len = file->size < header->len ? (size_t)file->size : header->len;
+	char *line = malloc(len + 1);
+	bool has = line != NULL && pread(file->fd, line, len, 0) == (ssize_t)len &&
+		   memcmp(line, header->data, len) == 0;
+
+	free(line);
+	return has;
+}
+
+static void make_header(struct file_destination *sink, uint32_t nb_columns)
+{
+	sink->columns->n = nb_columns;
+	text_clear(&sink->file.form.header);
+	sink->file.form.format->header(&sink->file.form.header, sink->columns);
+}
+
+/*
+ * Later versions add columns at the end. A file of an earlier version continues without them, so
+ * that a service starts after an upgrade.
+ */
+static void keep_columns(struct file_destination *sink, const struct sink_log *sink_log)
+{
+	const struct output_file *file = &sink->file;
+	char line[WRITER_ERROR_MAX];
+	uint32_t n;
+
+	if (!file->appended || file->form.header.len == 0 || sink->columns->varies ||
+		has_header(file))
+		return;
+	n = sink->columns->n;
+	for (uint32_t kept = n - 1; kept > 0; kept--) {
+		make_header(sink, kept);
+		if (!has_header(file))
+			continue;
+		snprintf(line, sizeof(line),
+			"%s %.300s: continues a file of an earlier version, without %s; rename it "
+			"to get all columns",
+			file->option, file->name, sink->columns->list[kept].name);
+		sink_log->log(true, line, sink_log->arg);
+		return;
+	}
+	make_header(sink, n);
+}
+
 /*
  * Locks the open files and finds their last epochs. Delivery reports are written later than other
  * rows, so their files are compared only with themselves. Returns 0 or the exit status.
@@ -261,6 +309,7 @@ static int look_at_files(struct writer *writer, char *error)
 
 		if (output_file_lock(file, error, WRITER_ERROR_MAX) != 0)
 			return 1;
+		keep_columns(writer->sinks[s], &writer->sink_log);
 		if (file->next > next)
 			next = file->next;
 	}
@@ -572,9 +621,12 @@ static const char *missing_column(const struct columns *others, const struct col
 static bool header_takes(const char *option, const char *name, const struct columns *header,
 	const struct column_choice *choice, char *error)
 {
-	struct columns *columns = columns_of(header->output, choice);
+	struct columns *columns;
 	const char *missing;
 
+	if (!header->varies)
+		return true;
+	columns = columns_of(header->output, choice);
 	if (columns == NULL) {
 		snprintf(error, WRITER_ERROR_MAX,
 			"%s %.300s: cannot check its columns: out of memory", option, name);
