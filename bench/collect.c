@@ -35,10 +35,11 @@
 /* A decoder or a collector that takes turns with others on the same datagrams. */
 struct entry {
 	char name[NAME_MAX_BYTES];
-	const struct exported *exported;
+	struct exported *exported;
 	struct collect_bench *collecting; /* NULL for libfixbuf */
 	struct fixbuf *fixbuf;
 	bool sampled;
+	uint32_t sequence; /* next sequence number of each router */
 	int64_t now;
 	struct collect_bench_counts counts; /* libfixbuf only */
 };
@@ -78,6 +79,8 @@ static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t
 	struct collect_bench_counts before = counts_of(entry);
 	double seconds;
 
+	exported_number(entry->exported, entry->sequence);
+	entry->sequence += entry->exported->sequence_end;
 	if (!cpus_run(&bench->cpus, 1, run_entry, entry, &seconds))
 		return false;
 	if (!is_right(entry, &before))
@@ -124,7 +127,7 @@ static const char *const depth_names[] = {
 };
 
 static bool open_entry(struct rounds_bench *bench, struct entry *entry,
-	enum collect_bench_depth depth, const struct exported *exported)
+	enum collect_bench_depth depth, struct exported *exported)
 {
 	const struct exported_spec *spec = &exported->spec;
 
@@ -149,7 +152,7 @@ static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t 
 	const struct exported_spec *spec = &entries[0].exported->spec;
 	struct exported *other =
 		make_exports(bench, spec->protocol, spec->flows, spec->routers, bench->seed + 1);
-	const struct exported *exported = entries[0].exported;
+	struct exported *exported = entries[0].exported;
 	bool fine = other != NULL;
 
 	for (uint32_t e = 0; e < n && fine; e++) {
@@ -203,8 +206,7 @@ static bool run_memory(struct rounds_bench *bench)
 
 /* --- decoding --- */
 
-static bool open_fixbuf(
-	struct rounds_bench *bench, struct entry *entry, const struct exported *exported)
+static bool open_fixbuf(struct rounds_bench *bench, struct entry *entry, struct exported *exported)
 {
 	char why[FIXBUF_ERROR_MAX];
 

@@ -68,11 +68,11 @@ static bool make_room(struct writer *writer, uint32_t len)
 static void end_message(struct writer *writer)
 {
 	struct exported *exported = writer->exported;
+	uint32_t units;
 
 	if (writer->in_message == 0 || writer->no_memory)
 		return;
-	writer->sequence +=
-		export_end(&writer->message, &writer->sender, START * SECOND_NS, writer->sequence);
+	units = export_end(&writer->message, &writer->sender, START * SECOND_NS, writer->sequence);
 	if (!make_room(writer, writer->message.len)) {
 		writer->no_memory = true;
 		return;
@@ -81,10 +81,14 @@ static void end_message(struct writer *writer)
 	exported->datagrams[exported->n++] = (struct exported_datagram){
 		.at = writer->used,
 		.router = writer->router,
+		.sequence = writer->sequence,
 		.len = writer->message.len,
 		.records = writer->in_message,
 	};
 	writer->used += writer->message.len;
+	writer->sequence += units;
+	if (writer->sequence > exported->sequence_end)
+		exported->sequence_end = writer->sequence;
 	writer->sent++;
 	writer->in_message = 0;
 }
@@ -276,4 +280,22 @@ void exported_destroy(struct exported *exported)
 	free(exported->bytes);
 	free(exported->datagrams);
 	free(exported);
+}
+
+void exported_number(struct exported *exported, uint32_t first)
+{
+	/* Offset of the number in the header; sFlow: after the IPv4 address of the agent. */
+	static const uint8_t offsets[FLOW_PROTOCOL_COUNT] = {
+		[FLOW_PROTOCOL_NETFLOW5] = 16,
+		[FLOW_PROTOCOL_NETFLOW9] = 12,
+		[FLOW_PROTOCOL_IPFIX] = 8,
+		[FLOW_PROTOCOL_SFLOW] = 16,
+	};
+
+	for (uint32_t d = 0; d < exported->n; d++) {
+		const struct exported_datagram *datagram = &exported->datagrams[d];
+
+		put32(exported->bytes + datagram->at + offsets[exported->spec.protocol],
+			first + datagram->sequence);
+	}
 }

@@ -26,7 +26,8 @@ struct exported_datagram {
 	uint64_t at; /* offset in bytes[] */
 	uint32_t router;
 	uint32_t len;
-	uint64_t records; /* cumulative, this datagram included */
+	uint32_t sequence; /* number in its header, from 0 for each router */
+	uint64_t records;  /* cumulative, this datagram included */
 };
 
 struct exported {
@@ -34,6 +35,7 @@ struct exported {
 	uint8_t *bytes;
 	struct exported_datagram *datagrams;
 	uint32_t n;
+	uint32_t sequence_end; /* next number of each router */
 	uint64_t records;
 	uint64_t packets, octets; /* sums over flows, the same for each router; not for sFlow */
 };
@@ -41,3 +43,6 @@ struct exported {
 /* Returns NULL if out of memory. */
 struct exported *exported_create(const struct exported_spec *spec);
 void exported_destroy(struct exported *exported);
+
+/* Lets the sequence numbers of all routers begin at `first`. */
+void exported_number(struct exported *exported, uint32_t first);
