@@ -316,6 +316,7 @@ static void count_restart(struct collector *collector, struct session *session)
 	session->counted = true;
 	domain->row.restarts++;
 	domain->interval_old = true;
+	domain->after_loss = true;
 	if (collector->links != NULL)
 		links_restart(collector->links, session->slot);
 	if (before == NULL)

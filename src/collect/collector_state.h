@@ -99,6 +99,7 @@ struct domain {
 	uint64_t interval_position;
 	bool interval_old;  /* the exporter restarted since */
 	uint32_t forwarded; /* largest sampling interval of records forwarded as a mediator */
+	bool after_loss;    /* its records were lost since its last datagram with records */
 	bool had_records;   /* usable records were received in this epoch, its own or forwarded */
 	/*
 	 * The sampling interval may be larger than known, for records of this epoch (`doubted`) and

@@ -640,6 +640,7 @@ static void count_sequence(struct collector *collector, const struct sequence_re
 	struct domain *domain = collector->domain;
 	const struct sequence *sequence = &collector->session->sequence;
 
+	domain->after_loss |= result->lost > 0 || result->jumped;
 	domain->gaps += result->lost;
 	domain->gaps -= result->withdrawn < domain->gaps ? result->withdrawn : domain->gaps;
 	if (result->recovered > 0) {
@@ -846,6 +847,7 @@ static void start_point(struct collector *collector, const struct datagram *data
 	point->sampling = session_sampling(collector, domain, collector->session);
 	point->known = domain->interval;
 	point->known_place = domain->interval_position;
+	point->after_loss = domain->after_loss;
 	point->exporters = collector->exporters;
 	point->next = EXPORTER_NONE; /* no exporter at next hop :: */
 	collector->original = collector->domain;
@@ -883,6 +885,7 @@ static void take_from(struct collector *collector, struct session *session,
 	note_start(collector, session);
 	start_point(collector, datagram);
 	decode(collector, datagram, &result);
+	domain->after_loss &= result.data_records == 0;
 	if (result.fault == DECODE_FINE)
 		collector_prove(collector, domain);
 	if (is_good(&result))

@@ -279,6 +279,143 @@ static void test_parts(void **state)
 	bed_destroy(bed);
 }
 
+/* Asserts that the flow's packets and bytes, whenever they were counted, lie within the bounds. */
+static void assert_bounds(const struct bed *bed, uint64_t packets, uint64_t bytes)
+{
+	const struct dedup_counts *counts = &bed->counts;
+
+	assert_true(bed->packets[0] <= packets + counts->duplicate_packets);
+	assert_true(packets <= bed->packets[0] + counts->new_packets);
+	assert_true(bed->bytes[0] <= bytes + counts->duplicate_bytes);
+	assert_true(bytes <= bed->bytes[0] + counts->new_bytes);
+}
+
+/* The flow moves to a path with another exporter, whose count is by chance that of the first one. */
+static void test_joins_in_the_middle(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	pass(bed, 0, 128, 0, 40);
+	pass(bed, 1, 127, 20, 60); /* 64 of them before 40 s, 63 after */
+	settle(bed);
+	assert_bounds(bed, 191, 19100);
+	assert_true(bed->counts.new_packets > 0);
+	bed_destroy(bed);
+}
+
+/* An exporter that reports the flow from its first packet on raises no doubt, late as it may be. */
+static void test_joins_from_the_start(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	for (uint32_t t = 0; t < 40; t += 10)
+		pass(bed, 0, 32, t, t + 10);
+	pass(bed, 1, 128, 0, 40);
+	settle(bed);
+	assert_int_equal(bed->packets[0], 128);
+	assert_int_equal(bed->counts.new_packets + bed->counts.duplicate_packets, 0);
+	bed_destroy(bed);
+}
+
+/* Records of a time without other reports count when they arrive, before or after others. */
+static void test_late_reports(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	pass(bed, 0, 10, 0, 10);
+	pass(bed, 0, 20, 30, 40);
+	assert_int_equal(bed->packets[0], 30);
+	pass(bed, 1, 40, 15, 25); /* in the gap */
+	assert_int_equal(bed->packets[0], 70);
+	pass(bed, 2, 40, 15, 25); /* its duplicate: the gap is filled */
+	assert_int_equal(bed->packets[0], 70);
+	pass(bed, 3, 50, 0, 25); /* of the whole time before */
+	assert_int_equal(bed->packets[0], 70);
+	settle(bed);
+	assert_bounds(bed, 70, 7000);
+	bed_destroy(bed);
+}
+
+/* The first report of a flow is not of its first packets. */
+static void test_earlier_report(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	pass(bed, 0, 2, 111, 112);
+	pass(bed, 1, 4, 105, 108);
+	assert_int_equal(bed->packets[0], 6);
+	pass(bed, 2, 6, 105, 112); /* sees all of them */
+	assert_int_equal(bed->packets[0], 6);
+	pass(bed, 0, 3, 113, 115);
+	assert_int_equal(bed->packets[0], 9);
+	settle(bed);
+	assert_int_equal(bed->counts.new_packets + bed->counts.duplicate_packets, 0);
+	bed_destroy(bed);
+}
+
+/* After a loss, an exporter's position is unknown: its count lacks the lost packets. */
+static void test_position_after_loss(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	struct observation o;
+
+	(void)state;
+	pass(bed, 0, 100, 0, 10);
+	/* Its record of 70 packets, 10 to 20 s, is lost. */
+	pass(bed, 1, 170, 0, 20);
+	o = report(0, 0, 80, 8000);
+	bed->time = START + 30 * SECOND;
+	o.flags = OBSERVATION_FIRST | OBSERVATION_LAST | OBSERVATION_AFTER_LOSS;
+	o.first = 10500; /* begins before the front */
+	give(bed, 0, o);
+	flush(bed);
+	settle(bed);
+	assert_bounds(bed, 250, 25000);
+	assert_bounds(bed, 245, 24500);
+	bed_destroy(bed);
+}
+
+/* The bytes of a part of a record are unknown: its packets may have any size. */
+static void test_bytes_of_parts(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	struct observation o;
+
+	(void)state;
+	pass(bed, 0, 100, 0, 10); /* 100 bytes each */
+	/* A new exporter: 50 of these, and 50 of 1500 bytes later. */
+	o = report(0, 1, 100, 50 * 100 + 50 * 1500);
+	bed->time = START + 11 * SECOND;
+	o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
+	o.first = 6000;
+	give(bed, 0, o);
+	flush(bed);
+	settle(bed);
+	assert_bounds(bed, 150, 100 * 100 + 50 * 1500);
+	bed_destroy(bed);
+}
+
+/* A record that waited for its template counts later: its packets may be of an earlier interval. */
+static void test_waited(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	bed->time = START + 10 * SECOND;
+	end_epoch(bed);
+	pass(bed, 0, 7, 1, 5);
+	settle(bed);
+	assert_int_equal(bed->packets[0], 7);
+	assert_int_equal(bed->counts.duplicate_packets, 7);
+	assert_int_equal(bed->counts.duplicate_bytes, 700);
+	assert_true(bed->counts.late);
+	bed_destroy(bed);
+}
+
 /*
  * Active timeouts of 60, 10 and 7 s, clocks that differ by less than 2 s: each packet counts once.
  */
@@ -1136,6 +1273,13 @@ int main(void)
 		cmocka_unit_test(test_best_is_the_most),
 		cmocka_unit_test(test_reroutes),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_joins_in_the_middle),
+		cmocka_unit_test(test_joins_from_the_start),
+		cmocka_unit_test(test_late_reports),
+		cmocka_unit_test(test_earlier_report),
+		cmocka_unit_test(test_position_after_loss),
+		cmocka_unit_test(test_bytes_of_parts),
+		cmocka_unit_test(test_waited),
 		cmocka_unit_test(test_timeouts),
 		cmocka_unit_test(test_one_heard_whole),
 		cmocka_unit_test(test_both_sides_and_totals),

@@ -19,6 +19,7 @@
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
 #define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
+#define IN_FLIGHT       INT64_C(1000000000) /* ns; a record may be in queues that long */
 
 struct dedup {
 	struct dedup_params params;
@@ -27,7 +28,8 @@ struct dedup {
 	struct dedup_context known;
 	struct flow_path *paths; /* path of each flow entry; NULL: disabled */
 	uint8_t *hops_in_use;
-	bool keeps; /* keep flows of all records, not only of totals */
+	bool keeps;    /* keep flows of all records, not only of totals */
+	int64_t begun; /* begin of the epoch, as observation.time; 0: the first epoch */
 };
 
 const char *dedup_word(uint32_t method)
@@ -244,12 +246,14 @@ static void begin_anew(struct dedup_context *context, struct flow *flow)
 		if (!share->total && !(flow->flags & FLOW_DEFERRED && share->sampled)) {
 			share->packets = 0;
 			share->bytes = 0;
+			share->estimated = 0;
 		}
 	}
 	flow->packets = 0;
 	flow->bytes = 0;
 	flow->advance = 0;
-	flow->moved_behind = 0;
+	flow->gap = 0;
+	flow->before_gap = 0;
 	flow->doubted = 0;
 	flow->span = 0;
 }
@@ -281,6 +285,7 @@ static void set_sampled(struct record_in_progress *record)
 	record->is_new = true;
 	share->packets = 0;
 	share->bytes = 0;
+	share->estimated = 0;
 }
 
 static void add_to_share(
@@ -652,6 +657,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
 		!follows(&context->flows, &record) || share->partial ||
+		roles_lost_since(&context->roles, observation->exporter, record.before) ||
 		is_contradicted(&record, packets))
 		return false;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
@@ -721,6 +727,9 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 		roles_hear(
 			&context->roles, observations[i].exporter, ticks_of(observations[i].time));
 		roles_report(&context->roles, observations[i].exporter, observations[i].sampling);
+		if (__builtin_expect(observations[i].flags & OBSERVATION_AFTER_LOSS, 0))
+			roles_lose(&context->roles, observations[i].exporter,
+				ticks_of(observations[i].time));
 		ahead->hop[i] = observation_points_hop(&context->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -768,6 +777,17 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	return record_value;
 }
 
+/* Notes that a counted record arrived in an earlier epoch: it waited for its template. */
+static inline void note_waited(const struct dedup *dedup, const struct observation *observation,
+	const struct record_value *record_value, struct dedup_counts *counts)
+{
+	if (__builtin_expect(observation->time >= dedup->begun - IN_FLIGHT, true))
+		return;
+	counts->duplicate_packets += record_value->packets;
+	counts->duplicate_bytes += record_value->bytes;
+	counts->late = true;
+}
+
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter)
 {
@@ -790,8 +810,10 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 		else
 			record_value =
 				take_record(dedup, &ahead, i, observation, burst, counts, exporter);
-		if (record_value.packets > 0)
+		if (record_value.packets > 0) {
 			note_unknown(observation, counts);
+			note_waited(dedup, observation, &record_value, counts);
+		}
 		weights->packets[i] = record_value.packets;
 		weights->bytes[i] = record_value.packets > 0 ? record_value.bytes : 0;
 	}
@@ -950,6 +972,7 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 {
 	if (dedup->params.paths)
 		emit_paths(dedup, emit, arg);
+	dedup->begun = now;
 	roles_begin_epoch(&dedup->known.roles);
 	dedup->known.routes.epoch++;
 	observed_flows_expire(&dedup->known.flows, ticks_of(now));

@@ -10,6 +10,15 @@
 /* With this number of samples, an observer selected by them is unbiased. */
 #define SAMPLES_UNBIASED 16
 
+/* Bytes of the smallest packet: an IPv4 header. */
+#define PACKET_LEAST 20
+
+/*
+ * An observer saw the flow's first packets if its first record begins at most this part of its
+ * duration later: reports may be delayed.
+ */
+#define LATE_PART 8
+
 #define NOTHING ((struct record_value){0, 0, 1})
 
 static struct record_value whole(const struct record_in_progress *record)
@@ -32,6 +41,14 @@ static struct record_value part(
 	return (struct record_value){packets, part_bytes(record, packets), sampling};
 }
 
+/* Returns the most bytes that a part of the record's packets can have. */
+static uint64_t most_part_bytes(const struct record_in_progress *record, uint64_t packets)
+{
+	uint64_t others = (record->packets - packets) * PACKET_LEAST;
+
+	return record->bytes > others ? record->bytes - others : 0;
+}
+
 /* Notes packets dropped as duplicates that may be new. */
 static void doubt_new(
 	struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
@@ -39,7 +56,7 @@ static void doubt_new(
 	struct role_doubt *doubt = &context->doubt;
 
 	doubt->new_packets = counter64_sum(doubt->new_packets, packets);
-	doubt->new_bytes = counter64_sum(doubt->new_bytes, part_bytes(record, packets));
+	doubt->new_bytes = counter64_sum(doubt->new_bytes, most_part_bytes(record, packets));
 }
 
 /* Notes counted packets that may be duplicates. */
@@ -49,7 +66,8 @@ static void doubt_duplicate(
 	struct role_doubt *doubt = &context->doubt;
 
 	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, packets);
-	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, part_bytes(record, packets));
+	doubt->duplicate_bytes =
+		counter64_sum(doubt->duplicate_bytes, most_part_bytes(record, packets));
 }
 
 /* Returns the largest byte count of an unsampled observer. */
@@ -60,7 +78,7 @@ static uint64_t most_bytes(struct dedup_context *context, const struct record_in
 	for (uint32_t i = 0; i < record->flow->nb; i++) {
 		const struct share *share = observed_flows_share(&context->flows, record->flow, i);
 
-		if (!share->total && !share->sampled && share->bytes > most)
+		if (!share->total && !share->sampled && !share->estimated && share->bytes > most)
 			most = share->bytes;
 	}
 	return most;
@@ -124,8 +142,74 @@ static bool overlap_is_short(const struct record_in_progress *record)
 	return (int32_t)(record->flow->front - record->first) <= most;
 }
 
+/*
+ * Returns true for a record of unknown position: the observer's first one, if it did not see the
+ * flow's first packets, and the first one after a loss of its records.
+ */
+static bool is_of_middle(struct dedup_context *context, const struct record_in_progress *record)
+{
+	uint32_t begin;
+
+	if (record->flow->packets == 0)
+		return false;
+	if (!record->is_new)
+		return record->flow->nb > 1 &&
+		       roles_lost_since(
+			       &context->roles, record->observation->exporter, record->before);
+	begin = *flow_begin(&context->held, record->flow);
+	begin += begin & BEGIN_CUT ? 2 * CUT_TICKS : 0;
+	return (int32_t)(record->first - begin) >
+	       JITTER_TICKS + (int32_t)(record->last - record->first) / LATE_PART;
+}
+
+/* Returns true if the time is after the begin of the flow's last gap. */
+static bool is_in_gap(const struct flow *flow, uint32_t time)
+{
+	return (int32_t)(time - (flow->gap_end - (uint32_t)flow->gap * SPAN_TICKS)) > JITTER_TICKS;
+}
+
+/* Returns true if this gap replaces the last one: it is not much shorter, or the last one is old. */
+static bool is_better_gap(
+	const struct observed_flows *flows, const struct record_in_progress *record, uint32_t gap)
+{
+	const struct flow *flow = record->flow;
+
+	return flow->nb == 1 || flow->gap == 0 || 2 * gap >= flow->gap ||
+	       (int32_t)(record->now - flow->gap_end) > (int32_t)flows->timeout;
+}
+
+/* Notes the gap between the packets reported so far and those of the record. */
+static void note_gap(const struct observed_flows *flows, const struct record_in_progress *record)
+{
+	struct flow *flow = record->flow;
+	uint32_t begin = flow->front + (flow->front_cut ? 2 * CUT_TICKS : 0);
+	uint32_t gap = (record->first - begin) / SPAN_TICKS;
+
+	if ((int32_t)(record->first - begin) <= 0)
+		return;
+	gap = gap < GAP_MAX ? gap : GAP_MAX;
+	if (!is_better_gap(flows, record, gap))
+		return;
+	flow->gap = gap & GAP_MAX;
+	if (flow->nb == 1)
+		return; /* saves a cache line: keep_gap() */
+	flow->gap_end = record->first;
+	flow->before_gap = flow->packets;
+}
+
+/* A second observer reports the flow: stores the gap before the last record of the first one. */
+static void keep_gap(struct flow *flow)
+{
+	if (flow->gap == 0 || flow->before_gap > 0)
+		return;
+	flow->gap_end = flow->front - span_of(flow);
+	flow->before_gap = flow->packets > flow->advance ? flow->packets - flow->advance : 0;
+	if (flow->before_gap == 0)
+		flow->gap = 0;
+}
+
 /* Returns the start of the record in packets of the flow. */
-static uint64_t begin_of(struct record_in_progress *record)
+static uint64_t begin_of(struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 	uint64_t own = record->is_new ? 0 : record->share->packets, at, told;
@@ -137,14 +221,19 @@ static uint64_t begin_of(struct record_in_progress *record)
 	}
 	if (!record->has_first) {
 		at = record->joins ? begin_without_time(record) : own;
+		record->aligned = at > own;
 		return at > own ? at : own;
 	}
+	if (precedes_gap_end(record))
+		return is_in_gap(flow, record->first) && flow->before_gap > own ? flow->before_gap
+										: own;
 	if (is_later(record)) {
-		record->moves = flow->packets > own;
+		record->later = true;
 		return flow->packets > own ? flow->packets : own;
 	}
 	/* Its records are consecutive, unless others reported packets in between. */
-	if (!is_contradicted(record, own + record->packets))
+	record->aligned = is_of_middle(context, record);
+	if (!record->aligned && !is_contradicted(record, own + record->packets))
 		return own;
 	told = overlap_is_short(record) ? before_front(record) : record->packets;
 	at = flow->packets > told ? flow->packets - told : 0;
@@ -156,15 +245,17 @@ static uint64_t begin_of(struct record_in_progress *record)
 
 void find_begin(struct dedup_context *context, struct record_in_progress *record)
 {
+	if (record->is_new && record->flow->nb > 1)
+		keep_gap(record->flow);
 	record->joins = record->is_new || came_back(&context->flows, record);
-	record->begin = begin_of(record);
+	record->begin = begin_of(context, record);
 }
 
 /* Moves the start of the share, which includes the record, forward. */
 static void move_share(struct record_in_progress *record, uint64_t begin)
 {
 	struct share *share = record->share;
-	const struct flow *flow = record->flow;
+	struct flow *flow = record->flow;
 	uint64_t own = share->packets - record->packets;
 	double bytes;
 
@@ -173,18 +264,38 @@ static void move_share(struct record_in_progress *record, uint64_t begin)
 	bytes = flow->packets > 0 ? (double)flow->bytes * (double)begin / (double)flow->packets : 0;
 	share->packets = (begin + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = ((uint64_t)bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	share->estimated = begin != flow->packets;
+	flow->flags |= share->estimated ? FLOW_UNSURE : 0;
 }
 
 /*
- * Returns true if the packets precede a move of the flow to another observer but were reported
- * after it.
+ * Notes the doubt of the bytes of a part of the record: the other packets have at least PACKET_LEAST
+ * bytes each, and so have these.
  */
-static bool is_of_before(const struct record_in_progress *record)
+static void doubt_bytes(struct dedup_context *context, const struct record_in_progress *record,
+	const struct record_value *value)
 {
-	const struct flow *flow = record->flow;
+	struct role_doubt *doubt = &context->doubt;
+	uint64_t least = value->packets * PACKET_LEAST;
+	uint64_t others = (record->packets - value->packets) * PACKET_LEAST;
 
-	return record->has_first && flow->moved_behind > 0 &&
-	       (int32_t)(flow->moved_at - record->last) > 0;
+	if (value->bytes > least)
+		doubt->duplicate_bytes =
+			counter64_sum(doubt->duplicate_bytes, value->bytes - least);
+	if (record->bytes > others && record->bytes - others > value->bytes)
+		doubt->new_bytes =
+			counter64_sum(doubt->new_bytes, record->bytes - others - value->bytes);
+	doubt->late = true;
+}
+
+/* Lets the last gap begin after the record. */
+static void fill_gap(const struct record_in_progress *record)
+{
+	struct flow *flow = record->flow;
+	uint32_t left = (flow->gap_end - record->last - cut_of(record)) / SPAN_TICKS;
+
+	if (left < flow->gap)
+		flow->gap = left & GAP_MAX;
 }
 
 static struct record_value insert_before(
@@ -194,21 +305,29 @@ static struct record_value insert_before(
 	uint64_t end = record->share->packets;
 	struct record_value value = {0, 0, 1};
 
-	if (end <= flow->moved_behind)
+	if (end <= flow->before_gap) {
+		if (is_in_gap(flow, record->last))
+			doubt_new(context, record, record->packets);
 		return NOTHING;
-	value.packets = end - flow->moved_behind < record->packets ? end - flow->moved_behind
-								   : record->packets;
+	}
+	value.packets =
+		end - flow->before_gap < record->packets ? end - flow->before_gap : record->packets;
 	value.bytes = part_bytes(record, value.packets);
+	if (value.packets < record->packets) {
+		record->share->estimated = 1;
+		doubt_bytes(context, record, &value);
+	}
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&context->flows, flow, i);
 
 		if (share == record->share || share->total || share->sampled ||
-			share->packets <= flow->moved_behind)
+			share->packets <= flow->before_gap)
 			continue;
 		share->packets = (share->packets + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 		share->bytes = (share->bytes + value.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	}
-	flow->moved_behind = (flow->moved_behind + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	flow->before_gap = (flow->before_gap + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	fill_gap(record);
 	return value;
 }
 
@@ -230,8 +349,9 @@ static void set_doubted(struct flow *flow, uint64_t packets)
 }
 
 /*
- * Notes doubt for counted packets: they may have been dropped as duplicates before, and records of
- * uncertain position may contain duplicates.
+ * Notes doubt for counted packets. A record of uncertain position may contain duplicates; then later
+ * records may be taken for duplicates of these. Other packets may have been dropped as duplicates
+ * before.
  */
 static void doubt_counted(struct dedup_context *context, const struct record_in_progress *record,
 	const struct record_value *value)
@@ -239,17 +359,115 @@ static void doubt_counted(struct dedup_context *context, const struct record_in_
 	struct flow *flow = record->flow;
 	uint64_t packets = value->packets;
 
-	if (!record->aligned && !(flow->flags & FLOW_UNSURE))
+	if (record->aligned || record->share->partial) {
+		doubt_duplicate(context, record, packets);
+		set_doubted(flow, flow->doubted + packets);
+		context->doubt.late = true;
 		return;
-	if (!record->aligned && flow->doubted < DOUBTED_MAX && flow->doubted < packets)
+	}
+	if (!(flow->flags & FLOW_UNSURE))
+		return;
+	if (flow->doubted < DOUBTED_MAX && flow->doubted < packets)
 		packets = flow->doubted;
 	if (packets == 0)
 		return;
+	doubt_duplicate(context, record, packets);
+	if (!record->later)
+		set_doubted(flow, flow->doubted - packets);
 	context->doubt.late = true;
-	context->doubt.duplicate_packets = counter64_sum(context->doubt.duplicate_packets, packets);
-	context->doubt.duplicate_bytes = counter64_sum(context->doubt.duplicate_bytes,
-		packets == value->packets ? value->bytes : part_bytes(record, packets));
-	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
+}
+
+/* Notes doubt for packets of the record that are taken for duplicates of uncertain ones. */
+static void doubt_dropped(
+	struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
+{
+	struct flow *flow = record->flow;
+
+	if (packets == 0 || !(flow->flags & FLOW_UNSURE))
+		return;
+	if (packets > flow->doubted)
+		packets = flow->doubted;
+	if (packets == 0)
+		return;
+	doubt_new(context, record, packets);
+	set_doubted(flow, flow->doubted - packets);
+}
+
+/* Aligns the bytes of the observer, which reaches the front of the flow, with those of the flow. */
+static void align_bytes(struct share *share, uint64_t bytes)
+{
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	share->estimated = 0;
+}
+
+/*
+ * Sets the bytes of the record's packets that advance the flow. If its observer's bytes do not
+ * compare with those of the flow, those of a part are an estimate, and then those of the other
+ * observers do not compare.
+ */
+static void set_bytes(struct dedup_context *context, struct record_in_progress *record,
+	struct record_value *value)
+{
+	struct flow *flow = record->flow;
+	uint64_t most;
+
+	if (!record->share->estimated) {
+		most = most_bytes(context, record);
+		value->bytes = most > flow->bytes ? most - flow->bytes : 0;
+		return;
+	}
+	value->bytes = part_bytes(record, value->packets);
+	if (value->packets < record->packets) {
+		doubt_bytes(context, record, value);
+		for (uint32_t i = 0; i < flow->nb; i++)
+			observed_flows_share(&context->flows, flow, i)->estimated = 1;
+	}
+	align_bytes(record->share, flow->bytes + value->bytes);
+}
+
+/* Returns true if all packets of the record precede those reported so far. */
+static bool is_of_earlier(struct dedup_context *context, const struct record_in_progress *record)
+{
+	uint32_t begin;
+
+	if (!record->is_new || !record->has_first || !(record->flow->flags & FLOW_UNSAMPLED))
+		return false;
+	begin = *flow_begin(&context->held, record->flow);
+	return !(begin & BEGIN_LATER) && (int32_t)(begin - record->last) > JITTER_TICKS + 1;
+}
+
+/* Inserts packets in front of those reported so far. The record's share reaches its packets. */
+static struct record_value insert_first(
+	struct dedup_context *context, const struct record_in_progress *record)
+{
+	struct flow *flow = record->flow;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&context->flows, flow, i);
+
+		if (share == record->share || share->total || share->sampled)
+			continue;
+		share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+		share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	}
+	if (flow->before_gap > 0)
+		flow->before_gap =
+			(flow->before_gap + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	return whole(record);
+}
+
+static void note_begin(struct dedup_context *context, const struct record_in_progress *record)
+{
+	uint32_t *begin = flow_begin(&context->held, record->flow);
+	uint32_t first = record->has_first ? record->first : record->last;
+
+	if (record->flow->flags & FLOW_UNSAMPLED && (int32_t)(first - *begin) >= 0)
+		return;
+	*begin = first & ~(BEGIN_CUT | BEGIN_LATER);
+	if (!record->has_first)
+		*begin |= BEGIN_LATER;
+	else if (record->observation->flags & OBSERVATION_CUT_TIMES)
+		*begin |= BEGIN_CUT;
 }
 
 static struct record_value best_unsampled(
@@ -257,20 +475,22 @@ static struct record_value best_unsampled(
 {
 	struct record_value value = {0, 0, 1};
 	struct flow *flow = record->flow;
-	uint64_t end, bytes;
+	bool is_earlier = is_of_earlier(context, record);
+	uint64_t end;
 
-	if (record->moves) {
-		flow->moved_at = record->first;
-		flow->moved_behind = flow->packets;
-		flow->flags |= FLOW_UNSURE;
-	}
+	if (record->later)
+		note_gap(&context->flows, record);
+	if (record->is_new)
+		note_begin(context, record);
 	flow->flags |= FLOW_UNSAMPLED;
+	if (is_earlier)
+		return insert_first(context, record);
 	move_share(record, record->begin);
-	if (flow->flags & FLOW_UNSURE && is_of_before(record))
+	if (precedes_gap_end(record))
 		return insert_before(context, record);
 	end = record->share->packets;
 	value.packets = fresh(record, end);
-	if (end >= flow->packets && !record->aligned)
+	if (record->later || (record->is_new && !record->aligned))
 		record->share->partial = 0;
 	else if (is_contradicted(record, end) || record->aligned)
 		record->share->partial = 1;
@@ -283,13 +503,17 @@ static struct record_value best_unsampled(
 			move_share(record, flow->packets - flow->advance > record->packets
 						   ? flow->packets - flow->advance - record->packets
 						   : 0);
+	} else {
+		doubt_dropped(context, record, record->packets - value.packets);
 	}
-	if (value.packets == 0)
+	if (value.packets == 0) {
+		if (record->share->packets == flow->packets && record->share->estimated &&
+			!record->share->partial)
+			align_bytes(record->share, flow->bytes);
 		return NOTHING;
+	}
 	advance(flow, record, flow->packets, end);
-	bytes = most_bytes(context, record);
-	if (bytes > flow->bytes)
-		value.bytes = bytes - flow->bytes;
+	set_bytes(context, record, &value);
 	doubt_counted(context, record, &value);
 	return value;
 }

@@ -45,13 +45,15 @@ static struct deferred_flow *add_deferred(
 	struct deferred_flows *deferred, struct flow *flow, uint32_t number)
 {
 	struct deferred_flow *place;
+	uint32_t begin = flow->begin;
 
 	if (deferred->nb == deferred->room)
 		return NULL;
 	flow->flags |= FLOW_DEFERRED;
 	flow->held = deferred->nb++;
 	place = deferred_flow_of(deferred, flow);
-	*place = (struct deferred_flow){.flow = number, .smallest_frame = UINT32_MAX};
+	*place = (struct deferred_flow){
+		.flow = number, .begin = begin, .smallest_frame = UINT32_MAX};
 	return place;
 }
 
@@ -108,7 +110,6 @@ void deferred_flow_add_samples(
 	struct deferred_flow *deferred, const struct record_in_progress *record)
 {
 	deferred->packets = counter64_sum(deferred->packets, record->packets);
-	deferred->bytes = counter64_sum(deferred->bytes, record->bytes);
 	if (record->observation->sampling > deferred->sampling)
 		deferred->sampling = record->observation->sampling;
 	add_frames(deferred, record->packets, record->bytes);
@@ -135,5 +136,6 @@ struct deferred_flow *deferred_flows_settle(
 	}
 	place = &deferred->flows[deferred->settled++];
 	flows->flows[place->flow].flags &= (uint8_t)~FLOW_DEFERRED;
+	flows->flows[place->flow].begin = place->begin;
 	return place;
 }

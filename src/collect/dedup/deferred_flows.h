@@ -25,10 +25,11 @@ struct deferred_flow {
 	struct key6 key;        /* an IPv4 flow's in its first bytes */
 	int64_t time;
 	uint64_t route;                    /* key of its route */
-	uint64_t packets, bytes;           /* upscaled samples: at most this is added */
+	uint64_t packets;                  /* upscaled samples: at most this is added */
 	uint64_t sure_packets, sure_bytes; /* certain to count */
 	float sure_sampling; /* largest sampling interval of the certain packets, rounded up */
 	uint32_t flow;       /* entry of the flow */
+	uint32_t begin;      /* of struct flow */
 	uint32_t smallest_frame, largest_frame; /* see struct dedup_counts */
 	uint32_t sampling;                      /* largest sampling interval of the samples */
 	uint8_t family, tcp_flags;
@@ -59,6 +60,16 @@ static inline struct deferred_flow *deferred_flow_of(
 	ASSERT(flow->flags & FLOW_DEFERRED, !=, 0);
 	ASSERT(flow->held, <, deferred->nb);
 	return &deferred->flows[flow->held];
+}
+
+/*
+ * Returns where the time of the flow's first unsampled packet is kept, in ticks. Its low bits are
+ * flags (flow_front.h).
+ */
+static inline uint32_t *flow_begin(const struct deferred_flows *deferred, struct flow *flow)
+{
+	return flow->flags & FLOW_DEFERRED ? &deferred_flow_of(deferred, flow)->begin
+					   : &flow->begin;
 }
 
 /* Adds the samples of a record. */

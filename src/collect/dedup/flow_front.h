@@ -18,6 +18,10 @@
 #define MARGIN_TICKS (2 * 954)
 #define CUT_TICKS    954 /* ticks of OBSERVATION_CUT_TIMES */
 
+/* Flags of flow_begin(). */
+#define BEGIN_CUT   UINT32_C(1) /* up to 2 * CUT_TICKS too early */
+#define BEGIN_LATER UINT32_C(2) /* of a record without times: too late */
+
 /* One in N packets may be lost between two observers. */
 #define DROPPED_ONE_IN 64
 
@@ -81,11 +85,26 @@ static inline bool is_later(const struct record_in_progress *record)
 	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
 }
 
+/* Returns by how much the times of the record may be too early. */
+static inline uint32_t cut_of(const struct record_in_progress *record)
+{
+	return record->observation->flags & OBSERVATION_CUT_TIMES ? 2 * CUT_TICKS : 0;
+}
+
+/* Returns true if all packets of the record precede the end of the last gap of the flow. */
+static inline bool precedes_gap_end(const struct record_in_progress *record)
+{
+	const struct flow *flow = record->flow;
+
+	return record->has_first && flow->gap > 0 && flow->nb > 1 &&
+	       (int32_t)(flow->gap_end - record->last - cut_of(record)) > JITTER_TICKS;
+}
+
 /* Returns true if the record begins where the last record of the observation point ended. */
 static inline bool follows(
 	const struct observed_flows *flows, const struct record_in_progress *record)
 {
-	return !came_back(flows, record) && !is_later(record);
+	return !came_back(flows, record) && !is_later(record) && !precedes_gap_end(record);
 }
 
 static inline void set_advance(struct flow *flow, uint64_t packets)
@@ -107,8 +126,10 @@ static inline void advance(
 		begin = record->has_first ? record->first : record->last;
 	else if ((int32_t)(begin - flow->front) < 0)
 		begin = flow->front;
-	if (counted == 0 || (int32_t)(record->last - flow->front) > 0)
+	if (counted == 0 || (int32_t)(record->last - flow->front) > 0) {
 		flow->front = record->last;
+		flow->front_cut = (record->observation->flags & OBSERVATION_CUT_TIMES) != 0;
+	}
 	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
 	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
 	set_advance(flow, end - counted);

@@ -140,6 +140,11 @@ void roles_fini(struct roles *roles, const struct sketch_allocator *allocator)
 	release(allocator, roles->evidence, sizes[6]);
 }
 
+void roles_lose(struct roles *roles, uint32_t exporter, uint32_t now)
+{
+	roles->exporters[exporter].lost = now > 0 ? now : 1;
+}
+
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 {
 	struct role_exporter *of = &roles->exporters[exporter];

@@ -65,6 +65,7 @@ struct role_pair {
 
 struct role_exporter {
 	uint32_t heard;         /* time of the last datagram, ticks; 0: none */
+	uint32_t lost;          /* time of the last known loss of records, ticks; 0: none */
 	uint32_t gap, gap_last; /* longest silence in this and in the previous window, ticks */
 	uint32_t coarsest;      /* largest sampling interval in this window */
 	uint32_t sampling;      /* sampling interval in the last windows; 0: no flows reported */
@@ -155,6 +156,17 @@ static inline void roles_report(struct roles *roles, uint32_t exporter, uint32_t
 
 /* Notes a datagram from the exporter. */
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now);
+
+/* Notes that records of the exporter were lost before `now`, in ticks. */
+void roles_lose(struct roles *roles, uint32_t exporter, uint32_t now);
+
+/* Returns true if records of the exporter may have been lost since `time`, in ticks. */
+static inline bool roles_lost_since(const struct roles *roles, uint32_t exporter, uint32_t time)
+{
+	uint32_t lost = roles->exporters[exporter].lost;
+
+	return lost != 0 && (int32_t)(lost - time) > 0;
+}
 
 /*
  * Ends an epoch: learns from the evidence if the window ends or `last` is set, and assigns roles.

@@ -24,8 +24,9 @@
 
 #define TICK_SHIFT  20 /* ns to ticks */
 #define SPAN_TICKS  16
-#define ADVANCE_MAX ((UINT32_C(1) << 24) - 1)
-#define DOUBTED_MAX ADVANCE_MAX
+#define GAP_MAX     ((UINT32_C(1) << 14) - 1)
+#define ADVANCE_MAX ((UINT32_C(1) << 23) - 1)
+#define DOUBTED_MAX ((UINT32_C(1) << 24) - 1)
 #define FLOW_NONE   UINT32_MAX
 #define FLOW_SHARES 4
 #define MORE_SHARES 7
@@ -45,8 +46,8 @@ struct share {
 	uint64_t packets : 40, hop : 20;
 	uint64_t sampled : 1; /* the last record was sampled */
 	uint64_t total : 1; /* not a share: the last total of the observer in the preceding share */
-	uint64_t partial : 1; /* unsampled: others reported packets that it did not see */
-	uint64_t spare : 1;
+	uint64_t partial : 1;   /* unsampled: others reported packets that it did not see */
+	uint64_t estimated : 1; /* unsampled: `bytes` does not compare with those of the flow */
 	uint64_t bytes : 50;
 	uint64_t last : SHARE_TIME_BITS; /* last packet, share_time(); totals: high bits of bytes */
 };
@@ -73,7 +74,7 @@ enum flow_flags {
 	FLOW_TOLD = 1 << 4,      /* has an entry in flow_paths.h */
 	FLOW_IPV6 = 1 << 5,      /* IPv6; set with the path */
 	FLOW_DEFERRED = 1 << 6,  /* has an entry in deferred_flows.h */
-	FLOW_UNSURE = 1 << 7,    /* `moved_behind` or `doubted` was set */
+	FLOW_UNSURE = 1 << 7,    /* `doubted`, or `estimated` of a share, was set */
 };
 
 /*
@@ -88,21 +89,26 @@ struct flow {
 	uint32_t last; /* time of the last report, ticks */
 	uint32_t front;
 	struct key_hash hash;
-	uint64_t packets : 40, advance : 24; /* counted; advance saturates at ADVANCE_MAX */
-	uint64_t bytes;
+	uint64_t packets : 40;  /* counted */
+	uint64_t advance : 23;  /* saturates at ADVANCE_MAX */
+	uint64_t front_cut : 1; /* `front` may be up to 2 * CUT_TICKS too early */
+	uint64_t bytes : 50;    /* counted */
+	uint64_t gap : 14; /* see gap_end; in units of SPAN_TICKS, saturates at GAP_MAX; 0: none */
 	struct share shares[FLOW_SHARES];
 	union {
-		uint32_t counted;  /* ticks; when a record of the method `window` counted */
-		uint32_t owner;    /* method `exporter`: index of the share that counts */
-		uint32_t held;     /* method `best`: index of its deferred entry, if deferred */
+		uint32_t counted; /* ticks; when a record of the method `window` counted */
+		uint32_t owner;   /* method `exporter`: index of the share that counts */
+		uint32_t begin;   /* method `best`, not deferred: see flow_begin() */
+		uint32_t held; /* method `best`, deferred: index of its entry, which has `begin` */
 		uint32_t coarsest; /* method `window`, before `counted` is set: sampling interval */
 	};
 	/*
-	 * Move to the observer with the highest count: its first packet after the move, ticks, and
-	 * the packets that others had reported before. 0 packets: did not move.
+	 * The longest recent gap: no packets were reported in the `gap` before gap_end, and
+	 * `before_gap` before it. Late records of the gap are inserted there. Valid if `gap` > 0 and
+	 * nb > 1; one observer reports in order.
 	 */
-	uint32_t moved_at;
-	uint64_t moved_behind : 40;
+	uint32_t gap_end; /* ticks */
+	uint64_t before_gap : 40;
 	uint64_t doubted : 24; /* dropped as duplicates, possibly new */
 } __attribute__((aligned(64)));
 
@@ -150,7 +156,9 @@ static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
 	if (sum > limit)
 		sum = limit;
 	flow->packets = sum & (2 * SHARE_PACKETS_LIMIT - 1);
-	flow->bytes += bytes;
+	sum = flow->bytes + bytes;
+	flow->bytes = (sum < 2 * SHARE_BYTES_LIMIT ? sum : 2 * SHARE_BYTES_LIMIT - 1) &
+		      (2 * SHARE_BYTES_LIMIT - 1);
 }
 
 static inline uint32_t flow_tag(const struct key_hash *hash)

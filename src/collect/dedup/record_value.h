@@ -21,7 +21,7 @@ struct record_in_progress {
 	bool held;            /* deferred: valued at the end of the epoch */
 	bool is_new;          /* first report of the flow by this observer */
 	bool joins;           /* is_new, or the observer returned after others overtook it */
-	bool moves;           /* the flow moved to this observer from others */
+	bool later;           /* all its packets are later than all reported ones */
 	bool aligned;         /* the position of its start is derived from its time only */
 	bool has_first;       /* `first` is valid */
 	uint32_t first, last; /* times of its first and last packet, ticks */

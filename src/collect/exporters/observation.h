@@ -27,6 +27,7 @@ enum observation_flags {
 	OBSERVATION_FIRST = 1 << 10,          /* `first` is valid */
 	OBSERVATION_LAST = 1 << 11,           /* `last` is valid */
 	OBSERVATION_CUT_TIMES = 1 << 12,      /* `first` up to 1 s too large, `last` too small */
+	OBSERVATION_AFTER_LOSS = 1 << 13, /* the first since records of the exporter were lost */
 };
 
 /* Counts are not differences to the previous record. */

@@ -244,7 +244,7 @@ static void put_times(const struct flow_record *record, struct observation *obse
 bool observe(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
-	observation->flags = 0;
+	observation->flags = point->after_loss ? OBSERVATION_AFTER_LOSS : 0;
 	if (!count(point, record, observation))
 		return false;
 	put_key(point, record, observation);

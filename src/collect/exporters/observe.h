@@ -35,7 +35,8 @@ struct observation_point {
 	/* Earlier interval of a place. Set by the caller. */
 	uint32_t known;
 	uint64_t known_place;
-	bool finer; /* a record of that place has a smaller interval */
+	bool finer;      /* a record of that place has a smaller interval */
+	bool after_loss; /* records of the exporter were lost before this datagram. Set by the caller */
 	/*
 	 * enum flow_has of all records; a record without known sampling was seen; its uncertainty.
 	 */
