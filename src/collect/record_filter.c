@@ -59,7 +59,7 @@ static uint8_t *put_ipv4(uint8_t *to, const struct observation *observation)
 	const struct key4 *key = &observation->key4;
 
 	to[0] = 0x45;
-	to[1] = (uint8_t)(observation->extra.dscp[0] << 2);
+	to[1] = key_extra_tos(&observation->extra);
 	to[9] = key->proto;
 	memcpy(to + 12, key->src_ip, 4);
 	memcpy(to + 16, key->dst_ip, 4);
@@ -72,8 +72,8 @@ static uint8_t *put_ipv6(uint8_t *to, const struct observation *observation)
 {
 	const struct key6 *key = &observation->key6;
 
-	to[0] = (uint8_t)(0x60 | observation->extra.dscp[0] >> 2);
-	to[1] = (uint8_t)(observation->extra.dscp[0] << 6);
+	to[0] = (uint8_t)(0x60 | key_extra_tos(&observation->extra) >> 4);
+	to[1] = (uint8_t)(key_extra_tos(&observation->extra) << 4);
 	to[6] = key->proto;
 	memcpy(to + 8, key->src_ip, 16);
 	memcpy(to + 24, key->dst_ip, 16);

@@ -221,6 +221,9 @@ static void complete(uint8_t *field, const uint8_t *other, uint32_t len)
 		memcpy(field, other, len);
 }
 
+#define COMPLETE(name, word, ...)                                                                  \
+	complete(flow->extra.word, one.extra.word, sizeof(one.extra.word));
+
 enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow)
 {
 	enum section_verdict best = SECTION_OTHER;
@@ -238,10 +241,7 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 		if (verdict < best)
 			best = verdict;
 		/* Other sections may have other headers of the same packet. */
-		complete(flow->extra.tcp_flags, one.extra.tcp_flags, sizeof(one.extra.tcp_flags));
-		complete(flow->extra.vlan, one.extra.vlan, sizeof(one.extra.vlan));
-		complete(flow->extra.dscp, one.extra.dscp, sizeof(one.extra.dscp));
-		complete(flow->extra.mpls, one.extra.mpls, sizeof(one.extra.mpls));
+		KEY_EXTRA_FIELDS(COMPLETE)
 	}
 	return best;
 }

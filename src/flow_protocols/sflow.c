@@ -72,7 +72,6 @@ enum address_type {
 #define RAW_RECORD      16 /* bytes before the sampled header */
 #define SWITCH_RECORD   16
 #define GENERIC_RECORD  88
-#define DSCP_SHIFT      2
 #define FORMAT_BITS     12 /* format bits below the enterprise */
 #define FORMAT_AND_SIZE 8
 
@@ -218,7 +217,7 @@ static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t
 	}
 	if (proto == PROTO_TCP)
 		out->extra.tcp_flags[0] = words[11];
-	out->extra.dscp[0] = words[15] >> DSCP_SHIFT;
+	key_extra_set_tos(&out->extra, words[15]);
 }
 
 static bool read_ipv4(struct sflow_words record, struct sample *sample)

@@ -16,7 +16,7 @@ _Static_assert(ROUTER_NAME_MAX <= KEY_FIELD_TEXT_MAX, "a router name fits in the
 	.bits4 = 8 * sizeof(((struct key4 *)0)->member),                                           \
 	.bits6 = 8 * sizeof(((struct key6 *)0)->member)
 
-#define OF_EXTRA(name, word, bits, type, column, says)                                             \
+#define OF_EXTRA(name, word, bits, type, column, ...)                                              \
 	[KEY_##name] = {#word, #word, KEY_FIELD_##type, KEY_COLUMN_##column, true,                 \
 		offsetof(struct key_extra, word), offsetof(struct key_extra, word), bits, bits},
 

@@ -17,7 +17,7 @@
  * addresses is the same for IPv4 and IPv6.
  *
  * To add a field, add a row to KEY_EXTRA_FIELDS(), and make the parser fill its bytes of struct
- * key_extra.
+ * key_extra. Flow records have the same bytes (struct flow_record).
  */
 
 #include <stdbool.h>
@@ -59,30 +59,51 @@ _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the l
 /*
  * Fields of a packet besides its 5-tuple, one row each, in order of comparison: name, word in --key
  * and in the column, significant bits of a big-endian number, type (KEY_FIELD_), column
- * (KEY_COLUMN_), and help. A field is 0 if the packet lacks it.
+ * (KEY_COLUMN_), information element of IPFIX with its form, and help. A field is 0 if the packet
+ * lacks it. Forms of elements:
+ *
+ *     NUMBER      the bytes of the field, from and to IPFIX
+ *     MPLS_ENTRY  a label stack entry: the label, then 4 other bits, from and to IPFIX
+ *     INTERFACE   an interface index, only to IPFIX
+ *     NONE        no element
  */
 /* clang-format off */
 #define KEY_EXTRA_FIELDS(FIELD)                                                                    \
-	FIELD(TCP_FLAGS, tcp_flags, 8, NUMBER, RECORD, "")                                         \
-	FIELD(VLAN, vlan, 12, NUMBER, ASKED, " (outermost tag)")                                  \
-	FIELD(DSCP, dscp, 6, NUMBER, ASKED, "")                                                    \
-	FIELD(MPLS, mpls, 20, NUMBER, ASKED, " (top label)")                                       \
-	FIELD(IN_PORT, in_port, 16, NUMBER, ASKED,                                                 \
+	FIELD(TCP_FLAGS, tcp_flags, 8, NUMBER, RECORD, 6, NUMBER, "")                              \
+	FIELD(VLAN, vlan, 12, NUMBER, ASKED, 58, NUMBER, " (outermost tag)")                      \
+	FIELD(DSCP, dscp, 6, NUMBER, ASKED, 195, NUMBER, "")                                       \
+	FIELD(MPLS, mpls, 20, NUMBER, ASKED, 70, MPLS_ENTRY, " (top label)")                       \
+	FIELD(IN_PORT, in_port, 16, NUMBER, ASKED, 10, INTERFACE,                                  \
 		" (number of the --port, capture file or exporter, from 0)")                       \
-	FIELD(INGRESS, ingress, 16, ROUTER, ASKED, "")                                             \
-	FIELD(EGRESS, egress, 16, ROUTER, ASKED,                                                   \
+	FIELD(INGRESS, ingress, 16, ROUTER, ASKED, 0, NONE, "")                                    \
+	FIELD(EGRESS, egress, 16, ROUTER, ASKED, 0, NONE,                                          \
 		" (first and last router that reported the flow, in collect)")
 /* clang-format on */
 
-#define KEY_EXTRA_BYTES(name, word, bits, type, column, says) uint8_t word[((bits) + 7) / 8];
-#define KEY_EXTRA_ID(name, word, bits, type, column, says)    KEY_##name,
-#define KEY_EXTRA_HELP(name, word, bits, type, column, says)  ", " #word says
+#define KEY_EXTRA_BYTES(name, word, bits, ...)                  uint8_t word[((bits) + 7) / 8];
+#define KEY_EXTRA_ID(name, ...)                                 KEY_##name,
+#define KEY_EXTRA_HELP(name, word, b, t, c, number, form, says) ", " #word says
 
 struct key_extra {
 	KEY_EXTRA_FIELDS(KEY_EXTRA_BYTES)
 } __attribute__((aligned(16)));
 
 _Static_assert(sizeof(struct key_extra) == 16, "one vector register");
+
+/* Bytes of a field of struct key_extra. */
+#define KEY_EXTRA_SIZE(word) sizeof(((struct key_extra *)0)->word)
+
+/* Sets the fields of an IPv4 type of service or IPv6 traffic class: DSCP, then two bits of ECN. */
+static inline void key_extra_set_tos(struct key_extra *extra, uint8_t octet)
+{
+	extra->dscp[0] = octet >> 2;
+}
+
+/* Returns such an octet with ECN 0. */
+static inline uint8_t key_extra_tos(const struct key_extra *extra)
+{
+	return (uint8_t)(extra->dscp[0] << 2);
+}
 
 /* Struct that holds a key. */
 enum key_family {

@@ -235,7 +235,7 @@ static void parse_source_packet(const struct source_packet *packet, struct packe
 	}
 	info->bytes = ip_bytes(packet, info->key.family == KEY_IPV6);
 	info->tcp_flags = parsed.extra.tcp_flags[0];
-	info->tos = (uint8_t)(parsed.extra.dscp[0] << 2);
+	info->tos = key_extra_tos(&parsed.extra);
 }
 
 static bool looks_at_it(struct router *router)

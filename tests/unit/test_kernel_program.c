@@ -240,7 +240,7 @@ static void assert_as_parsed(const struct kernel_entry *entry, const struct fram
 	else
 		assert_memory_equal(entry->key, &parsed.key6, KERNEL_KEY6_BYTES);
 	assert_int_equal(entry->tcp_flags, parsed.extra.tcp_flags[0]);
-	assert_int_equal(entry->dscp, parsed.extra.dscp[0]);
+	assert_int_equal(entry->tos >> 2, parsed.extra.dscp[0]);
 	assert_int_equal(entry->vlan, vlan_of(&parsed.extra));
 }
 

@@ -16,12 +16,19 @@
 	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .reverse = true,             \
 		.min_len = 1, .max_len = 8}
 
+/* Rows of key fields: an element of another kind may have a better rank. */
+#define FIELD_ROW(name, word, bits, type, column, number_, form, ...)                              \
+	FIELD_ROW_##form(number_, name, KEY_EXTRA_SIZE(word))
+#define FIELD_ROW_NUMBER(number_, use_, size)     ROW(number_, use_, NUMBER, 1, size, 8),
+#define FIELD_ROW_MPLS_ENTRY(number_, use_, size) ROW(number_, use_, FORM_MPLS_ENTRY, 1, size, size),
+#define FIELD_ROW_INTERFACE(...)
+#define FIELD_ROW_NONE(...)
+
 const struct element elements[] = {
 	ROW(1, BYTES, NUMBER, 0, 1, 8),           /* octetDeltaCount */
 	ROW(2, PACKETS, NUMBER, 0, 1, 8),         /* packetDeltaCount */
 	ROW(4, PROTO, NUMBER, 0, 1, 8),           /* protocolIdentifier */
 	ROW(5, DSCP, FORM_TOS, 0, 1, 8),          /* ipClassOfService */
-	ROW(6, TCP_FLAGS, NUMBER, 0, 1, 8),       /* tcpControlBits */
 	ROW(7, SRC_PORT, NUMBER, 0, 1, 8),        /* sourceTransportPort */
 	ROW(8, SRC_IPV4, ADDRESS, 0, 4, 4),       /* sourceIPv4Address */
 	ROW(10, INPUT, NUMBER, 0, 1, 8),          /* ingressInterface */
@@ -45,12 +52,10 @@ const struct element elements[] = {
 	ROW(50, SAMPLING, NUMBER, 1, 1, 8),       /* samplerRandomInterval */
 	ROW(52, TTL, NUMBER, 2, 1, 8),            /* minimumTTL */
 	ROW(53, TTL, NUMBER, 1, 1, 8),            /* maximumTTL */
-	ROW(58, VLAN, NUMBER, 0, 2, 8),           /* vlanId */
 	ROW(60, IP_VERSION, NUMBER, 0, 1, 8),     /* ipVersion */
 	ROW(61, DIRECTION, NUMBER, 0, 1, 8),      /* flowDirection */
 	ROW(62, NEXT_HOP_IPV6, ADDRESS, 0, 16, 16), /* ipNextHopIPv6Address */
 	ROW(63, NEXT_HOP_IPV6, ADDRESS, 1, 16, 16), /* bgpNextHopIPv6Address */
-	ROW(70, MPLS, FORM_MPLS_ENTRY, 0, 3, 3),  /* mplsTopLabelStackSection */
 	ROW(82, INTERFACE_NAME, FORM_TEXT, 0, 0, UINT8_MAX), /* interfaceName */
 	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
 	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
@@ -76,7 +81,6 @@ const struct element elements[] = {
 	ROW(171, POST_TOTAL_BYTES, NUMBER, 0, 1, 8),   /* postOctetTotalCount */
 	ROW(172, POST_TOTAL_PACKETS, NUMBER, 0, 1, 8), /* postPacketTotalCount */
 	ROW(192, TTL, NUMBER, 0, 1, 8),           /* ipTTL */
-	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */
 	ROW(231, INITIATOR_BYTES, NUMBER, 0, 1, 8), /* initiatorOctets */
 	RESPONDER(232, INITIATOR_BYTES),          /* responderOctets */
 	ROW(233, FIREWALL_EVENT, NUMBER, 0, 1, 8), /* firewallEvent */
@@ -111,32 +115,16 @@ const struct element elements[] = {
 	ROW(404, EXPORTER_IPV6, ADDRESS, 0, 16, 16), /* originalExporterIPv6Address */
 	ROW(405, EXPORTER_DOMAIN, NUMBER, 0, 1, 8), /* originalObservationDomainId */
 	ROW(40005, FIREWALL_EVENT, NUMBER, 1, 1, 8), /* firewallEvent of older Cisco ASA (v9) */
+	KEY_EXTRA_FIELDS(FIELD_ROW)
 };
 /* clang-format on */
 
 const uint32_t nb_elements = sizeof(elements) / sizeof(elements[0]);
 
-static int compare(const struct element *element, uint32_t enterprise, uint16_t number)
-{
-	if (element->enterprise != enterprise)
-		return element->enterprise < enterprise ? -1 : 1;
-	return element->number - number;
-}
-
 const struct element *element_find(uint32_t enterprise, uint16_t number)
 {
-	uint32_t from = 0, to = nb_elements;
-
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		int order = compare(&elements[middle], enterprise, number);
-
-		if (order == 0)
-			return &elements[middle];
-		if (order < 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
+	for (uint32_t e = 0; e < nb_elements; e++)
+		if (elements[e].number == number && elements[e].enterprise == enterprise)
+			return &elements[e];
 	return NULL;
 }

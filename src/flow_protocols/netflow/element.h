@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "key/key.h"
+
+#define USE_OF_FIELD(name, ...) USE_##name,
+
 /*
  * Destination of an element in a flow record. The decoder makes moves in this order, so that a
  * value computed from two elements has the second one last.
@@ -22,11 +26,8 @@ enum element_use {
 	USE_DST_PORT,
 	USE_PROTO,
 	USE_IP_VERSION,
-	USE_TCP_FLAGS,
-	USE_VLAN,
-	USE_DSCP,
-	USE_MPLS,
-	USE_TTL,
+	KEY_EXTRA_FIELDS(USE_OF_FIELD) USE_HEADERS_END,
+	USE_TTL = USE_HEADERS_END,
 	/*
 	 * If several counters have the same destination, later ones fill records in which it is 0.
 	 */
@@ -79,10 +80,10 @@ enum element_use {
 	ELEMENT_USE_COUNT,
 };
 
-/* Bit of a use that packet headers also fill: up to USE_MPLS. */
-#define USE_BIT(use) (1U << (use))
+/* Bit of a use that packet headers also fill: before USE_HEADERS_END. */
+#define USE_BIT(use) (UINT32_C(1) << (use))
 
-_Static_assert(USE_MPLS < 16, "the uses of headers have 16 bits");
+_Static_assert(USE_HEADERS_END <= 32, "the uses of headers have 32 bits");
 
 /* Encoding of an element. */
 enum element_form {
@@ -90,7 +91,7 @@ enum element_form {
 	FORM_ADDRESS,
 	FORM_TEXT,
 	FORM_FLOAT,
-	FORM_TOS, /* DSCP and two bits of ECN */
+	FORM_TOS,
 	FORM_MPLS_ENTRY,
 };
 
@@ -105,7 +106,7 @@ struct element {
 	uint8_t max_len; /* bytes; UINT8_MAX: any */
 };
 
-/* All rows, sorted by enterprise and number. */
+/* All rows. Elements of key fields come last (KEY_EXTRA_FIELDS). */
 extern const struct element elements[];
 extern const uint32_t nb_elements;
 

@@ -442,14 +442,10 @@ static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 static void complete_extra(
 	uint32_t uses, struct key_extra *extra, const struct key_extra *of_section)
 {
-	if (!(uses & USE_BIT(USE_TCP_FLAGS)))
-		memcpy(extra->tcp_flags, of_section->tcp_flags, sizeof(extra->tcp_flags));
-	if (!(uses & USE_BIT(USE_VLAN)))
-		memcpy(extra->vlan, of_section->vlan, sizeof(extra->vlan));
-	if (!(uses & USE_BIT(USE_DSCP)))
-		memcpy(extra->dscp, of_section->dscp, sizeof(extra->dscp));
-	if (!(uses & USE_BIT(USE_MPLS)))
-		memcpy(extra->mpls, of_section->mpls, sizeof(extra->mpls));
+#define COMPLETE(name, word, ...)                                                                  \
+	if (!(uses & USE_BIT(USE_##name)))                                                         \
+		memcpy(extra->word, of_section->word, sizeof(extra->word));
+	KEY_EXTRA_FIELDS(COMPLETE)
 }
 
 /* Sets the counts of a record of one packet. bytes: layer 3; 0: unknown. */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#define MOVE_OF_FIELD(name, ...) MOVE_##name,
+
 /* Operation of a move. Operations on numbers are ordered by length. */
 enum move_op {
 	MOVE_BYTES_1,
@@ -25,9 +27,7 @@ enum move_op {
 	MOVE_U64_7,
 	MOVE_U64_8,
 	MOVE_TOS,
-	MOVE_DSCP,
-	MOVE_VLAN,
-	MOVE_MPLS,
+	KEY_EXTRA_FIELDS(MOVE_OF_FIELD) /* parts of a number */
 	MOVE_DIRECTION,
 	MOVE_NEXT_HOP_IPV4,
 	MOVE_NEXT_HOP_IPV6,
@@ -60,10 +60,13 @@ enum move_op {
 #define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow continues */
 #define END_REASON_MAX   5
 
-#define DSCP_SHIFT       2
-#define DSCP_BITS        0x3f
-#define VLAN_ID          0x0fff
-#define MPLS_LABEL_SHIFT 4 /* below the label in three bytes: traffic class and bottom bit */
+#define VLAN_ID 0x0fff
+
+/* Bits below the value of an element. */
+#define FORM_SHIFT_NUMBER     0
+#define FORM_SHIFT_MPLS_ENTRY 4 /* traffic class and bottom of stack */
+#define FORM_SHIFT_INTERFACE  0
+#define FORM_SHIFT_NONE       0
 
 #define AT(member)  ((uint8_t)offsetof(struct flow_record, member))
 #define AT4(member) AT(key.v4.member)
@@ -88,6 +91,10 @@ struct target {
 	uint32_t has;
 };
 
+#define FIELD_TARGET(name, word, ...)                                                              \
+	[USE_##name] = {AT(extra.word), AT(extra.word), KEY_EXTRA_SIZE(word), 0},
+
+/* clang-format off */
 static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_SRC_IPV4] = {AT4(src_ip), WAITING_SRC, 4, 0},
 	[USE_DST_IPV4] = {AT4(dst_ip), WAITING_DST, 4, 0},
@@ -97,10 +104,7 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_DST_PORT] = {AT4(dst_port), AT6(dst_port), 2, 0},
 	[USE_PROTO] = {AT4(proto), AT6(proto), 1, 0},
 	[USE_IP_VERSION] = {AT(key.family), AT(key.family), 0, 0},
-	[USE_TCP_FLAGS] = {AT(extra.tcp_flags), AT(extra.tcp_flags), 1, 0},
-	[USE_VLAN] = {AT(extra.vlan), AT(extra.vlan), 2, 0},
-	[USE_DSCP] = {AT(extra.dscp), AT(extra.dscp), 1, 0},
-	[USE_MPLS] = {AT(extra.mpls), AT(extra.mpls), 3, 0},
+	KEY_EXTRA_FIELDS(FIELD_TARGET)
 	[USE_PACKETS... USE_POST_PACKETS] = {AT(packets), AT(packets), 0, FLOW_PACKETS},
 	[USE_BYTES... USE_POST_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES},
 	[USE_LAYER2_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES | FLOW_LAYER2_BYTES},
@@ -129,6 +133,7 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_POPULATION] = {AT(sampling), AT(sampling), 0, 0},
 	[USE_PROBABILITY] = {AT(sampling), AT(sampling), 0, 0},
 };
+/* clang-format on */
 
 #define COUNTERS (FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES)
 #define LAYER2   (FLOW_LAYER2_BYTES | FLOW_LAYER2_TOTAL_BYTES)
@@ -189,6 +194,17 @@ static void last_byte_move(struct move *move, uint32_t len, enum move_op op)
 	move->op = (uint8_t)op;
 }
 
+/* Selects the move of a key field, which needs its own operation if it takes parts of bytes. */
+static void field_move(
+	struct move *move, const struct move_choice *choice, enum move_op op, uint32_t bits)
+{
+	plain_move(move, choice);
+	if (choice->element->form == FORM_TOS)
+		move->op = MOVE_TOS;
+	else if (choice->element->form == FORM_MPLS_ENTRY || bits % 8 != 0)
+		move->op = (uint8_t)op;
+}
+
 static void find_op(struct move *move, const struct move_choice *choice)
 {
 	switch (choice->element->use) {
@@ -197,15 +213,9 @@ static void find_op(struct move *move, const struct move_choice *choice)
 	case USE_EXPORTER_IPV4: move->op = MOVE_EXPORTER_IPV4; break;
 	case USE_EXPORTER_IPV6: move->op = MOVE_EXPORTER_IPV6; break;
 	case USE_PROBABILITY: move->op = choice->len == 8 ? MOVE_DOUBLE : MOVE_FLOAT; break;
-	case USE_MPLS: move->op = MOVE_MPLS; break;
-	case USE_DSCP:
-		plain_move(move, choice);
-		move->op = choice->element->form == FORM_TOS ? MOVE_TOS : MOVE_DSCP;
-		break;
-	case USE_VLAN:
-		plain_move(move, choice);
-		move->op = MOVE_VLAN;
-		break;
+#define FIELD_OP(name, word, bits, ...)                                                            \
+	case USE_##name: field_move(move, choice, MOVE_##name, bits); break;
+		KEY_EXTRA_FIELDS(FIELD_OP)
 	case USE_DIRECTION:
 		plain_move(move, choice);
 		move->op = MOVE_DIRECTION;
@@ -387,14 +397,14 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
 }
 
-static uint16_t uses_of(const struct move_choice *choices)
+static uint32_t uses_of(const struct move_choice *choices)
 {
 	uint32_t uses = chosen(choices, USE_DOT1Q_VLAN) ? USE_BIT(USE_VLAN) : 0;
 
-	for (uint32_t use = 0; use <= USE_MPLS; use++)
+	for (uint32_t use = 0; use < USE_HEADERS_END; use++)
 		if (chosen(choices, use))
 			uses |= USE_BIT(use);
-	return (uint16_t)uses;
+	return uses;
 }
 
 void move_plan_make(
@@ -490,13 +500,14 @@ static inline void store_u64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-static void store_mpls(uint8_t *to, const uint8_t *from)
+/* Stores `bits` bits of a number of `len` bytes, above its lowest `shift` bits. */
+static inline void store_field(
+	uint8_t *to, const uint8_t *from, uint32_t len, uint32_t shift, uint32_t bits)
 {
-	uint32_t label = (uint32_t)read_number(from, 3) >> MPLS_LABEL_SHIFT;
+	uint32_t value = (uint32_t)(read_number(from, len) >> shift) & ((UINT32_C(1) << bits) - 1);
 
-	to[0] = (uint8_t)(label >> 16);
-	to[1] = (uint8_t)(label >> 8);
-	to[2] = (uint8_t)label;
+	for (; len > 0; value >>= 8)
+		to[--len] = (uint8_t)value;
 }
 
 static void store_direction(struct flow_record *record, uint8_t direction)
@@ -624,9 +635,11 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 	uint32_t len;
 
 	switch (move->op) {
-	case MOVE_VLAN: EACH((to[0] = from[0] & VLAN_ID >> 8, to[1] = from[1])); break;
-	case MOVE_DSCP: EACH(to[0] = from[0] & DSCP_BITS); break;
-	case MOVE_MPLS: EACH(store_mpls(to, from)); break;
+#define FIELD_MOVE(name, word, bits, type, column, number, form, ...)                              \
+	case MOVE_##name:                                                                          \
+		EACH(store_field(to, from, KEY_EXTRA_SIZE(word), FORM_SHIFT_##form, bits));        \
+		break;
+		KEY_EXTRA_FIELDS(FIELD_MOVE)
 	case MOVE_NEXT_HOP_IPV6: EACH(store_next_hop(RECORD, from, 16)); break;
 	case MOVE_EXPORTER_IPV4: EACH(store_exporter(RECORD, from, 4)); break;
 	case MOVE_EXPORTER_IPV6: EACH(store_exporter(RECORD, from, 16)); break;
@@ -669,7 +682,7 @@ void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	case MOVE_U32_4: EACH(store_u32(to, read_u32(from))); break;
 	case MOVE_U64_4: EACH(store_u64(to, read_u32(from))); break;
 	case MOVE_U64_8: EACH(store_u64(to, read_u64(from))); break;
-	case MOVE_TOS: EACH(to[0] = from[0] >> DSCP_SHIFT); break;
+	case MOVE_TOS: EACH(key_extra_set_tos(&RECORD->extra, from[0])); break;
 	case MOVE_DIRECTION: EACH(store_direction(RECORD, from[0])); break;
 	case MOVE_NEXT_HOP_IPV4: EACH(store_next_hop(RECORD, from, 4)); break;
 	case MOVE_TIME: break;

@@ -44,7 +44,7 @@ struct move_plan {
 	uint8_t nb_moves;           /* both directions; moves of the second direction come last */
 	uint8_t nb_reverse;
 	uint8_t family;               /* enum key_family */
-	uint16_t uses;                /* USE_BIT() of each use that the first direction fills */
+	uint32_t uses;                /* USE_BIT() of each use that the first direction fills */
 	bool addresses;               /* has IP addresses */
 	bool usable;                  /* has addresses, and counters or one packet */
 	uint8_t start;                /* use with the start of the flow; 0: none */

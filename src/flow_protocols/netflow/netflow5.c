@@ -25,8 +25,6 @@ enum {
 	TOS = 39,
 };
 
-#define DSCP_SHIFT 2 /* ECN has the low bits of the octet */
-
 #define AGE_MAX_MS (UINT32_C(1) << 31)
 
 static inline void read_record(const uint8_t *data, uint32_t uptime,
@@ -41,7 +39,7 @@ static inline void read_record(const uint8_t *data, uint32_t uptime,
 	memcpy(record->key.v4.dst_port, data + DST_PORT, 2);
 	record->key.v4.proto = data[PROTO];
 	record->extra.tcp_flags[0] = data[TCP_FLAGS];
-	record->extra.dscp[0] = data[TOS] >> DSCP_SHIFT;
+	key_extra_set_tos(&record->extra, data[TOS]);
 	memcpy(record->next_hop, data + NEXT_HOP, 4);
 	if (read_u32(data + NEXT_HOP) != 0)
 		record->has |= FLOW_NEXT_HOP;

@@ -27,7 +27,7 @@ struct template_entry {
 	uint16_t nb_fields; /* fields to walk in a variable record, without those of length 0 */
 	union {
 		uint16_t nb_scopes; /* options: number of scope fields, which come first */
-		uint16_t uses;      /* records: as in struct move_plan */
+		uint32_t uses;      /* records: as in struct move_plan */
 	};
 	uint16_t nb_field_moves;
 	uint16_t walk_len; /* bytes of these field specifiers; 0: they are in the definition */

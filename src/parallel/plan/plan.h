@@ -160,6 +160,7 @@ struct plan_kernel {
 	uint32_t interfaces;
 	uint32_t entries; /* entries of the ring of each CPU */
 	bool on_path;     /* the program counts, in flow tables or IBLTs */
+	bool headers;     /* the program passes headers, not keys */
 	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
 	bool all_share;   /* all CPUs share one table */
 	uint32_t cells;   /* cells per row of the IBLT of each CPU per generation; 0: none */

@@ -75,6 +75,26 @@ static uint32_t buckets_of(const struct config *config)
 	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
 }
 
+/* Fields of struct key_extra that entries carry, or that packets with such an entry lack. */
+#define ENTRY_FIELDS                                                                               \
+	(1U << KEY_TCP_FLAGS | 1U << KEY_VLAN | 1U << KEY_DSCP | 1U << KEY_MPLS |                  \
+		1U << KEY_IN_PORT | 1U << KEY_INGRESS | 1U << KEY_EGRESS)
+
+/* Returns true if workers need more of a packet than an entry with its key. */
+static bool needs_headers(const struct config *config)
+{
+	if (filter_options(config)->expression != NULL)
+		return true;
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct key_rule *key = measurement_params(&config->measurements[m]).key;
+
+		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+			if (key_rule_has(key, f) && key_fields[f].extra && !(ENTRY_FIELDS >> f & 1))
+				return true;
+	}
+	return false;
+}
+
 struct plan_kernel kernel_plan_make(const struct config *config)
 {
 	bool on_path = is_on_path(config);
@@ -92,6 +112,7 @@ struct plan_kernel kernel_plan_make(const struct config *config)
 		.interfaces = kernel_options(config)->places.n,
 		.entries = entries,
 		.on_path = on_path,
+		.headers = needs_headers(config),
 		.buckets = buckets,
 		.all_share = all_share,
 		.cells = cells,
@@ -106,11 +127,15 @@ struct plan_kernel kernel_plan_make(const struct config *config)
 
 bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *config, char *error)
 {
-	if (plan->cells == 0 || all_iblt(config))
+	if (plan->cells > 0 && !all_iblt(config))
+		snprintf(error, OPTION_WHY_MAX,
+			"the running eBPF program counts for iblt only; restart to use another "
+			"sketch");
+	else if (plan->design != NULL && !plan->headers && needs_headers(config))
+		snprintf(error, OPTION_WHY_MAX,
+			"the running eBPF program passes no headers; restart to use this key");
+	else
 		return true;
-	snprintf(error, OPTION_WHY_MAX,
-		"the running eBPF program counts for iblt only; restart to use another "
-		"sketch");
 	return false;
 }
 

@@ -146,7 +146,7 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 		.all_share = params->plan->kernel.all_share,
 		.cells = params->plan->kernel.cells,
 		.seed = seed_options(params->config)->seed,
-		.headers_only = filter_options(params->config)->expression != NULL,
+		.headers_only = params->plan->kernel.headers,
 		.monitor = prefix_of(params->config),
 		.log = log_libbpf,
 	};

@@ -126,7 +126,7 @@ static void read_key(const struct kernel_entry *entry, struct told *told)
 	}
 	told->extra = (struct key_extra){0};
 	told->extra.tcp_flags[0] = entry->tcp_flags;
-	told->extra.dscp[0] = entry->dscp;
+	key_extra_set_tos(&told->extra, entry->tos);
 	put16(told->extra.vlan, entry->vlan);
 	told->segments = joined_of(entry, entry->headers, 0);
 }

@@ -113,6 +113,20 @@ struct ipfix {
 
 /* --- Templates */
 
+/* Forms of KEY_EXTRA_FIELDS(): kind of piece, and bytes. */
+#define KIND_OF_NUMBER             PIECE_COPY
+#define KIND_OF_MPLS_ENTRY         PIECE_MPLS
+#define KIND_OF_INTERFACE          PIECE_INTERFACE
+#define KIND_OF_NONE               PIECE_COPY
+#define LENGTH_OF_NUMBER(size)     (size)
+#define LENGTH_OF_MPLS_ENTRY(size) (size)
+#define LENGTH_OF_INTERFACE(size)  4
+#define LENGTH_OF_NONE(size)       0
+#define ELEMENT_OF_FIELD(name, word, bits, type, column, number, form, ...)                        \
+	[KEY_##name] = {                                                                           \
+		(number), .len = LENGTH_OF_##form(KEY_EXTRA_SIZE(word)), .kind = KIND_OF_##form},
+
+/* clang-format off */
 static const struct {
 	uint16_t ipv4, ipv6;               /* elements of full addresses; other fields use ipv4 */
 	uint16_t prefix4, prefix6;         /* elements of prefixes */
@@ -135,12 +149,9 @@ static const struct {
 	[KEY_SRC_PORT] = {IE_SOURCE_PORT, .len = 2},
 	[KEY_DST_PORT] = {IE_DESTINATION_PORT, .len = 2},
 	[KEY_PROTO] = {IE_PROTOCOL, .len = 1},
-	[KEY_TCP_FLAGS] = {IE_TCP_CONTROL_BITS, .len = 1},
-	[KEY_VLAN] = {IE_VLAN, .len = 2},
-	[KEY_DSCP] = {IE_DSCP, .len = 1},
-	[KEY_MPLS] = {IE_MPLS_TOP_LABEL, .len = 3, .kind = PIECE_MPLS},
-	[KEY_IN_PORT] = {IE_INGRESS_INTERFACE, .len = 4, .kind = PIECE_INTERFACE},
+	KEY_EXTRA_FIELDS(ELEMENT_OF_FIELD)
 };
+/* clang-format on */
 
 bool ipfix_carries(const struct key_rule *rule, char *why)
 {

@@ -47,8 +47,8 @@ struct kernel_entry {
 	__u16 headers;
 	__u16 vlan; /* keys: VLAN ID of the outermost tag, or 0 */
 	__u8 key[KERNEL_KEY6_BYTES];
-	__u8 kind; /* enum kernel_entry_kind */
-	__u8 tcp_flags, dscp;
+	__u8 kind;           /* enum kernel_entry_kind */
+	__u8 tcp_flags, tos; /* keys */
 };
 
 _Static_assert(sizeof(struct kernel_entry) == KERNEL_CACHE_LINE, "a slot is a cache line");

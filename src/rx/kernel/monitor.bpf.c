@@ -265,7 +265,7 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 	 * were written.
 	 */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
-	entry->dscp = at[1] >> 2;
+	entry->tos = at[1];
 	entry->kind = KERNEL_ENTRY_IPV4;
 	return true;
 }
@@ -288,7 +288,7 @@ inline_always bool read_ipv6(const struct monitor_packet *packet, const __u8 *at
 	*(__u64 *)(entry->key + 24) = load64(at + 32);
 	*(__u32 *)(entry->key + 32) = ports;
 	entry->key[36] = proto;
-	entry->dscp = (__u8)(at[0] << 4 | at[1] >> 4) >> 2;
+	entry->tos = (__u8)(at[0] << 4 | at[1] >> 4);
 	entry->kind = KERNEL_ENTRY_IPV6;
 	return true;
 }

@@ -58,7 +58,6 @@ enum {
 
 #define VLAN_ID          0x0fff
 #define MPLS_LABEL_SHIFT 12
-#define DSCP_SHIFT       2 /* the low bits of the octet are ECN */
 
 #define IPV4_HEADER   20
 #define IPV6_HEADER   40
@@ -426,7 +425,7 @@ static inline uint64_t parse_transport(struct parse_state *packet, size_t at, ui
 
 void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra)
 {
-	extra->dscp[0] = header[1] >> DSCP_SHIFT;
+	key_extra_set_tos(extra, header[1]);
 }
 
 static inline enum parse_verdict parse_ipv4(
@@ -518,7 +517,7 @@ static inline enum parse_verdict parse_ipv6(
 	out->fragment = walk.fragment;
 	out->ip_at = at;
 	out->transport_at = walk.at;
-	out->extra.dscp[0] = (uint8_t)(be16(header) >> 4) >> DSCP_SHIFT;
+	key_extra_set_tos(&out->extra, (uint8_t)(be16(header) >> 4));
 	memcpy(words, header + 8, 32);
 	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);
 	memcpy(&out->key6, words, sizeof(out->key6));
