@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/exporters/collector_rows.h"
-
 #define AT(member) offsetof(struct exporter_row, member)
 
-const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES] = {
+const struct metrics_word metrics_datagram_fates[] = {
 	{"received", AT(datagrams)},
 	{"malformed", AT(malformed)},
 	{"refused", AT(refused)},
@@ -17,42 +15,36 @@ const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES] = {
 	{"lost_socket", AT(lost_socket)},
 	{"reordered", AT(reordered)},
 	{"repeated", AT(repeated)},
+	{0},
 };
 
-const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES] = {
+const struct metrics_word metrics_record_fates[] = {
 	{"counted", AT(counts.counted)},
 	{"duplicate", AT(counts.duplicate)},
 	{"unusable", AT(unusable)},
+	{0},
 };
 
-static void add_fates(uint64_t *sums, const struct metrics_word *fates, uint32_t n,
+static void add_fates(struct exporter_row *sum, const struct metrics_word *fates,
 	const struct exporter_row *exporter)
 {
-	for (uint32_t f = 0; f < n; f++)
-		sums[f] += *(const uint64_t *)((const char *)exporter + fates[f].at);
+	for (; fates->word != NULL; fates++)
+		*(uint64_t *)((char *)sum + fates->at) +=
+			*(const uint64_t *)((const char *)exporter + fates->at);
 }
 
-static void add_exporters(struct metrics_sums *sums, const struct report_collected *collected)
+static void add_exporter(struct exporter_row *sum, const struct exporter_row *exporter)
 {
-	for (uint64_t e = 0; e < collected->nb_exporters; e++) {
-		const struct exporter_row *exporter = &collected->exporters[e];
-
-		add_fates(
-			sums->datagrams, metrics_datagram_fates, METRICS_DATAGRAM_FATES, exporter);
-		add_fates(sums->records, metrics_record_fates, METRICS_RECORD_FATES, exporter);
-		sums->unknown_template += exporter->unknown_template;
-	}
+	add_fates(sum, metrics_datagram_fates, exporter);
+	add_fates(sum, metrics_record_fates, exporter);
+	sum->unknown_template += exporter->unknown_template;
 }
 
 static void add_worker(struct metrics_worker *worker, const struct report_load *load)
 {
 	worker->lcore = load->lcore;
-	worker->received += load->received;
-	worker->measured += load->measured;
-	worker->ring_full += load->ring_full;
-	worker->skipped += load->skipped;
-	worker->bytes += load->bytes;
-	worker->busy_ns += load->busy_ns;
+#define ADD_COUNT(name) worker->name += load->name;
+	LOAD_COUNTS(ADD_COUNT)
 }
 
 static struct metrics_measurement *find_measurement(struct metrics_sums *sums, const char *name)
@@ -101,8 +93,8 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 	sums->closing_ns += epoch->closing_ns;
 	sums->expired += epoch->expired;
 	ledger_add(&sums->ledger, &epoch->ledger);
-	if (epoch->collected != NULL)
-		add_exporters(sums, epoch->collected);
+	for (uint64_t e = 0; epoch->collected != NULL && e < epoch->collected->nb_exporters; e++)
+		add_exporter(&sums->exporters, &epoch->collected->exporters[e]);
 	sums->nb_workers = epoch->workers < PLAN_WORKERS_MAX ? epoch->workers : PLAN_WORKERS_MAX;
 	for (uint32_t w = 0; w < sums->nb_workers; w++)
 		add_worker(&sums->workers[w], &epoch->loads[w]);

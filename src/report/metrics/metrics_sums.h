@@ -7,26 +7,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/exporters/collector_rows.h"
 #include "config/config.h"
 #include "parallel/plan/plan.h"
 #include "report/rows/report.h"
 
 struct metrics_worker {
 	uint32_t lcore;
-	uint64_t received, measured, ring_full, skipped, bytes, busy_ns;
+	LOAD_COUNTS(LOAD_COUNT)
 };
 
-/* A label value and the offset of its count. */
+/* A label value and the offset of its count. A row without a word ends the table. */
 struct metrics_word {
 	const char *word;
 	size_t at;
 };
 
-#define METRICS_DATAGRAM_FATES 8
-#define METRICS_RECORD_FATES   3
 /* Offsets in struct exporter_row. */
-extern const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES];
-extern const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES];
+extern const struct metrics_word metrics_datagram_fates[], metrics_record_fates[];
 
 /* Sum of the --stats rows of one measurement. */
 struct metrics_measurement {
@@ -41,9 +39,7 @@ struct metrics_sums {
 	uint64_t closing_ns;
 	uint64_t expired;
 	struct ledger ledger;
-	uint64_t datagrams[METRICS_DATAGRAM_FATES],
-		records[METRICS_RECORD_FATES]; /* records of exporters */
-	uint64_t unknown_template;
+	struct exporter_row exporters; /* sum of the fates, and of unknown_template */
 	uint32_t nb_workers;
 	struct metrics_worker workers[PLAN_WORKERS_MAX];
 	/* Measurements of the last epoch with packets, and older ones if there is room. */

@@ -137,472 +137,308 @@ static void end_sample_double(struct metric_samples *samples, double value)
 	text_printf(samples->text, "%.15g\n", value);
 }
 
-static uint64_t value_at(const void *of, const struct metrics_word *word)
+/* --- items --- */
+
+struct metric_items {
+	const void *first;
+	size_t n, size;
+};
+
+/* Kind of items. A metric has a sample, or one for each word, of each item. */
+struct metric_source {
+	struct metric_items (*items)(const struct metrics_view *view);
+	void (*labels)(struct metric_samples *samples, const void *item); /* NULL: none */
+	bool (*shown)(const struct metrics_view *view, const void *item); /* NULL: all are */
+};
+
+static struct metric_items the_run(const struct metrics_view *view)
 {
-	return *(const uint64_t *)((const char *)of + word->at);
+	return (struct metric_items){view, 1, sizeof(*view)};
 }
 
-#define EACH_WORD(word, words)                                                                     \
-	for (const struct metrics_word *word = (words);                                            \
-		word < (words) + sizeof(words) / sizeof((words)[0]); word++)
-
-/* --- the run --- */
-
-static void add_build(struct metric_samples *samples, const struct metric *metric)
+static void label_build(struct metric_samples *samples, const void *item)
 {
-	(void)metric;
-	begin_sample(samples);
-	add_label(samples, "version", samples->view->version);
-	add_label(samples, "dpdk", samples->view->dpdk);
-	end_sample(samples, 1);
+	const struct metrics_view *view = item;
+
+	add_label(samples, "version", view->version);
+	add_label(samples, "dpdk", view->dpdk);
 }
 
-static void add_start(struct metric_samples *samples, const struct metric *metric)
+static struct metric_items the_sums(const struct metrics_view *view)
 {
-	(void)metric;
-	begin_sample(samples);
-	end_sample_ns(samples, (uint64_t)samples->view->started);
+	return (struct metric_items){view->sums, 1, sizeof(*view->sums)};
 }
 
-static void add_resident(struct metric_samples *samples, const struct metric *metric)
+static struct metric_items last_epoch(const struct metrics_view *view)
 {
-	(void)metric;
-	if (samples->view->resident == 0)
-		return;
-	begin_sample(samples);
-	end_sample(samples, samples->view->resident);
+	return (struct metric_items){view->last, view->last != NULL, sizeof(*view->last)};
 }
 
-/* at: offset of a count or of ns in the sums. */
-static uint64_t sum_at(const struct metric_samples *samples, const struct metric *metric)
+static struct metric_items ports(const struct metrics_view *view)
 {
-	return *(const uint64_t *)((const char *)samples->view->sums + metric->at);
+	const struct report_epoch *last = view->last;
+
+	return (struct metric_items){last != NULL ? last->ports : NULL,
+		last != NULL ? last->nb_ports : 0, sizeof(last->ports[0])};
 }
 
-static void add_sum(struct metric_samples *samples, const struct metric *metric)
+static void label_port(struct metric_samples *samples, const void *item)
 {
-	begin_sample(samples);
-	end_sample(samples, sum_at(samples, metric));
+	add_label(samples, "port", ((const struct report_port *)item)->name);
 }
 
-static void add_sum_of_ns(struct metric_samples *samples, const struct metric *metric)
+static struct metric_items directions(const struct metrics_view *view)
 {
-	begin_sample(samples);
-	end_sample_ns(samples, sum_at(samples, metric));
+	const struct report_epoch *last = view->last;
+
+	return (struct metric_items){last != NULL ? last->forwarded : NULL,
+		last != NULL ? last->nb_forwarded : 0, sizeof(last->forwarded[0])};
 }
 
-/* --- the ledger --- */
-
-/* Returns the fate label of a column of bytes, or NULL for a column of packets. */
-static const char *fate_of_bytes(uint32_t column)
+static void label_direction(struct metric_samples *samples, const void *item)
 {
-	switch (ledger_columns[column].offset) {
-	case offsetof(struct ledger, bytes): return "measured";
-	case offsetof(struct ledger, skipped_bytes): return "skipped";
-	default: return NULL;
+	const struct report_forwarded *direction = item;
+
+	add_label(samples, "in", direction->in);
+	add_label(samples, "out", direction->out);
+}
+
+static struct metric_items collector(const struct metrics_view *view)
+{
+	bool collects = view->last != NULL && view->last->collected != NULL;
+
+	return (struct metric_items){
+		collects ? view->last->collected : NULL, collects, sizeof(*view->last->collected)};
+}
+
+static struct metric_items collector_sums(const struct metrics_view *view)
+{
+	return (struct metric_items){view->sums, collector(view).n, sizeof(*view->sums)};
+}
+
+static struct metric_items workers(const struct metrics_view *view)
+{
+	return (struct metric_items){
+		view->sums->workers, view->sums->nb_workers, sizeof(view->sums->workers[0])};
+}
+
+static void label_worker(struct metric_samples *samples, const void *item)
+{
+	const struct metrics_worker *worker = item;
+
+	add_number_label(samples, "worker", (uint32_t)(worker - samples->view->sums->workers));
+	add_number_label(samples, "lcore", worker->lcore);
+}
+
+static struct metric_items summed_measurements(const struct metrics_view *view)
+{
+	return (struct metric_items){view->sums->measurements, view->sums->nb_measurements,
+		sizeof(view->sums->measurements[0])};
+}
+
+static void label_summed(struct metric_samples *samples, const void *item)
+{
+	add_label(samples, "measurement", ((const struct metrics_measurement *)item)->name);
+}
+
+static bool is_active(const struct metrics_view *view, const void *item)
+{
+	return metrics_sums_show(view->sums, item);
+}
+
+static struct metric_items measurements(const struct metrics_view *view)
+{
+	const struct report_epoch *last = view->last;
+
+	return (struct metric_items){last != NULL ? last->measurements : NULL,
+		last != NULL ? last->nb_measurements : 0, sizeof(last->measurements[0])};
+}
+
+static void label_measurement(struct metric_samples *samples, const void *item)
+{
+	add_label(samples, "measurement", ((const struct report_measurement *)item)->name);
+}
+
+static void label_parameters(struct metric_samples *samples, const void *item)
+{
+	const struct report_measurement *measurement = item;
+
+	label_measurement(samples, item);
+	add_label(samples, "key", measurement->key_rule->name);
+	add_label(samples, "sketch", measurement->sketch);
+	add_label(samples, "count", measurement->counts_bytes ? "bytes" : "packets");
+}
+
+static struct metric_items deliveries(const struct metrics_view *view)
+{
+	const struct report_epoch *told = view->deliveries;
+
+	return (struct metric_items){told != NULL ? told->deliveries : NULL,
+		told != NULL ? told->nb_deliveries : 0, sizeof(told->deliveries[0])};
+}
+
+static void label_delivery(struct metric_samples *samples, const void *item)
+{
+	const struct report_delivery *delivery = item;
+
+	add_label(samples, "export", delivery->name);
+	add_label(samples, "kind", delivery->kind);
+}
+
+/*
+ * Returns true if both belong to one time series: a destination may be named twice, and long names
+ * are truncated.
+ */
+static bool same_series(const struct report_delivery *a, const struct report_delivery *b)
+{
+	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
+static bool is_first_of_series(const struct metrics_view *view, const void *item)
+{
+	const struct report_delivery *first = view->deliveries->deliveries;
+
+	while (!same_series(first, item))
+		first++;
+	return first == item;
+}
+
+static bool has_spool(const struct metrics_view *view, const void *item)
+{
+	return ((const struct report_delivery *)item)->spool_size > 0 &&
+	       is_first_of_series(view, item);
+}
+
+static const struct metric_source of_run = {the_run, NULL, NULL},
+				  of_build = {the_run, label_build, NULL},
+				  of_sums = {the_sums, NULL, NULL},
+				  of_epoch = {last_epoch, NULL, NULL},
+				  of_port = {ports, label_port, NULL},
+				  of_direction = {directions, label_direction, NULL},
+				  of_collector = {collector, NULL, NULL},
+				  of_collector_sums = {collector_sums, NULL, NULL},
+				  of_worker = {workers, label_worker, NULL},
+				  of_summed = {summed_measurements, label_summed, is_active},
+				  of_measurement = {measurements, label_measurement, NULL},
+				  of_parameters = {measurements, label_parameters, NULL},
+				  of_delivery = {deliveries, label_delivery, is_first_of_series},
+				  of_spool = {deliveries, label_delivery, has_spool};
+
+/* --- values --- */
+
+static const void *at(const void *item, size_t offset)
+{
+	return (const char *)item + offset;
+}
+
+static uint64_t sum_of_series(
+	const struct metrics_view *view, const struct report_delivery *delivery, size_t offset)
+{
+	const struct report_epoch *told = view->deliveries;
+	uint64_t sum = 0;
+
+	for (uint32_t d = 0; d < told->nb_deliveries; d++)
+		if (same_series(&told->deliveries[d], delivery))
+			sum += *(const uint64_t *)at(&told->deliveries[d], offset);
+	return sum;
+}
+
+/* Returns false if the value is unknown. */
+static bool has_value(const struct metric *metric, const void *item, size_t offset)
+{
+	switch (metric->form) {
+	case METRIC_U32_IF: return *(const uint32_t *)at(item, offset) != 0;
+	case METRIC_U64_IF:
+	case METRIC_NS_IF: return *(const uint64_t *)at(item, offset) != 0;
+	default: return metric->known == 0 || *(const bool *)at(item, metric->known);
 	}
 }
 
-static void add_ledger(struct metric_samples *samples, const struct ledger *ledger, bool bytes,
-	const char *measurement)
+static void end_value(struct metric_samples *samples, const void *item, size_t offset)
 {
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
-		const char *of_bytes = fate_of_bytes(c);
+	const void *value = at(item, offset);
+	int64_t ns;
 
-		if (!ledger_has(ledger, c) || (of_bytes != NULL) != bytes)
+	switch (samples->metric->form) {
+	case METRIC_U64:
+	case METRIC_U64_IF: end_sample(samples, *(const uint64_t *)value); break;
+	case METRIC_U32: end_sample(samples, *(const uint32_t *)value); break;
+	case METRIC_U32_IF: /* Mbit/s to bytes per second */
+		end_sample(samples, (uint64_t) * (const uint32_t *)value * 1000000 / 8);
+		break;
+	case METRIC_BOOL: end_sample(samples, *(const bool *)value); break;
+	case METRIC_NOT: end_sample(samples, !*(const bool *)value); break;
+	case METRIC_ONE: end_sample(samples, 1); break;
+	case METRIC_NS:
+	case METRIC_NS_IF: end_sample_ns(samples, *(const uint64_t *)value); break;
+	case METRIC_DOUBLE: end_sample_double(samples, *(const double *)value); break;
+	case METRIC_SERIES: end_sample(samples, sum_of_series(samples->view, item, offset)); break;
+	case METRIC_TIME:
+		ns = *(const int64_t *)value;
+		if (ns < 0) /* capture from before 1970 */
+			end_sample_double(samples, (double)ns / SECOND_NS);
+		else
+			end_sample_ns(samples, (uint64_t)ns);
+		break;
+	case METRIC_LEDGER_PACKETS:
+	case METRIC_LEDGER_BYTES: break; /* add_ledger() */
+	}
+}
+
+static void begin_item(struct metric_samples *samples, const void *item)
+{
+	begin_sample(samples);
+	if (samples->metric->of->labels != NULL)
+		samples->metric->of->labels(samples, item);
+}
+
+/* Adds columns of the ledger at `at`, of packets or of bytes. */
+static void add_ledger(struct metric_samples *samples, const void *item)
+{
+	const struct ledger *ledger = at(item, samples->metric->at);
+	bool bytes = samples->metric->form == METRIC_LEDGER_BYTES;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		const char *bytes_of = ledger_columns[c].bytes_of;
+
+		if (!ledger_has(ledger, c) || (bytes_of != NULL) != bytes)
 			continue;
-		begin_sample(samples);
-		if (measurement != NULL)
-			add_label(samples, "measurement", measurement);
-		add_label(samples, "fate", bytes ? of_bytes : ledger_columns[c].name);
+		begin_item(samples, item);
+		add_label(samples, "fate", bytes ? bytes_of : ledger_columns[c].name);
 		end_sample(samples, ledger_column(ledger, c));
 	}
 }
 
-static void add_packets(struct metric_samples *samples, const struct metric *metric)
+static void add_item(struct metric_samples *samples, const void *item)
 {
-	(void)metric;
-	add_ledger(samples, &samples->view->sums->ledger, false, NULL);
-}
+	const struct metric *metric = samples->metric;
+	const struct metrics_word *word = metric->words;
 
-static void add_bytes(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	add_ledger(samples, &samples->view->sums->ledger, true, NULL);
-}
-
-static void add_losses_known(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	begin_sample(samples);
-	end_sample(samples, !samples->view->sums->ledger.losses_unknown);
-}
-
-static void add_steps(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct ledger *ledger = &samples->view->sums->ledger;
-	const struct {
-		const char *word;
-		uint64_t ns;
-	} steps[] = {
-		{"receive", ledger->rx_ns}, {"count", ledger->ppt_ns}, {"free", ledger->free_ns}};
-
-	(void)metric;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		begin_sample(samples);
-		add_label(samples, "step", steps[i].word);
-		end_sample_ns(samples, steps[i].ns);
+	if (metric->form >= METRIC_LEDGER_PACKETS) {
+		add_ledger(samples, item);
+	} else if (word == NULL && has_value(metric, item, metric->at)) {
+		begin_item(samples, item);
+		end_value(samples, item, metric->at);
 	}
-}
-
-/* --- the last epoch --- */
-
-static void add_epoch_number(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	if (samples->view->last == NULL)
-		return;
-	begin_sample(samples);
-	end_sample(samples, samples->view->last->number);
-}
-
-static void add_generated(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *last = samples->view->last;
-
-	(void)metric;
-	if (last == NULL || last->took == 0)
-		return;
-	begin_sample(samples);
-	end_sample_ns(samples, last->took);
-}
-
-/* at: offset of an int64_t in the epoch, ns since 1970-01-01 UTC. */
-static void add_epoch_time(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *last = samples->view->last;
-	int64_t ns;
-
-	if (last == NULL)
-		return;
-	ns = *(const int64_t *)((const char *)last + metric->at);
-	begin_sample(samples);
-	if (ns < 0) /* capture from before 1970 */
-		end_sample_double(samples, (double)ns / SECOND_NS);
-	else
-		end_sample_ns(samples, (uint64_t)ns);
-}
-
-static void add_port_up(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *last = samples->view->last;
-
-	(void)metric;
-	for (uint32_t p = 0; last != NULL && p < last->nb_ports; p++) {
-		begin_sample(samples);
-		add_label(samples, "port", last->ports[p].name);
-		end_sample(samples, last->ports[p].up);
-	}
-}
-
-static void add_port_speed(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *last = samples->view->last;
-
-	(void)metric;
-	for (uint32_t p = 0; last != NULL && p < last->nb_ports; p++) {
-		if (last->ports[p].speed == 0)
+	for (; word != NULL && word->word != NULL; word++) {
+		if (!has_value(metric, item, metric->at + word->at))
 			continue;
-		begin_sample(samples);
-		add_label(samples, "port", last->ports[p].name);
-		end_sample(samples, (uint64_t)last->ports[p].speed * 1000000 / 8);
+		begin_item(samples, item);
+		add_label(samples, metric->label != NULL ? metric->label : "fate", word->word);
+		end_value(samples, item, metric->at + word->at);
 	}
 }
 
-static void add_port_lost(struct metric_samples *samples, const struct metric *metric)
+static void add_items(struct metric_samples *samples)
 {
-	static const struct metrics_word fates[] = {
-		{"nic_missed", offsetof(struct report_port, nic_missed)},
-		{"nic_errors", offsetof(struct report_port, nic_errors)},
-		{"no_mbuf", offsetof(struct report_port, no_mbuf)},
-	};
-	const struct report_epoch *last = samples->view->last;
+	const struct metric_source *source = samples->metric->of;
+	struct metric_items items = source->items(samples->view);
 
-	(void)metric;
-	for (uint32_t p = 0; last != NULL && p < last->nb_ports; p++)
-		EACH_WORD(fate, fates)
-		{
-			begin_sample(samples);
-			add_label(samples, "port", last->ports[p].name);
-			add_label(samples, "fate", fate->word);
-			end_sample(samples, value_at(&last->ports[p], fate));
-		}
-}
+	for (size_t i = 0; i < items.n; i++) {
+		const void *item = at(items.first, i * items.size);
 
-/* --- forwarding --- */
-
-static void begin_direction(struct metric_samples *samples, const struct report_forwarded *row)
-{
-	begin_sample(samples);
-	add_label(samples, "in", row->in);
-	add_label(samples, "out", row->out);
-}
-
-#define EACH_DIRECTION(samples, row)                                                               \
-	for (const struct report_forwarded *row = first_direction(samples);                        \
-		row != end_of_directions(samples); row++)
-
-static const struct report_forwarded *first_direction(const struct metric_samples *samples)
-{
-	return samples->view->last != NULL ? samples->view->last->forwarded : NULL;
-}
-
-static const struct report_forwarded *end_of_directions(const struct metric_samples *samples)
-{
-	const struct report_forwarded *first = first_direction(samples);
-
-	return first != NULL ? first + samples->view->last->nb_forwarded : NULL;
-}
-
-#define FORWARDED_WORD(member) {#member, offsetof(struct forwarded_counts, member)},
-static void add_forwarded(struct metric_samples *samples, const struct metric *metric)
-{
-	static const struct metrics_word fates[] = {
-		FORWARDED_WORD(received) FORWARDED_FATES(FORWARDED_WORD)};
-
-	(void)metric;
-	EACH_DIRECTION(samples, row)
-	EACH_WORD(fate, fates)
-	{
-		begin_direction(samples, row);
-		add_label(samples, "fate", fate->word);
-		end_sample(samples, value_at(&row->so_far, fate));
-	}
-}
-
-static void add_forwarded_bytes(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_DIRECTION(samples, row)
-	{
-		begin_direction(samples, row);
-		end_sample(samples, row->so_far.bytes);
-	}
-}
-
-static void add_forwarded_latency(struct metric_samples *samples, const struct metric *metric)
-{
-	static const struct metrics_word percentiles[] = {
-		{"50", offsetof(struct report_forwarded, p50_ns)},
-		{"99", offsetof(struct report_forwarded, p99_ns)},
-		{"99.9", offsetof(struct report_forwarded, p999_ns)},
-		{"100", offsetof(struct report_forwarded, max_ns)},
-	};
-
-	(void)metric;
-	EACH_DIRECTION(samples, row)
-	EACH_WORD(percentile, percentiles)
-	{
-		if (!row->timed)
-			continue;
-		begin_direction(samples, row);
-		add_label(samples, "percentile", percentile->word);
-		end_sample_ns(samples, value_at(row, percentile));
-	}
-}
-
-/* --- exporters --- */
-
-static bool collects(const struct metric_samples *samples)
-{
-	return samples->view->last != NULL && samples->view->last->collected != NULL;
-}
-
-static void add_exporters(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	if (!collects(samples))
-		return;
-	begin_sample(samples);
-	end_sample(samples, samples->view->last->collected->nb_exporters);
-}
-
-static void add_fates(struct metric_samples *samples, const struct metrics_word *fates, uint32_t n,
-	const uint64_t *sums)
-{
-	for (uint32_t f = 0; collects(samples) && f < n; f++) {
-		begin_sample(samples);
-		add_label(samples, "fate", fates[f].word);
-		end_sample(samples, sums[f]);
-	}
-}
-
-static void add_datagrams(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	add_fates(samples, metrics_datagram_fates, METRICS_DATAGRAM_FATES,
-		samples->view->sums->datagrams);
-}
-
-static void add_records(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	add_fates(
-		samples, metrics_record_fates, METRICS_RECORD_FATES, samples->view->sums->records);
-}
-
-static void add_unknown_sets(struct metric_samples *samples, const struct metric *metric)
-{
-	if (collects(samples))
-		add_sum(samples, metric);
-}
-
-/* --- workers --- */
-
-static void begin_worker(struct metric_samples *samples, uint32_t worker)
-{
-	begin_sample(samples);
-	add_number_label(samples, "worker", worker);
-	add_number_label(samples, "lcore", samples->view->sums->workers[worker].lcore);
-}
-
-static void add_worker_packets(struct metric_samples *samples, const struct metric *metric)
-{
-	static const struct metrics_word fates[] = {
-		{"received", offsetof(struct metrics_worker, received)},
-		{"measured", offsetof(struct metrics_worker, measured)},
-		{"ring_full", offsetof(struct metrics_worker, ring_full)},
-		{"skipped", offsetof(struct metrics_worker, skipped)},
-	};
-	const struct metrics_sums *sums = samples->view->sums;
-
-	(void)metric;
-	for (uint32_t w = 0; w < sums->nb_workers; w++)
-		EACH_WORD(fate, fates)
-		{
-			begin_worker(samples, w);
-			add_label(samples, "fate", fate->word);
-			end_sample(samples, value_at(&sums->workers[w], fate));
-		}
-}
-
-static void add_worker_bytes(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	for (uint32_t w = 0; w < samples->view->sums->nb_workers; w++) {
-		begin_worker(samples, w);
-		end_sample(samples, samples->view->sums->workers[w].bytes);
-	}
-}
-
-static void add_worker_busy(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	for (uint32_t w = 0; w < samples->view->sums->nb_workers; w++) {
-		begin_worker(samples, w);
-		end_sample_ns(samples, samples->view->sums->workers[w].busy_ns);
-	}
-}
-
-/* --- measurements --- */
-
-static void add_measured(struct metric_samples *samples, bool bytes)
-{
-	const struct metrics_sums *sums = samples->view->sums;
-
-	for (uint32_t m = 0; m < sums->nb_measurements; m++)
-		if (metrics_sums_show(sums, &sums->measurements[m]))
-			add_ledger(samples, &sums->measurements[m].ledger, bytes,
-				sums->measurements[m].name);
-}
-
-static void add_measurement_packets(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	add_measured(samples, false);
-}
-
-static void add_measurement_bytes(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	add_measured(samples, true);
-}
-
-static void begin_measurement(
-	struct metric_samples *samples, const struct report_measurement *measurement)
-{
-	begin_sample(samples);
-	add_label(samples, "measurement", measurement->name);
-}
-
-#define EACH_MEASUREMENT(samples, measurement)                                                     \
-	for (const struct report_measurement *measurement = first_measurement(samples);            \
-		measurement != end_of_measurements(samples); measurement++)
-
-static const struct report_measurement *first_measurement(const struct metric_samples *samples)
-{
-	return samples->view->last != NULL ? samples->view->last->measurements : NULL;
-}
-
-static const struct report_measurement *end_of_measurements(const struct metric_samples *samples)
-{
-	const struct report_epoch *last = samples->view->last;
-
-	return last != NULL ? last->measurements + last->nb_measurements : NULL;
-}
-
-static void add_measurement_info(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_MEASUREMENT(samples, measurement)
-	{
-		begin_measurement(samples, measurement);
-		add_label(samples, "key", measurement->key_rule->name);
-		add_label(samples, "sketch", measurement->sketch);
-		add_label(samples, "count", measurement->counts_bytes ? "bytes" : "packets");
-		end_sample(samples, 1);
-	}
-}
-
-static void add_distinct(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_MEASUREMENT(samples, measurement)
-	{
-		begin_measurement(samples, measurement);
-		end_sample(samples, measurement->distinct_keys);
-	}
-}
-
-static void add_rows(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_MEASUREMENT(samples, measurement)
-	{
-		begin_measurement(samples, measurement);
-		end_sample(samples, measurement->nb_rows);
-	}
-}
-
-static void add_confidence(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_MEASUREMENT(samples, measurement)
-	{
-		if (!measurement->confidence_known)
-			continue;
-		begin_measurement(samples, measurement);
-		end_sample_double(samples, measurement->confidence);
-	}
-}
-
-static void add_looked_at(struct metric_samples *samples, const struct metric *metric)
-{
-	(void)metric;
-	EACH_MEASUREMENT(samples, measurement)
-	{
-		begin_measurement(samples, measurement);
-		end_sample_double(samples, measurement->looked_at);
+		if (source->shown == NULL || source->shown(samples->view, item))
+			add_item(samples, item);
 	}
 }
 
@@ -631,14 +467,22 @@ static uint32_t rows_of(
 							 : samples->view->top;
 }
 
+#define EACH_ROW(samples, measurement, row)                                                        \
+	for (const struct report_measurement *                                                     \
+			measurement = measurements((samples)->view).first,                         \
+		       *end_ = measurement + measurements((samples)->view).n;                      \
+		measurement < end_; measurement++)                                                 \
+		for (const struct report_row *row = measurement->rows;                             \
+			row < measurement->rows + rows_of(samples, measurement); row++)
+
 /* Builds the labels of each row once; several samples share them. */
 static void make_labels(struct metric_samples *samples)
 {
 	struct text *out = samples->text;
 	uint32_t n = 0;
 
-	EACH_MEASUREMENT(samples, measurement)
-	n += rows_of(samples, measurement);
+	EACH_ROW(samples, measurement, row)
+	n++;
 	samples->label_ends = calloc(n + 1, sizeof(samples->label_ends[0]));
 	if (samples->label_ends == NULL) {
 		out->failed = true;
@@ -646,273 +490,205 @@ static void make_labels(struct metric_samples *samples)
 	}
 	samples->text = &samples->labels;
 	n = 0;
-	EACH_MEASUREMENT(samples, measurement)
-	for (uint32_t r = 0; r < rows_of(samples, measurement); r++) {
-		add_row_labels(samples, measurement, &measurement->rows[r]);
+	EACH_ROW(samples, measurement, row)
+	{
+		add_row_labels(samples, measurement, row);
 		samples->label_ends[++n] = samples->labels.len;
 	}
 	samples->text = out;
 	out->failed |= samples->labels.failed;
 }
 
-/* Stores the value of a metric for a row. Returns false if it is unknown. */
-typedef bool (*row_figure)(
-	const struct report_row *row, const struct metric *metric, uint64_t *value);
-
-static void add_row_figures(
-	struct metric_samples *samples, const struct metric *metric, row_figure figure)
+static void add_rows(struct metric_samples *samples)
 {
+	const struct metric *metric = samples->metric;
 	const size_t *end = samples->label_ends;
-	uint64_t value;
 
 	if (samples->text->failed)
 		return;
-	EACH_MEASUREMENT(samples, measurement)
-	for (uint32_t r = 0; r < rows_of(samples, measurement); r++, end++) {
-		if (!figure(&measurement->rows[r], metric, &value))
-			continue;
-		begin_sample(samples);
-		text_add(samples->text, samples->labels.data + end[0], end[1] - end[0]);
-		text_u64(samples->text, value);
-		text_char(samples->text, '\n');
+	EACH_ROW(samples, measurement, row)
+	{
+		if (has_value(metric, row, metric->at)) {
+			begin_sample(samples);
+			text_add(samples->text, samples->labels.data + end[0], end[1] - end[0]);
+			text_u64(samples->text, *(const uint64_t *)at(row, metric->at));
+			text_char(samples->text, '\n');
+		}
+		end++;
 	}
-}
-
-/* at: offset of the figure in the row. */
-static const struct report_figure *figure_of(
-	const struct report_row *row, const struct metric *metric)
-{
-	return (const struct report_figure *)((const char *)row + metric->at);
-}
-
-static bool value_of(const struct report_row *row, const struct metric *metric, uint64_t *value)
-{
-	*value = figure_of(row, metric)->value;
-	return figure_of(row, metric)->known;
-}
-
-static bool low_of(const struct report_row *row, const struct metric *metric, uint64_t *value)
-{
-	*value = figure_of(row, metric)->low;
-	return figure_of(row, metric)->known;
-}
-
-static bool high_of(const struct report_row *row, const struct metric *metric, uint64_t *value)
-{
-	*value = figure_of(row, metric)->high;
-	return figure_of(row, metric)->high_known;
-}
-
-static void add_top(struct metric_samples *samples, const struct metric *metric)
-{
-	add_row_figures(samples, metric, value_of);
-}
-
-static void add_top_low(struct metric_samples *samples, const struct metric *metric)
-{
-	add_row_figures(samples, metric, low_of);
-}
-
-static void add_top_high(struct metric_samples *samples, const struct metric *metric)
-{
-	add_row_figures(samples, metric, high_of);
-}
-
-/* --- deliveries --- */
-
-/*
- * Returns true if both belong to one time series: a destination may be named twice, and long names
- * are truncated.
- */
-static bool same_place(const struct report_delivery *a, const struct report_delivery *b)
-{
-	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
-}
-
-static void add_place(struct metric_samples *samples, uint32_t d, const char *fate, size_t at)
-{
-	const struct report_epoch *told = samples->view->deliveries;
-	const struct report_delivery *delivery = &told->deliveries[d];
-	uint64_t sum = 0;
-
-	for (uint32_t other = 0; other < told->nb_deliveries; other++) {
-		if (!same_place(&told->deliveries[other], delivery))
-			continue;
-		if (other < d)
-			return; /* included in the sum of that one */
-		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
-	}
-	begin_sample(samples);
-	add_label(samples, "export", delivery->name);
-	add_label(samples, "kind", delivery->kind);
-	if (fate != NULL)
-		add_label(samples, "fate", fate);
-	end_sample(samples, sum);
-}
-
-static void add_export(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *told = samples->view->deliveries;
-
-	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
-		add_place(samples, d, NULL, metric->at);
-}
-
-static void add_spool(struct metric_samples *samples, const struct metric *metric)
-{
-	const struct report_epoch *told = samples->view->deliveries;
-
-	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
-		if (told->deliveries[d].spool_size > 0)
-			add_place(samples, d, NULL, metric->at);
-}
-
-#define DELIVERY(member) offsetof(struct report_delivery, member)
-
-static void add_export_rows(struct metric_samples *samples, const struct metric *metric)
-{
-	static const struct metrics_word fates[] = {
-		{"delivered", DELIVERY(delivered)},
-		{"acknowledged", DELIVERY(acknowledged)},
-		{"failed", DELIVERY(failed)},
-		{"unknown", DELIVERY(unknown)},
-		{"dropped", DELIVERY(dropped)},
-	};
-	const struct report_epoch *told = samples->view->deliveries;
-
-	(void)metric;
-	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
-		EACH_WORD(fate, fates)
-	add_place(samples, d, fate->word, fate->at);
 }
 
 /* --- all metrics --- */
 
-#define SUM(member)   .at = offsetof(struct metrics_sums, member)
-#define EPOCH(member) .at = offsetof(struct report_epoch, member)
-#define ROW(member)   .at = offsetof(struct report_row, member)
+#define AT(tag, member) .at = offsetof(struct tag, member)
+#define WORD(tag, word, member)                                                                    \
+	{                                                                                          \
+		word, offsetof(struct tag, member)                                                 \
+	}
+#define ROW(member, is_known) AT(report_row, member), .known = offsetof(struct report_row, is_known)
+
+#define LOAD_WORD(member)      WORD(metrics_worker, #member, member),
+#define FORWARDED_WORD(member) WORD(forwarded_counts, #member, member),
+
+static const struct metrics_word steps[] = {WORD(ledger, "receive", rx_ns),
+	WORD(ledger, "count", ppt_ns), WORD(ledger, "free", free_ns), {0}};
+static const struct metrics_word port_losses[] = {WORD(report_port, "nic_missed", nic_missed),
+	WORD(report_port, "nic_errors", nic_errors), WORD(report_port, "no_mbuf", no_mbuf), {0}};
+static const struct metrics_word forwarded_fates[] = {
+	FORWARDED_WORD(received) FORWARDED_FATES(FORWARDED_WORD){0}};
+static const struct metrics_word latencies[] = {WORD(report_forwarded, "50", p50_ns),
+	WORD(report_forwarded, "99", p99_ns), WORD(report_forwarded, "99.9", p999_ns),
+	WORD(report_forwarded, "100", max_ns), {0}};
+static const struct metrics_word worker_fates[] = {LOAD_PACKETS(LOAD_WORD){0}};
+static const struct metrics_word delivery_fates[] = {WORD(report_delivery, "delivered", delivered),
+	WORD(report_delivery, "acknowledged", acknowledged),
+	WORD(report_delivery, "failed", failed), WORD(report_delivery, "unknown", unknown),
+	WORD(report_delivery, "dropped", dropped), {0}};
 
 const struct metric metric_rows[] = {
-	{"sketchtap_build", METRIC_INFO, "", "Version of sketchtap, and of DPDK.",
-		.add = add_build},
+	{"sketchtap_build", METRIC_INFO, "", "Version of sketchtap, and of DPDK.", &of_build,
+		.form = METRIC_ONE},
 	{"sketchtap_start_time_seconds", METRIC_GAUGE, "seconds", "When the run began, since 1970.",
-		.add = add_start},
+		&of_run, METRIC_TIME, AT(metrics_view, started)},
 	{"sketchtap_resident_memory_bytes", METRIC_GAUGE, "bytes",
-		"Memory of the process without hugepages of DPDK.", .add = add_resident},
+		"Memory of the process without hugepages of DPDK.", &of_run, METRIC_U64_IF,
+		AT(metrics_view, resident)},
 	{"sketchtap_packets", METRIC_COUNTER, "packets",
 		"Packets by column of the ledger. offered and received are sums of others.",
-		.add = add_packets},
+		&of_sums, METRIC_LEDGER_PACKETS, AT(metrics_sums, ledger)},
 	{"sketchtap_bytes", METRIC_COUNTER, "bytes",
 		"Bytes on the wire, without FCS, of packets that were measured or skipped.",
-		.add = add_bytes},
+		&of_sums, METRIC_LEDGER_BYTES, AT(metrics_sums, ledger)},
 	{"sketchtap_doubtful_packets", METRIC_COUNTER, "packets",
-		"Packets that may have been lost in addition to those of the ledger.",
-		.add = add_sum, SUM(ledger.doubtful)},
+		"Packets that may have been lost in addition to those of the ledger.", &of_sums,
+		METRIC_U64, AT(metrics_sums, ledger.doubtful)},
 	{"sketchtap_losses_known", METRIC_GAUGE, "", "1 if all drivers count their losses, else 0.",
-		.add = add_losses_known},
+		&of_sums, METRIC_NOT, AT(metrics_sums, ledger.losses_unknown)},
 	{"sketchtap_step_seconds", METRIC_COUNTER, "seconds",
-		"Time of all workers by step: receive, count, free.", .add = add_steps},
+		"Time of all workers by step: receive, count, free.", &of_sums, METRIC_NS,
+		AT(metrics_sums, ledger), .words = steps, .label = "step"},
 	{"sketchtap_expired_records", METRIC_COUNTER, "records",
-		"Flow records that ended before their interval did.", .add = add_sum, SUM(expired)},
+		"Flow records that ended before their interval did.", &of_sums, METRIC_U64,
+		AT(metrics_sums, expired)},
 	{"sketchtap_epochs", METRIC_COUNTER, "epochs",
-		"Intervals that ended, those without packets included.", .add = add_sum,
-		SUM(epochs)},
+		"Intervals that ended, those without packets included.", &of_sums, METRIC_U64,
+		AT(metrics_sums, epochs)},
 	{"sketchtap_late_epochs", METRIC_COUNTER, "epochs",
-		"Live intervals that ended more than 1 ms late.", .add = add_sum, SUM(late)},
+		"Live intervals that ended more than 1 ms late.", &of_sums, METRIC_U64,
+		AT(metrics_sums, late)},
 	{"sketchtap_closing_seconds", METRIC_COUNTER, "seconds",
-		"Time to merge and rank intervals.", .add = add_sum_of_ns, SUM(closing_ns)},
-	{"sketchtap_epoch_number", METRIC_GAUGE, "", "Number of the last interval.",
-		.add = add_epoch_number},
+		"Time to merge and rank intervals.", &of_sums, METRIC_NS,
+		AT(metrics_sums, closing_ns)},
+	{"sketchtap_epoch_number", METRIC_GAUGE, "", "Number of the last interval.", &of_epoch,
+		METRIC_U64, AT(report_epoch, number)},
 	{"sketchtap_epoch_start_timestamp_seconds", METRIC_GAUGE, "seconds",
-		"Start of the last interval, since 1970, in packet time.", .add = add_epoch_time,
-		EPOCH(start)},
+		"Start of the last interval, since 1970, in packet time.", &of_epoch, METRIC_TIME,
+		AT(report_epoch, start)},
 	{"sketchtap_epoch_end_timestamp_seconds", METRIC_GAUGE, "seconds",
-		"End of the last interval, since 1970, in packet time.", .add = add_epoch_time,
-		EPOCH(end)},
+		"End of the last interval, since 1970, in packet time.", &of_epoch, METRIC_TIME,
+		AT(report_epoch, end)},
 	{"sketchtap_generated_epoch_seconds", METRIC_GAUGE, "seconds",
-		"Processing time of the last interval, if its timestamps are generated.",
-		.add = add_generated},
-	{"sketchtap_port_up", METRIC_GAUGE, "", "1 if the port's link is up, else 0.",
-		.add = add_port_up},
+		"Processing time of the last interval, if its timestamps are generated.", &of_epoch,
+		METRIC_NS_IF, AT(report_epoch, took)},
+	{"sketchtap_port_up", METRIC_GAUGE, "", "1 if the port's link is up, else 0.", &of_port,
+		METRIC_BOOL, AT(report_port, up)},
 	{"sketchtap_port_speed_bytes_per_second", METRIC_GAUGE, "bytes_per_second",
-		"Speed of the port's link, if the driver reports it.", .add = add_port_speed},
+		"Speed of the port's link, if the driver reports it.", &of_port, METRIC_U32_IF,
+		AT(report_port, speed)},
 	{"sketchtap_port_lost_packets", METRIC_COUNTER, "packets",
-		"Packets lost by each port's driver, as far as it counts them.",
-		.add = add_port_lost},
+		"Packets lost by each port's driver, as far as it counts them.", &of_port,
+		METRIC_U64, .words = port_losses},
 	{"sketchtap_forward_packets", METRIC_COUNTER, "packets",
-		"Packets of each direction of --forward by fate.", .add = add_forwarded},
+		"Packets of each direction of --forward by fate.", &of_direction, METRIC_U64,
+		AT(report_forwarded, so_far), .words = forwarded_fates},
 	{"sketchtap_forward_bytes", METRIC_COUNTER, "bytes", "Bytes that the output port accepted.",
-		.add = add_forwarded_bytes},
+		&of_direction, METRIC_U64, AT(report_forwarded, so_far.bytes)},
 	{"sketchtap_forward_latency_seconds", METRIC_GAUGE, "seconds",
 		"Time from polling to sending in the last interval; 100 is the maximum.",
-		.add = add_forwarded_latency},
+		&of_direction, METRIC_NS, .words = latencies, .label = "percentile",
+		offsetof(struct report_forwarded, timed)},
 	{"sketchtap_exporters", METRIC_GAUGE, "exporters",
-		"Exporters in the last interval, one per domain.", .add = add_exporters},
+		"Exporters in the last interval, one per domain.", &of_collector, METRIC_U64,
+		AT(report_collected, nb_exporters)},
 	{"sketchtap_exporter_datagrams", METRIC_COUNTER, "datagrams",
-		"Datagrams of all exporters by fate; lost ones never arrived.",
-		.add = add_datagrams},
+		"Datagrams of all exporters by fate; lost ones never arrived.", &of_collector_sums,
+		METRIC_U64, AT(metrics_sums, exporters), .words = metrics_datagram_fates},
 	{"sketchtap_exporter_records", METRIC_COUNTER, "records",
-		"Records of all exporters by fate.", .add = add_records},
+		"Records of all exporters by fate.", &of_collector_sums, METRIC_U64,
+		AT(metrics_sums, exporters), .words = metrics_record_fates},
 	{"sketchtap_exporter_unknown_sets", METRIC_COUNTER, "sets",
-		"Data sets dropped without a template.", .add = add_unknown_sets,
-		SUM(unknown_template)},
+		"Data sets dropped without a template.", &of_collector_sums, METRIC_U64,
+		AT(metrics_sums, exporters.unknown_template)},
 	{"sketchtap_worker_packets", METRIC_COUNTER, "packets",
-		"Packets of each worker: received, measured, ring_full, skipped.",
-		.add = add_worker_packets},
+		"Packets of each worker: received, measured, ring_full, skipped.", &of_worker,
+		METRIC_U64, .words = worker_fates},
 	{"sketchtap_worker_bytes", METRIC_COUNTER, "bytes",
-		"Bytes of packets that each worker measured.", .add = add_worker_bytes},
+		"Bytes of packets that each worker measured.", &of_worker, METRIC_U64,
+		AT(metrics_worker, bytes)},
 	{"sketchtap_worker_busy_seconds", METRIC_COUNTER, "seconds",
-		"Time of each worker to receive, count and free.", .add = add_worker_busy},
+		"Time of each worker to receive, count and free.", &of_worker, METRIC_NS,
+		AT(metrics_worker, busy_ns)},
 	{"sketchtap_measurement", METRIC_INFO, "", "Key, sketch and metric of each measurement.",
-		.add = add_measurement_info},
+		&of_parameters, .form = METRIC_ONE},
 	{"sketchtap_measurement_packets", METRIC_COUNTER, "packets",
-		"Packets of each measurement by column of the ledger.",
-		.add = add_measurement_packets},
+		"Packets of each measurement by column of the ledger.", &of_summed,
+		METRIC_LEDGER_PACKETS, AT(metrics_measurement, ledger)},
 	{"sketchtap_measurement_bytes", METRIC_COUNTER, "bytes",
-		"Bytes of packets that each measurement counted or skipped.",
-		.add = add_measurement_bytes},
+		"Bytes of packets that each measurement counted or skipped.", &of_summed,
+		METRIC_LEDGER_BYTES, AT(metrics_measurement, ledger)},
 	{"sketchtap_measurement_distinct_keys", METRIC_GAUGE, "keys",
 		"Distinct keys of the last interval, estimated unless the sketch is exact.",
-		.add = add_distinct},
+		&of_measurement, METRIC_U64, AT(report_measurement, distinct_keys)},
 	{"sketchtap_measurement_rows", METRIC_GAUGE, "rows", "Heavy hitters of the last interval.",
-		.add = add_rows},
+		&of_measurement, METRIC_U32, AT(report_measurement, nb_rows)},
 	{"sketchtap_measurement_confidence_ratio", METRIC_GAUGE, "ratio",
-		"Probability that all bounds of the last interval hold.", .add = add_confidence},
+		"Probability that all bounds of the last interval hold.", &of_measurement,
+		METRIC_DOUBLE, AT(report_measurement, confidence),
+		.known = offsetof(struct report_measurement, confidence_known)},
 	{"sketchtap_measurement_looked_at_ratio", METRIC_GAUGE, "ratio",
-		"Share of the last interval's packets that were sampled.", .add = add_looked_at},
+		"Share of the last interval's packets that were sampled.", &of_measurement,
+		METRIC_DOUBLE, AT(report_measurement, looked_at)},
 	{"sketchtap_export_rows", METRIC_COUNTER, "rows",
-		"Rows of each export by fate, up to the last interval.", .add = add_export_rows},
+		"Rows of each export by fate, up to the last interval.", &of_delivery,
+		METRIC_SERIES, .words = delivery_fates},
 	{"sketchtap_export_waiting_rows", METRIC_GAUGE, "rows", "Waiting rows of each export.",
-		.add = add_export, .at = DELIVERY(waiting)},
+		&of_delivery, METRIC_SERIES, AT(report_delivery, waiting)},
 	{"sketchtap_export_spooled_rows", METRIC_GAUGE, "rows",
-		"Waiting rows in each export's spool.", .add = add_export, .at = DELIVERY(spooled)},
+		"Waiting rows in each export's spool.", &of_delivery, METRIC_SERIES,
+		AT(report_delivery, spooled)},
 	{"sketchtap_export_spool_bytes", METRIC_GAUGE, "bytes",
-		"Used bytes of each export's spool.", .add = add_spool,
-		.at = DELIVERY(spool_bytes)},
+		"Used bytes of each export's spool.", &of_spool, METRIC_SERIES,
+		AT(report_delivery, spool_bytes)},
 	{"sketchtap_export_spool_size_bytes", METRIC_GAUGE, "bytes",
-		"Maximum bytes of each export's spool.", .add = add_spool,
-		.at = DELIVERY(spool_size)},
+		"Maximum bytes of each export's spool.", &of_spool, METRIC_SERIES,
+		AT(report_delivery, spool_size)},
 	{"sketchtap_export_retries", METRIC_COUNTER, "retries",
-		"Intervals of each export that were sent again.", .add = add_export,
-		.at = DELIVERY(retries)},
+		"Intervals of each export that were sent again.", &of_delivery, METRIC_SERIES,
+		AT(report_delivery, retries)},
 	{"sketchtap_export_reconnects", METRIC_COUNTER, "reconnects",
-		"Connections of each export after the first.", .add = add_export,
-		.at = DELIVERY(reconnects)},
+		"Connections of each export after the first.", &of_delivery, METRIC_SERIES,
+		AT(report_delivery, reconnects)},
 	{"sketchtap_export_bytes", METRIC_COUNTER, "bytes",
-		"Bytes that the receiver of each export accepted.", .add = add_export,
-		.at = DELIVERY(bytes)},
+		"Bytes that the receiver of each export accepted.", &of_delivery, METRIC_SERIES,
+		AT(report_delivery, bytes)},
 	{"sketchtap_top_packets", METRIC_GAUGE, "packets",
-		"Packets of a heavy hitter in the last interval.", .add = add_top, ROW(packets)},
+		"Packets of a heavy hitter in the last interval.", NULL, METRIC_U64,
+		ROW(packets.value, packets.known)},
 	{"sketchtap_top_low_packets", METRIC_GAUGE, "packets",
-		"Lower bound of the packets of a heavy hitter.", .add = add_top_low, ROW(packets)},
+		"Lower bound of the packets of a heavy hitter.", NULL, METRIC_U64,
+		ROW(packets.low, packets.known)},
 	{"sketchtap_top_high_packets", METRIC_GAUGE, "packets",
-		"Upper bound of the packets of a heavy hitter.", .add = add_top_high, ROW(packets)},
+		"Upper bound of the packets of a heavy hitter.", NULL, METRIC_U64,
+		ROW(packets.high, packets.high_known)},
 	{"sketchtap_top_bytes", METRIC_GAUGE, "bytes",
-		"Bytes of a heavy hitter in the last interval.", .add = add_top, ROW(bytes)},
+		"Bytes of a heavy hitter in the last interval.", NULL, METRIC_U64,
+		ROW(bytes.value, bytes.known)},
 	{"sketchtap_top_low_bytes", METRIC_GAUGE, "bytes",
-		"Lower bound of the bytes of a heavy hitter.", .add = add_top_low, ROW(bytes)},
+		"Lower bound of the bytes of a heavy hitter.", NULL, METRIC_U64,
+		ROW(bytes.low, bytes.known)},
 	{"sketchtap_top_high_bytes", METRIC_GAUGE, "bytes",
-		"Upper bound of the bytes of a heavy hitter.", .add = add_top_high, ROW(bytes)},
+		"Upper bound of the bytes of a heavy hitter.", NULL, METRIC_U64,
+		ROW(bytes.high, bytes.high_known)},
 	{0},
 };
 
@@ -924,7 +700,10 @@ void metrics_text(struct text *text, const struct metrics_view *view, bool openm
 	for (const struct metric *metric = metric_rows; metric->name != NULL; metric++) {
 		samples.metric = metric;
 		samples.begun = false;
-		metric->add(&samples, metric);
+		if (metric->of != NULL)
+			add_items(&samples);
+		else
+			add_rows(&samples);
 	}
 	if (openmetrics)
 		text_str(text, "# EOF\n");

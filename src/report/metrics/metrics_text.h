@@ -23,15 +23,37 @@ enum metric_type {
 	METRIC_INFO, /* sample name ends in _info; value 1 */
 };
 
-struct metric_samples;
+/* Type of a value. */
+enum metric_form {
+	METRIC_U64,
+	METRIC_U64_IF, /* 0: unknown */
+	METRIC_U32,
+	METRIC_U32_IF, /* Mbit/s, as bytes per second; 0: unknown */
+	METRIC_BOOL,
+	METRIC_NOT, /* bool: 1 if it is false */
+	METRIC_ONE, /* no value: 1 */
+	METRIC_NS,  /* uint64_t */
+	METRIC_NS_IF,
+	METRIC_TIME, /* int64_t, ns since 1970-01-01 UTC */
+	METRIC_DOUBLE,
+	METRIC_SERIES,         /* uint64_t, over all deliveries with the same labels */
+	METRIC_LEDGER_PACKETS, /* struct ledger: a sample for each of its columns of packets */
+	METRIC_LEDGER_BYTES,
+};
+
+struct metric_source;
 
 struct metric {
 	const char *name; /* name of the family; ends in _UNIT if there is a unit */
 	enum metric_type type;
 	const char *unit; /* "": none */
 	const char *help;
-	void (*add)(struct metric_samples *samples, const struct metric *metric);
-	size_t at; /* offset of the value for add(), if used */
+	const struct metric_source *of; /* items with values; NULL: heavy hitters */
+	enum metric_form form;
+	size_t at;                        /* offset of the value in an item */
+	const struct metrics_word *words; /* values of one label, at `at`; NULL: one value */
+	const char *label;                /* name of this label; NULL: "fate" */
+	size_t known;                     /* offset of a bool: the value is known; 0: always */
 };
 
 /* Ends with a row without a name. */

@@ -8,40 +8,29 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define COLUMN(field, fate)                                                                        \
-	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_ALWAYS, NULL                  \
-	}
-#define LOST(field, why)                                                                           \
-	{                                                                                          \
-#field, offsetof(struct ledger, field), LEDGER_LOST, LEDGER_ALWAYS, why            \
-	}
-#define COLLECTED(field, fate)                                                                     \
-	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_COLLECTED, NULL               \
-	}
-#define KEPT_UP(field, fate)                                                                       \
-	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_KEPT_UP, NULL                 \
-	}
+#define COLUMN(field) .name = #field, .offset = offsetof(struct ledger, field)
 
 const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
-	COLUMN(offered, LEDGER_NEITHER),
-	COLUMN(received, LEDGER_NEITHER),
-	COLUMN(measured, LEDGER_NEITHER),
-	COLUMN(filtered, LEDGER_LEFT_OUT),
-	COLUMN(non_ip, LEDGER_LEFT_OUT),
-	COLUMN(malformed, LEDGER_LEFT_OUT),
-	LOST(nic_missed, "the NIC had no free descriptor: workers are too slow or too few"),
-	LOST(nic_errors, "the NIC received them damaged: check cable and optics"),
-	LOST(no_mbuf, "no free packet buffer: raise mbufs"),
-	LOST(ring_full, "the ring of a worker was full: it is too slow for its share"),
-	LOST(shed, "a table had no room for new keys: raise --width"),
-	COLUMN(unaccounted, LEDGER_NEITHER),
-	COLUMN(bytes, LEDGER_NEITHER),
-	COLLECTED(duplicate, LEDGER_LEFT_OUT),
-	KEPT_UP(skipped, LEDGER_SKIPPED),
-	KEPT_UP(skipped_bytes, LEDGER_NEITHER),
+	{COLUMN(offered)},
+	{COLUMN(received)},
+	{COLUMN(measured)},
+	{COLUMN(filtered), .fate = LEDGER_LEFT_OUT},
+	{COLUMN(non_ip), .fate = LEDGER_LEFT_OUT},
+	{COLUMN(malformed), .fate = LEDGER_LEFT_OUT},
+	{COLUMN(nic_missed), .fate = LEDGER_LOST,
+		.why = "the NIC had no free descriptor: workers are too slow or too few"},
+	{COLUMN(nic_errors), .fate = LEDGER_LOST,
+		.why = "the NIC received them damaged: check cable and optics"},
+	{COLUMN(no_mbuf), .fate = LEDGER_LOST, .why = "no free packet buffer: raise mbufs"},
+	{COLUMN(ring_full), .fate = LEDGER_LOST,
+		.why = "the ring of a worker was full: it is too slow for its share"},
+	{COLUMN(shed), .fate = LEDGER_LOST,
+		.why = "a table had no room for new keys: raise --width"},
+	{COLUMN(unaccounted)},
+	{COLUMN(bytes), .bytes_of = "measured"},
+	{COLUMN(duplicate), .fate = LEDGER_LEFT_OUT, .when = LEDGER_COLLECTED},
+	{COLUMN(skipped), .fate = LEDGER_SKIPPED, .when = LEDGER_KEPT_UP},
+	{COLUMN(skipped_bytes), .when = LEDGER_KEPT_UP, .bytes_of = "skipped"},
 };
 
 uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate)

@@ -199,7 +199,8 @@ struct ledger_column {
 	size_t offset;
 	enum drop_reason fate;
 	enum ledger_when when;
-	const char *why; /* reason for the loss */
+	const char *why;      /* reason for the loss */
+	const char *bytes_of; /* packets of which it has the bytes; NULL: it counts packets */
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 
@@ -282,20 +283,26 @@ static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 	return ledger_lost(ledger) + ledger->doubtful;
 }
 
+/*
+ * Counts of a worker that add up over epochs. received: includes ring_full. skipped: with
+ * --overload. busy_ns: ns spent to receive, count and free.
+ */
+#define LOAD_PACKETS(COUNT) COUNT(received) COUNT(measured) COUNT(ring_full) COUNT(skipped)
+#define LOAD_COUNTS(COUNT)  LOAD_PACKETS(COUNT) COUNT(bytes) COUNT(busy_ns)
+#define LOAD_COUNT(name)    uint64_t name;
+
 /* Load of one worker in an epoch. Sums equal those of the ledger. */
 struct report_load {
 	uint32_t lcore;
 	int cpu;           /* -1: any CPU of the run */
 	const char *ports; /* polled ports; "": none, or a replay */
 	int queue;         /* queue of each port; -1: a receiving core polls */
-	uint64_t received; /* packets received, including ring_full */
-	uint64_t measured, ring_full, bytes;
-	uint64_t busy_ns; /* ns spent to receive, count and free */
+	LOAD_COUNTS(LOAD_COUNT)
 	/*
 	 * With --overload: most waiting packets after a poll, as far as known, and highest shedding
 	 * level (docs/ADAPTIVE.md).
 	 */
-	uint64_t backlog_max, level_max, skipped;
+	uint64_t backlog_max, level_max;
 };
 
 /* State of a port at the end of the epoch. */
