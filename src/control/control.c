@@ -22,10 +22,9 @@
 #define RELOAD_PATIENCE_S   2
 #define ANSWER_PATIENCE_S   5 /* seconds to wait for handlers before a warning */
 #define TOP_DEFAULT         10
-#define TOP_MAX             40  /* most rows; an IPv6 row has nearly 400 bytes */
-#define TOP_HEAD_BYTES      400 /* bytes besides the rows */
-#define DELIVERIES_MAX      40  /* most deliveries, of about 300 bytes each */
-#define DRILL_DOWN_KEYS_MAX 60  /* most drill-down keys, of nearly 200 bytes each */
+#define TOP_MAX             40 /* most rows; an IPv6 row has nearly 400 bytes */
+#define DELIVERIES_MAX      40 /* most deliveries, of about 300 bytes each */
+#define DRILL_DOWN_KEYS_MAX 60 /* most drill-down keys, of nearly 200 bytes each */
 
 /* Ledger of an epoch, or sum of several. */
 struct ledger_sum {
@@ -135,113 +134,91 @@ static const char no_epoch[] = "no epoch with packets was closed yet";
 
 /* --- /sketchtap/plan --- */
 
-static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
+static void reply_port(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
-	struct rte_tel_data *ports = reply_dict(answer, "ports");
+	const struct plan *plan = of;
+	const struct plan_port *port = &plan->ports[number];
 
-	for (uint32_t p = 0; p < plan->nb_ports; p++) {
-		const struct plan_port *port = &plan->ports[p];
-		struct rte_tel_data *dict = reply_numbered(ports, p);
-
-		if (dict == NULL)
-			return;
-		reply_text(dict, "name", "%s", port->name);
-		rte_tel_data_add_dict_int(dict, "node", port->node);
-		rte_tel_data_add_dict_uint(dict, "group", port->group);
-		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
-		rte_tel_data_add_dict_uint(dict, "descriptors", port->entries);
-	}
+	reply_string(dict, "name", port->name);
+	reply_int(dict, "node", port->node);
+	reply_uint(dict, "group", port->group);
+	reply_uint(dict, "queues", plan->groups[port->group].nb_queues);
+	reply_uint(dict, "descriptors", port->entries);
 }
 
-static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
+static void reply_group(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
-	struct rte_tel_data *groups = reply_dict(answer, "groups");
+	const struct plan_group *group = &((const struct plan *)plan)->groups[number];
 
-	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		const struct plan_group *group = &plan->groups[g];
-		struct rte_tel_data *dict = reply_numbered(groups, g);
-
-		if (dict == NULL)
-			return;
-		rte_tel_data_add_dict_int(dict, "node", group->node);
-		rte_tel_data_add_dict_int(dict, "memory_node", group->memory_node);
-		rte_tel_data_add_dict_uint(dict, "first_worker", group->first_worker);
-		rte_tel_data_add_dict_uint(dict, "workers", group->nb_workers);
-		rte_tel_data_add_dict_uint(dict, "mbufs", group->mbufs);
-		rte_tel_data_add_dict_uint(dict, "packet_bytes", group->packet_bytes);
-	}
+	reply_int(dict, "node", group->node);
+	reply_int(dict, "memory_node", group->memory_node);
+	reply_uint(dict, "first_worker", group->first_worker);
+	reply_uint(dict, "workers", group->nb_workers);
+	reply_uint(dict, "mbufs", group->mbufs);
+	reply_uint(dict, "packet_bytes", group->packet_bytes);
 }
 
-static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
+static void reply_lcore(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
-	struct rte_tel_data *lcores = reply_dict(answer, "lcores");
+	const struct plan_lcore *lcore = &((const struct plan *)plan)->lcores[number];
 
-	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
-		const struct plan_lcore *lcore = &plan->lcores[i];
-		struct rte_tel_data *dict = reply_numbered(lcores, i);
-
-		if (dict == NULL)
-			return;
-		rte_tel_data_add_dict_string(dict, "role", plan_role_names[lcore->role]);
-		if (lcore->role == PLAN_WORKER)
-			rte_tel_data_add_dict_uint(dict, "worker", lcore->worker);
-		rte_tel_data_add_dict_int(dict, "cpu", lcore->cpu);
-		rte_tel_data_add_dict_int(dict, "node", lcore->node);
-	}
+	reply_string(dict, "role", plan_role_names[lcore->role]);
+	if (lcore->role == PLAN_WORKER)
+		reply_uint(dict, "worker", lcore->worker);
+	reply_int(dict, "cpu", lcore->cpu);
+	reply_int(dict, "node", lcore->node);
 }
 
-static void add_measurements(
+/* A plan, and the start of its measurements. */
+struct control_plan {
+	const struct plan *plan;
+	const struct change_since *since;
+};
+
+static void reply_planned(struct rte_tel_data *dict, const void *of, uint32_t number)
+{
+	const struct control_plan *with = of;
+	const struct plan_measurement *planned = &with->plan->measurements[number];
+	const struct measurement_options *options = measurement_options(planned->config);
+	const struct change_since *since = &with->since[number];
+
+	reply_string(dict, "name", planned->config->name);
+	reply_string(dict, "key", planned->params.key->name);
+	reply_string(dict, "sketch", planned->ops->name);
+	reply_uint(dict, "depth", planned->params.depth);
+	reply_uint(dict, "width", planned->params.width);
+	reply_string(dict, "count", planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
+	reply_uint(dict, "top", options->top);
+	if (options->threshold > 0)
+		reply_text(dict, "threshold", "%.15g", options->threshold);
+	reply_uint(dict, "instance_bytes", planned->instance_bytes);
+	if (planned->params.idle_timeout > 0)
+		reply_uint(dict, "idle_timeout_ns", planned->params.idle_timeout);
+	if (planned->params.deep.deepest != FLOW_COUNT) {
+		reply_string(dict, "deep", flow_depth_word(planned->params.deep.deepest));
+		reply_uint(dict, "deep_flows", planned->params.deep.flows);
+	}
+	reply_uint(dict, since->at_least ? "from_epoch_at_least" : "from_epoch", since->epoch);
+}
+
+static void reply_plan(
 	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
-	struct rte_tel_data *measurements = reply_dict(answer, "measurements");
+	const struct control_plan with = {plan, since};
 
-	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		const struct plan_measurement *planned = &plan->measurements[m];
-		struct rte_tel_data *dict = reply_numbered(measurements, m);
-
-		if (dict == NULL)
-			return;
-		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
-		rte_tel_data_add_dict_string(dict, "key", planned->params.key->name);
-		rte_tel_data_add_dict_string(dict, "sketch", planned->ops->name);
-		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
-		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
-		rte_tel_data_add_dict_string(dict, "count",
-			planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
-		rte_tel_data_add_dict_uint(dict, "top", measurement_options(planned->config)->top);
-		if (measurement_options(planned->config)->threshold > 0)
-			reply_text(dict, "threshold", "%.15g",
-				measurement_options(planned->config)->threshold);
-		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
-		if (planned->params.idle_timeout > 0)
-			rte_tel_data_add_dict_uint(
-				dict, "idle_timeout_ns", planned->params.idle_timeout);
-		if (planned->params.deep.deepest != FLOW_COUNT) {
-			rte_tel_data_add_dict_string(
-				dict, "deep", flow_depth_word(planned->params.deep.deepest));
-			rte_tel_data_add_dict_uint(dict, "deep_flows", planned->params.deep.flows);
-		}
-		rte_tel_data_add_dict_uint(dict,
-			since[m].at_least ? "from_epoch_at_least" : "from_epoch", since[m].epoch);
-	}
-}
-
-static void add_plan(
-	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
-{
-	rte_tel_data_start_dict(answer);
-	reply_text(answer, "host", "%s", identity_host());
-	reply_text(answer, "run", "%s", identity_run());
-	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
-	rte_tel_data_add_dict_string(answer, "sharing", plan_sharing_word(plan->sharing));
-	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
-	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
-	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
-	rte_tel_data_add_dict_uint(answer, "rule_bytes", plan->rule_bytes);
-	add_ports(answer, plan);
-	add_groups(answer, plan);
-	add_lcores(answer, plan);
-	add_measurements(answer, plan, since);
+	reply_start(answer);
+	reply_string(answer, "host", identity_host());
+	reply_string(answer, "run", identity_run());
+	reply_string(answer, "design", plan->design->name);
+	reply_string(answer, "sharing", plan_sharing_word(plan->sharing));
+	reply_uint(answer, "workers", plan->nb_workers);
+	reply_uint(answer, "packet_bytes", plan->packet_bytes);
+	reply_uint(answer, "sketch_bytes", plan->sketch_bytes);
+	reply_uint(answer, "rule_bytes", plan->rule_bytes);
+	reply_list(answer, "ports", 0, plan->nb_ports, reply_port, plan);
+	reply_list(answer, "groups", 0, plan->nb_groups, reply_group, plan);
+	reply_list(answer, "lcores", 0, plan->nb_lcores, reply_lcore, plan);
+	reply_list(answer, "measurements", 0, plan->nb_measurements, reply_planned, &with);
 }
 
 /*
@@ -273,14 +250,14 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	if (plan == NULL)
 		reply_error(answer, nothing_runs);
 	else
-		add_plan(answer, plan, since);
+		reply_plan(answer, plan, since);
 	end_reading(turn);
 	return 0;
 }
 
 /* --- /sketchtap/stats --- */
 
-static void add_account(struct rte_tel_data *dict, const struct ledger_sum *sum)
+static void reply_sum(struct rte_tel_data *dict, const struct ledger_sum *sum)
 {
 	reply_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
 }
@@ -300,14 +277,14 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	pthread_mutex_unlock(&control.lock);
 	if (total.epochs == 0)
 		return reply_error(answer, "no epoch was closed yet");
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, "epoch", number);
-	add_account(answer, &epoch);
+	reply_start(answer);
+	reply_uint(answer, "epoch", number);
+	reply_sum(answer, &epoch);
 	dict = reply_dict(answer, "total");
 	if (dict == NULL)
 		return 0;
-	rte_tel_data_add_dict_uint(dict, "epochs", total.epochs);
-	add_account(dict, &total);
+	reply_uint(dict, "epochs", total.epochs);
+	reply_sum(dict, &total);
 	return 0;
 }
 
@@ -333,27 +310,21 @@ static void release_report(struct report_epoch *epoch)
 
 /* --- /sketchtap/top --- */
 
-static void add_rows(
+static void reply_rows(
 	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
 {
-	struct rte_tel_data *rows = reply_dict(answer, "rows");
-	size_t room = ANSWER_BYTES - TOP_HEAD_BYTES;
+	struct rte_tel_data *rows = reply_dict(answer, "rows"), *dict;
 
 	n = n < measurement->nb_rows ? n : measurement->nb_rows;
-	for (uint32_t r = 0; rows != NULL && r < n; r++) {
-		const struct report_row *row = &measurement->rows[r];
-		size_t bytes = reply_row_bytes(measurement->key_rule, row);
-		struct rte_tel_data *dict;
-
-		if (bytes > room) {
-			rte_tel_data_add_dict_uint(answer, "left_off", n - r);
+	for (uint32_t r = 0; r < n; r++) {
+		if (!reply_fits(reply_row, measurement, r)) {
+			reply_uint(answer, "left_off", n - r);
 			return;
 		}
-		room -= bytes;
-		dict = reply_numbered(rows, row->rank);
+		dict = reply_numbered(rows, measurement->rows[r].rank);
 		if (dict == NULL)
 			return;
-		reply_row(dict, measurement->key_rule, row);
+		reply_row(dict, measurement, r);
 	}
 }
 
@@ -376,19 +347,19 @@ static int answer_top_of(
 
 	if (measurement == NULL)
 		return reply_error(answer, no_measurement);
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	reply_start(answer);
+	reply_uint(answer, "epoch", epoch->number);
 	reply_time(answer, "start", epoch->start);
 	reply_time(answer, "end", epoch->end);
-	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
-	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
+	reply_string(answer, "measurement", measurement->name);
+	reply_uint(answer, "distinct_keys", measurement->distinct_keys);
 	if (measurement->confidence_known)
 		reply_text(answer, "confidence", "%.15g", measurement->confidence);
 	if (epoch->ledger.kept_up) {
 		reply_text(answer, "looked_at", "%.6f", measurement->looked_at);
-		rte_tel_data_add_dict_uint(answer, "weight", measurement->weight);
+		reply_uint(answer, "weight", measurement->weight);
 	}
-	add_rows(answer, measurement, n);
+	reply_rows(answer, measurement, n);
 	return 0;
 }
 
@@ -445,35 +416,20 @@ static int answer_follow(const char *command, const char *parameters, struct rte
 
 /* --- /sketchtap/deliveries --- */
 
-static void reply_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
+static void reply_delivery(struct rte_tel_data *dict, const void *told, uint32_t number)
 {
-	reply_text(dict, "export", "%s", delivery->name);
-	rte_tel_data_add_dict_string(dict, "kind", delivery->kind);
-	rte_tel_data_add_dict_uint(dict, "rows", delivery->rows);
-	rte_tel_data_add_dict_uint(dict, "delivered", delivery->delivered);
-	rte_tel_data_add_dict_uint(dict, "acknowledged", delivery->acknowledged);
-	rte_tel_data_add_dict_uint(dict, "failed", delivery->failed);
-	rte_tel_data_add_dict_uint(dict, "unknown", delivery->unknown);
-	rte_tel_data_add_dict_uint(dict, "dropped", delivery->dropped);
-	rte_tel_data_add_dict_uint(dict, "waiting", delivery->waiting);
+	reply_columns(dict, reply_delivery_columns, false,
+		&((const struct report_epoch *)told)->deliveries[number]);
 }
 
 static void reply_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
 {
 	uint32_t n = told->nb_deliveries < DELIVERIES_MAX ? told->nb_deliveries : DELIVERIES_MAX;
-	struct rte_tel_data *rows;
 
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, "epoch", told->number);
-	rte_tel_data_add_dict_uint(answer, "left_off", told->nb_deliveries - n);
-	rows = reply_dict(answer, "rows");
-	for (uint32_t d = 0; d < n; d++) {
-		struct rte_tel_data *dict = reply_numbered(rows, d + 1);
-
-		if (dict == NULL)
-			return;
-		reply_delivery(dict, &told->deliveries[d]);
-	}
+	reply_start(answer);
+	reply_uint(answer, "epoch", told->number);
+	reply_uint(answer, "left_off", told->nb_deliveries - n);
+	reply_list(answer, "rows", 1, n, reply_delivery, told);
 }
 
 static int answer_deliveries(
@@ -494,18 +450,17 @@ static int answer_deliveries(
 
 /* --- /sketchtap/within --- */
 
-static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
-	const struct report_inside *inside)
+/* Keys of a drill-down, and their rule. */
+struct control_keys {
+	const struct key_rule *rule;
+	const struct key *keys;
+};
+
+static void reply_drill_down_key(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
-	struct rte_tel_data *keys = reply_dict(answer, "keys");
+	const struct control_keys *with = of;
 
-	for (uint32_t k = 0; k < inside->nb_keys && k < DRILL_DOWN_KEYS_MAX; k++) {
-		struct rte_tel_data *dict = reply_numbered(keys, k + 1);
-
-		if (dict == NULL)
-			return;
-		reply_key(dict, rule, &inside->keys[k]);
-	}
+	reply_key(dict, with->rule, &with->keys[number]);
 }
 
 static int answer_within_of(
@@ -520,13 +475,14 @@ static int answer_within_of(
 	if (!inside->only)
 		return reply_error(answer, "it counts everything: within is not set");
 	networks = &epoch->measurements[inside->networks];
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
-	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
-	rte_tel_data_add_dict_string(answer, "within", networks->name);
-	rte_tel_data_add_dict_uint(answer, "looked_into", inside->nb_keys);
-	rte_tel_data_add_dict_uint(answer, "left_out", inside->left_out);
-	add_keys(answer, networks->key_rule, inside);
+	reply_start(answer);
+	reply_uint(answer, "epoch", epoch->number);
+	reply_string(answer, "measurement", measurement->name);
+	reply_string(answer, "within", networks->name);
+	reply_uint(answer, "looked_into", inside->nb_keys);
+	reply_uint(answer, "left_out", inside->left_out);
+	reply_list(answer, "keys", 1, RTE_MIN(inside->nb_keys, (uint32_t)DRILL_DOWN_KEYS_MAX),
+		reply_drill_down_key, &(struct control_keys){networks->key_rule, inside->keys});
 	return 0;
 }
 
@@ -547,78 +503,60 @@ static int answer_within(const char *command, const char *parameters, struct rte
 
 /* --- /sketchtap/costs --- */
 
-static void add_ns(
+static void reply_ns(
 	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
 {
-	if (dict != NULL)
-		reply_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
+	reply_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
 }
 
-static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_epoch *epoch,
-	const struct costs *costs, uint32_t *key_of)
+/* Costs of an epoch with its distinct key rules, and the rule of each measurement. */
+struct control_costs {
+	const struct report_epoch *epoch;
+	const struct costs *costs;
+	const struct key_rule *distinct[COSTS_KEYS_MAX];
+	uint32_t key_of[CONFIG_MEASUREMENTS_MAX];
+};
+
+static void reply_cost_of_key(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
-	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX], *distinct[COSTS_KEYS_MAX];
-	struct rte_tel_data *keys = reply_dict(answer, "keys");
-	uint32_t n;
+	const struct control_costs *with = of;
 
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		rules[m] = epoch->measurements[m].key_rule;
-	n = key_rules_distinct(rules, epoch->nb_measurements, distinct, key_of);
-	for (uint32_t r = 0; r < n; r++) {
-		struct rte_tel_data *dict = reply_numbered(keys, r);
-
-		if (dict == NULL)
-			return;
-		reply_text(dict, "key", "%s", distinct[r]->name);
-		add_ns(dict, "ns", costs->key[r], costs);
-	}
+	reply_string(dict, "key", with->distinct[number]->name);
+	reply_ns(dict, "ns", with->costs->key[number], with->costs);
 }
 
-static void add_costs_of_measurements(struct rte_tel_data *answer, const struct report_epoch *epoch,
-	const struct costs *costs, const uint32_t *key_of)
+static void reply_cost_of_measurement(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
-	struct rte_tel_data *measurements = reply_dict(answer, "measurements");
+	const struct control_costs *with = of;
+	const struct report_measurement *measurement = &with->epoch->measurements[number];
 
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		struct rte_tel_data *dict = reply_numbered(measurements, m);
-
-		if (dict == NULL)
-			return;
-		reply_text(dict, "name", "%s", epoch->measurements[m].name);
-		rte_tel_data_add_dict_uint(dict, "key", key_of[m]);
-		reply_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
-		add_ns(dict, "sketch_ns", costs->sketch[m], costs);
-		add_ns(dict, "distinct_ns", costs->distinct[m], costs);
-	}
+	reply_string(dict, "name", measurement->name);
+	reply_uint(dict, "key", with->key_of[number]);
+	reply_string(dict, "sketch", measurement->sketch);
+	reply_ns(dict, "sketch_ns", with->costs->sketch[number], with->costs);
+	reply_ns(dict, "distinct_ns", with->costs->distinct[number], with->costs);
 }
 
-/* Adds the largest and smallest cost of a packet by the profile. */
-static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
+/* Adds the cost of a packet by the profile in a state. */
+static void reply_capacity(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
 	const struct capacity_worker worker = plan_worker(plan);
-	const struct capacity_state states[] = {capacity_full(), capacity_count_only()};
-	struct rte_tel_data *told = reply_dict(answer, "profile");
+	const struct capacity_state state = number == 0 ? capacity_full() : capacity_count_only();
 
-	for (uint32_t s = 0; s < RTE_DIM(states); s++) {
-		struct rte_tel_data *dict = reply_numbered(told, s);
+	reply_string(dict, "state", state.name);
+	for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
+		struct profile_what missing;
+		char name[32];
+		double ns;
 
-		if (dict == NULL)
-			return;
-		reply_text(dict, "state", "%s", states[s].name);
-		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
-			struct profile_what missing;
-			char name[32];
-			double ns;
-
-			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
-			if (capacity_ns(control.profile, &worker, &states[s],
-				    (enum profile_traffic)t, &ns, &missing))
-				reply_text(dict, name, "%.2f", ns);
-		}
+		snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
+		if (capacity_ns(control.profile, &worker, &state, (enum profile_traffic)t, &ns,
+			    &missing))
+			reply_text(dict, name, "%.2f", ns);
 	}
 }
 
-static void add_profile(struct rte_tel_data *answer)
+static void reply_profile(struct rte_tel_data *answer)
 {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX];
 	const struct plan *plan;
@@ -628,28 +566,34 @@ static void add_profile(struct rte_tel_data *answer)
 		return;
 	plan = begin_reading(since, &turn);
 	if (plan != NULL)
-		add_capacity(answer, plan);
+		reply_list(answer, "profile", 0, 2, reply_capacity, plan);
 	end_reading(turn);
 }
 
 static void answer_costs_of(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, const struct costs *costs)
 {
-	uint32_t key_of[CONFIG_MEASUREMENTS_MAX];
+	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX];
+	struct control_costs with = {.epoch = epoch, .costs = costs};
+	uint32_t nb_rules;
 
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
-	rte_tel_data_add_dict_uint(answer, "timed_bursts", costs->bursts);
-	rte_tel_data_add_dict_uint(answer, "timed_packets", costs->packets);
-	add_ns(answer, "receive_ns", costs->receive, costs);
-	add_ns(answer, "filter_ns", costs->filter, costs);
-	add_ns(answer, "parse_ns", costs->parse, costs);
-	add_ns(answer, "rules_ns", costs->rules, costs);
-	add_costs_of_keys(answer, epoch, costs, key_of);
-	add_costs_of_measurements(answer, epoch, costs, key_of);
-	add_ns(answer, "free_ns", costs->free, costs);
-	add_ns(answer, "sum_ns", costs_sum(costs), costs);
-	add_profile(answer);
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		rules[m] = epoch->measurements[m].key_rule;
+	nb_rules = key_rules_distinct(rules, epoch->nb_measurements, with.distinct, with.key_of);
+	reply_start(answer);
+	reply_uint(answer, "epoch", epoch->number);
+	reply_uint(answer, "timed_bursts", costs->bursts);
+	reply_uint(answer, "timed_packets", costs->packets);
+	reply_ns(answer, "receive_ns", costs->receive, costs);
+	reply_ns(answer, "filter_ns", costs->filter, costs);
+	reply_ns(answer, "parse_ns", costs->parse, costs);
+	reply_ns(answer, "rules_ns", costs->rules, costs);
+	reply_list(answer, "keys", 0, nb_rules, reply_cost_of_key, &with);
+	reply_list(answer, "measurements", 0, epoch->nb_measurements, reply_cost_of_measurement,
+		&with);
+	reply_ns(answer, "free_ns", costs->free, costs);
+	reply_ns(answer, "sum_ns", costs_sum(costs), costs);
+	reply_profile(answer);
 }
 
 /* Without parameters: all workers. Returns false for an unknown worker. */
@@ -692,26 +636,25 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 
 /* --- /sketchtap/states --- */
 
-static void add_present(struct rte_tel_data *answer, const struct shed_status *present)
+static void reply_shedding(struct rte_tel_data *dict, const void *present, uint32_t number)
 {
-	struct rte_tel_data *measurements;
+	const struct shed_status *status = present;
+
+	reply_string(dict, "name", status->measurements[number].name);
+	reply_string(dict, "least", status->measurements[number].least);
+	reply_uint(dict, "whole", status->measurements[number].whole);
+}
+
+static void reply_present(struct rte_tel_data *answer, const struct shed_status *present)
+{
 	char level[STEP_WORD_MAX];
 
 	steps_level_word(present->level, level);
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_string(answer, "keep_up", shed_policy_word(present->how));
-	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
-	rte_tel_data_add_dict_string(answer, "level", level);
-	measurements = reply_dict(answer, "measurements");
-	for (uint32_t m = 0; m < present->nb_measurements; m++) {
-		struct rte_tel_data *dict = reply_numbered(measurements, m);
-
-		if (dict == NULL)
-			return;
-		rte_tel_data_add_dict_string(dict, "name", present->measurements[m].name);
-		rte_tel_data_add_dict_string(dict, "least", present->measurements[m].least);
-		rte_tel_data_add_dict_uint(dict, "whole", present->measurements[m].whole);
-	}
+	reply_start(answer);
+	reply_string(answer, "keep_up", shed_policy_word(present->how));
+	reply_uint(answer, "workers", present->nb_workers);
+	reply_string(answer, "level", level);
+	reply_list(answer, "measurements", 0, present->nb_measurements, reply_shedding, present);
 }
 
 /* Returns NULL, or an error. */
@@ -743,7 +686,7 @@ static const char *reply_states(
 		return no_worker;
 	if (parameters != NULL && worker == UINT32_MAX)
 		present.how = (enum shed_policy)how;
-	add_present(answer, &present);
+	reply_present(answer, &present);
 	return NULL;
 }
 
@@ -792,7 +735,7 @@ static bool wait_for_reload(uint32_t asked)
 }
 
 /* Adds a text of any length, in pieces: NAME, NAME_2, ... */
-static void add_long_text(struct rte_tel_data *dict, const char *name, const char *text)
+static void reply_long_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
 	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
 	char piece_name[32];
@@ -809,38 +752,37 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 _Static_assert(REPLY_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "reply_text() truncates nothing");
 
 /* Adds the first epoch of a change. */
-static void add_change(struct rte_tel_data *dict, const struct change_answer *change)
+static void reply_first_epoch(struct rte_tel_data *dict, const struct change_answer *change)
 {
 	if (change->same)
 		return;
-	rte_tel_data_add_dict_uint(dict, "measurements", change->measurements);
-	rte_tel_data_add_dict_uint(
-		dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
+	reply_uint(dict, "measurements", change->measurements);
+	reply_uint(dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
 /* Adds the result of a change, or the text `error`. */
-static void add_answer(
+static void reply_change(
 	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
 {
 	if (change->mistake)
-		rte_tel_data_add_dict_uint(dict, "mistake", 1);
+		reply_uint(dict, "mistake", 1);
 	if (change->refused)
-		add_long_text(dict, error, change->error);
+		reply_long_text(dict, error, change->error);
 	else
-		add_change(dict, change);
+		reply_first_epoch(dict, change);
 }
 
-static void add_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
+static void reply_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
 {
-	rte_tel_data_add_dict_uint(dict, "outputs", reloaded->outputs);
+	reply_uint(dict, "outputs", reloaded->outputs);
 	if (reloaded->outputs_error[0] != '\0')
-		add_long_text(dict, "outputs_error", reloaded->outputs_error);
+		reply_long_text(dict, "outputs_error", reloaded->outputs_error);
 	if (reloaded->has_monitor)
-		rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
+		reply_uint(dict, "rules", reloaded->rules);
 	if (reloaded->rules_error[0] != '\0')
-		add_long_text(dict, "rules_error", reloaded->rules_error);
+		reply_long_text(dict, "rules_error", reloaded->rules_error);
 	if (reloaded->changeable)
-		add_answer(dict, "measurements_error", &reloaded->change);
+		reply_change(dict, "measurements_error", &reloaded->change);
 }
 
 /* Returns NULL, or why changes are not possible. end_answer() must follow in both cases. */
@@ -890,8 +832,8 @@ static int answer_reload(const char *command, const char *parameters, struct rte
 	end_answer();
 	if (why != NULL)
 		return reply_error(answer, why);
-	rte_tel_data_start_dict(answer);
-	add_reloaded(answer, &reloaded);
+	reply_start(answer);
+	reply_reloaded(answer, &reloaded);
 	return 0;
 }
 
@@ -916,8 +858,8 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 		return reply_mistake(answer, why);
 	if (why != NULL)
 		return reply_error(answer, why);
-	rte_tel_data_start_dict(answer);
-	add_answer(answer, "error", &change);
+	reply_start(answer);
+	reply_change(answer, "error", &change);
 	return 0;
 }
 

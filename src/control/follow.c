@@ -12,18 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "base/clock.h"
 #include "base/units.h"
 #include "control/reply.h"
-
-/*
- * Bytes of the parts of a reply. A reply has as many parts (measurements, then ports, then workers)
- * as certainly fit.
- */
-#define HEAD_BYTES        2000
-#define MEASUREMENT_BYTES 1500 /* without its rows and names */
-#define PORT_BYTES        80   /* without its name */
-#define WORKER_BYTES      380
 
 static struct {
 	struct recent *_Atomic recent; /* NULL: not serving */
@@ -181,169 +174,100 @@ static struct report_epoch *find_or_wait(
 static void reply_head(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
 {
-	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
-	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
+	reply_uint(answer, "epoch", epoch->number);
+	reply_uint(answer, "closed", count + 1);
 	reply_account(
 		answer, epoch->start, epoch->end, epoch->took, &epoch->ledger, epoch->expired);
-	rte_tel_data_add_dict_uint(answer, "duration_ns", report_duration(epoch));
-	rte_tel_data_add_dict_uint(answer, "live", epoch->live);
-	rte_tel_data_add_dict_uint(answer, "late", epoch->late);
-	rte_tel_data_add_dict_uint(answer, "closing_ns", epoch->closing_ns);
-	rte_tel_data_add_dict_uint(answer, "doubtful", epoch->ledger.doubtful);
-	reply_text(answer, "design", "%s", epoch->design);
-	reply_text(answer, "sharing", "%s", epoch->sharing);
+	reply_uint(answer, "duration_ns", report_duration(epoch));
+	reply_uint(answer, "live", epoch->live);
+	reply_uint(answer, "late", epoch->late);
+	reply_uint(answer, "closing_ns", epoch->closing_ns);
+	reply_uint(answer, "doubtful", epoch->ledger.doubtful);
+	reply_string(answer, "design", epoch->design);
+	reply_string(answer, "sharing", epoch->sharing);
 }
 
-static void reply_measurement(
-	struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
+static void reply_measurement(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
+	const struct report_epoch *epoch = of;
 	const struct report_measurement *measurement = &epoch->measurements[number];
 	struct ledger ledger = report_ledger(epoch, measurement);
 	struct rte_tel_data *rows;
 
-	reply_text(dict, "name", "%s", measurement->name);
-	reply_text(dict, "key", "%s", measurement->key_rule->name);
-	reply_text(dict, "sketch", "%s", measurement->sketch);
-	reply_text(dict, "count", "%s", measurement->counts_bytes ? "bytes" : "packets");
+	reply_string(dict, "name", measurement->name);
+	reply_string(dict, "key", measurement->key_rule->name);
+	reply_string(dict, "sketch", measurement->sketch);
+	reply_string(dict, "count", measurement->counts_bytes ? "bytes" : "packets");
 	reply_ledger(dict, &ledger);
-	rte_tel_data_add_dict_uint(dict, "distinct_keys", measurement->distinct_keys);
-	rte_tel_data_add_dict_uint(dict, "distinct_exact", measurement->distinct_exact);
-	rte_tel_data_add_dict_uint(dict, "incomplete", measurement->incomplete);
-	if (measurement->confidence_known)
-		reply_text(dict, "confidence", "%.15g", measurement->confidence);
-	if (ledger.kept_up) {
-		reply_text(dict, "looked_at", "%.6f", measurement->looked_at);
-		rte_tel_data_add_dict_uint(dict, "weight", measurement->weight);
-	}
+	reply_columns(dict, reply_measurement_columns, ledger.kept_up, measurement);
 	rows = reply_dict(dict, "rows");
-	for (uint32_t r = 0; rows != NULL && r < measurement->nb_rows; r++) {
+	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
 		struct rte_tel_data *row = reply_numbered(rows, measurement->rows[r].rank);
 
 		if (row == NULL)
 			return;
-		reply_row(row, measurement->key_rule, &measurement->rows[r]);
+		reply_row(row, measurement, r);
 	}
 }
 
-static size_t measurement_bytes(const struct report_epoch *epoch, uint64_t number)
+static void reply_port(struct rte_tel_data *dict, const void *epoch, uint32_t number)
 {
-	const struct report_measurement *measurement = &epoch->measurements[number];
-	size_t bytes =
-		MEASUREMENT_BYTES + strlen(measurement->name) + strlen(measurement->key_rule->name);
-
-	for (uint32_t r = 0; r < measurement->nb_rows; r++)
-		bytes += reply_row_bytes(measurement->key_rule, &measurement->rows[r]);
-	return bytes;
+	reply_columns(dict, reply_port_columns, false,
+		&((const struct report_epoch *)epoch)->ports[number]);
 }
 
-static void reply_port(struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
+static void reply_worker(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
-	const struct report_port *port = &epoch->ports[number];
+	const struct report_epoch *epoch = of;
 
-	reply_text(dict, "name", "%s", port->name);
-	rte_tel_data_add_dict_uint(dict, "up", port->up);
-	rte_tel_data_add_dict_uint(dict, "speed_mbits", port->speed);
+	reply_columns(dict, reply_load_columns, epoch->ledger.kept_up, &epoch->loads[number]);
 }
 
-static size_t port_bytes(const struct report_epoch *epoch, uint64_t number)
+/* Adds parts from number `part` on while they fit; one always fits. Returns the number added. */
+static uint64_t reply_parts(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t part)
 {
-	return PORT_BYTES + strlen(epoch->ports[number].name);
-}
+	const struct {
+		const char *name;
+		uint32_t n;
+		reply_item item;
+	} kinds[] = {{"measurements", epoch->nb_measurements, reply_measurement},
+		{"ports", epoch->nb_ports, reply_port}, {"workers", epoch->workers, reply_worker}};
+	uint64_t added = 0;
 
-static void reply_worker(
-	struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
-{
-	const struct report_load *load = &epoch->loads[number];
+	for (uint32_t k = 0; k < RTE_DIM(kinds); k++) {
+		struct rte_tel_data *several = NULL, *dict;
 
-	rte_tel_data_add_dict_uint(dict, "lcore", load->lcore);
-	rte_tel_data_add_dict_int(dict, "cpu", load->cpu);
-	rte_tel_data_add_dict_uint(dict, "received", load->received);
-	rte_tel_data_add_dict_uint(dict, "measured", load->measured);
-	rte_tel_data_add_dict_uint(dict, "ring_full", load->ring_full);
-	rte_tel_data_add_dict_uint(dict, "bytes", load->bytes);
-	rte_tel_data_add_dict_uint(dict, "busy_ns", load->busy_ns);
-	if (!epoch->ledger.kept_up)
-		return;
-	rte_tel_data_add_dict_uint(dict, "skipped", load->skipped);
-	rte_tel_data_add_dict_uint(dict, "backlog_max", load->backlog_max);
-	rte_tel_data_add_dict_uint(dict, "level_max", load->level_max);
-}
-
-static size_t worker_bytes(const struct report_epoch *epoch, uint64_t number)
-{
-	(void)epoch;
-	(void)number;
-	return WORKER_BYTES;
-}
-
-/* A kind of reply with parts: their number, largest size, and writer. */
-struct follow_kind {
-	const char *name;
-	uint32_t n;
-	size_t (*bytes)(const struct report_epoch *epoch, uint64_t number);
-	void (*tell)(struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number);
-};
-
-#define KINDS 3
-
-/* Returns how many parts there are in all. */
-static uint64_t kinds_of(const struct report_epoch *epoch, struct follow_kind kinds[KINDS])
-{
-	kinds[0] = (struct follow_kind){
-		"measurements", epoch->nb_measurements, measurement_bytes, reply_measurement};
-	kinds[1] = (struct follow_kind){"ports", epoch->nb_ports, port_bytes, reply_port};
-	kinds[2] = (struct follow_kind){"workers", epoch->workers, worker_bytes, reply_worker};
-	return (uint64_t)kinds[0].n + kinds[1].n + kinds[2].n;
-}
-
-/*
- * Adds the parts of a kind from *skip that fit, and subtracts them from `left`; one always fits.
- * Returns false if some did not fit.
- */
-static bool reply_parts(struct rte_tel_data *answer, const struct report_epoch *epoch,
-	const struct follow_kind *kind, uint64_t *skip, size_t *room, uint64_t *left)
-{
-	struct rte_tel_data *several = NULL;
-
-	for (uint32_t i = 0; i < kind->n; i++) {
-		size_t bytes = kind->bytes(epoch, i);
-		struct rte_tel_data *dict;
-
-		if (*skip > 0) {
-			(*skip)--;
-			continue;
+		for (uint32_t i = part < kinds[k].n ? (uint32_t)part : kinds[k].n; i < kinds[k].n;
+			i++) {
+			if (added > 0 && !reply_fits(kinds[k].item, epoch, i))
+				return added;
+			if (several == NULL)
+				several = reply_dict(answer, kinds[k].name);
+			dict = reply_numbered(several, i);
+			if (dict == NULL)
+				return added;
+			kinds[k].item(dict, epoch, i);
+			added++;
 		}
-		if (bytes > *room && *room < ANSWER_BYTES - HEAD_BYTES)
-			return false;
-		if (several == NULL)
-			several = reply_dict(answer, kind->name);
-		dict = reply_numbered(several, i);
-		if (dict == NULL)
-			return false;
-		kind->tell(dict, epoch, i);
-		*room -= bytes < *room ? bytes : *room;
-		(*left)--;
+		part -= part < kinds[k].n ? part : kinds[k].n;
 	}
-	return true;
+	return added;
 }
 
 static int reply_epoch(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	uint64_t count, uint64_t part)
 {
-	size_t room = ANSWER_BYTES - HEAD_BYTES;
-	struct follow_kind kinds[KINDS];
-	uint64_t parts = kinds_of(epoch, kinds), left = parts;
+	uint64_t parts = (uint64_t)epoch->nb_measurements + epoch->nb_ports + epoch->workers;
+	uint64_t added;
 
 	if (part > 0 && part >= parts)
 		return reply_mistake(answer, "PART: no such part in this interval");
-	rte_tel_data_start_dict(answer);
+	reply_start(answer);
 	reply_head(answer, epoch, count);
-	left -= part;
-	for (uint32_t k = 0; k < KINDS; k++)
-		if (!reply_parts(answer, epoch, &kinds[k], &part, &room, &left))
-			break;
-	rte_tel_data_add_dict_uint(answer, "parts", parts);
-	rte_tel_data_add_dict_uint(answer, "left_off", left);
+	added = reply_parts(answer, epoch, part);
+	reply_uint(answer, "parts", parts);
+	reply_uint(answer, "left_off", parts - part - added);
 	return 0;
 }
 
@@ -358,8 +282,8 @@ static int answer_question(const struct question *question, struct rte_tel_data 
 		report_epoch_free(epoch);
 		return 0;
 	}
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_uint(answer, ended ? "ended" : "waiting", 1);
+	reply_start(answer);
+	reply_uint(answer, ended ? "ended" : "waiting", 1);
 	return 0;
 }
 

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Builds replies of the control socket. */
+/* Builds replies of the control socket. Each thread builds one reply at a time. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <rte_telemetry.h>
-#include <rte_version.h>
 
-#include "report/rows/report.h"
-
-#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
-#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
-#endif
+#include "report/rows/rows.h"
 
 #define REPLY_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
 
-/* Size limit of a reply: 16 KB of JSON. The library silently drops the rest. */
-#define ANSWER_BYTES 16000
-
+/* Begins a reply. */
+void reply_start(struct rte_tel_data *answer);
 /* Replies with an error. Returns 0, as handlers do. */
 int reply_error(struct rte_tel_data *answer, const char *why);
 /* Replies that the request is malformed. Returns 0. */
 int reply_mistake(struct rte_tel_data *answer, const char *why);
 
+void reply_uint(struct rte_tel_data *dict, const char *name, uint64_t value);
+void reply_int(struct rte_tel_data *dict, const char *name, int value);
 void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns);
+void reply_string(struct rte_tel_data *dict, const char *name, const char *value);
 __attribute__((format(printf, 3, 4))) void reply_text(
 	struct rte_tel_data *dict, const char *name, const char *format, ...);
 
@@ -34,12 +31,24 @@ struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
 /* Adds a dictionary under a number. Returns NULL if `several` is NULL or out of memory. */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
-/* Adds values under the names of CSV columns. Unknown values are omitted. */
+/* Fills the dictionary of item `number` of `of`. */
+typedef void (*reply_item)(struct rte_tel_data *dict, const void *of, uint32_t number);
+
+/* Adds the dictionary `name` with n items, numbered from `first`. */
+void reply_list(struct rte_tel_data *dict, const char *name, uint32_t first, uint32_t n,
+	reply_item item, const void *of);
+/*
+ * Returns true if one more item fits in the reply, of which the socket library sends 16 KB and
+ * drops the rest.
+ */
+bool reply_fits(reply_item item, const void *of, uint32_t number);
+
+/* Adds the known values of a table without `place`, such as reply_row_columns. */
+void reply_columns(
+	struct rte_tel_data *dict, const struct column *columns, bool kept_up, const void *item);
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
-void reply_row(
-	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
-/* Returns the maximum bytes of a row and its rank in a reply. */
-size_t reply_row_bytes(const struct key_rule *rule, const struct report_row *row);
+/* Adds a row of a struct report_measurement. */
+void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /*
  * Adds a ledger with start and end (ns since 1970), rates and expired records. If time stamps are

@@ -216,6 +216,8 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_U64: return text_u64(text, *(const uint64_t *)at);
 	case COLUMN_U32: return text_u64(text, *(const uint32_t *)at);
 	case COLUMN_U8: return text_u64(text, *(const uint8_t *)at);
+	case COLUMN_INT: return text_printf(text, "%d", *(const int *)at);
+	case COLUMN_BOOL: return text_u64(text, *(const bool *)at);
 	case COLUMN_TIME: return text_time(text, *(const int64_t *)at);
 	case COLUMN_RATIO: return text_printf(text, "%.6f", *(const double *)at);
 	case COLUMN_EXACT: /* 15 digits print a decimal fraction as it was typed */

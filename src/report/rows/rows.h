@@ -26,6 +26,8 @@ enum column_type {
 	COLUMN_U64,
 	COLUMN_U32,
 	COLUMN_U8,
+	COLUMN_INT,
+	COLUMN_BOOL,    /* 0 or 1 */
 	COLUMN_TIME,    /* int64_t, ns since 1970-01-01 UTC; printed as text */
 	COLUMN_RATIO,   /* double, 6 decimals */
 	COLUMN_EXACT,   /* double, 15 digits */
@@ -238,6 +240,13 @@ static inline bool column_may_need_quotes(const struct column *column)
 
 /* Prints a value, equal in all formats, or nothing if unknown. */
 void column_print(struct text *text, const struct column *column, const struct output_row *row);
+
+/* Columns of control replies (reply_columns.c). A column without a name ends a table. */
+extern const struct column reply_row_columns[];         /* struct report_row */
+extern const struct column reply_measurement_columns[]; /* struct report_measurement */
+extern const struct column reply_port_columns[];        /* struct report_port */
+extern const struct column reply_load_columns[];        /* struct report_load */
+extern const struct column reply_delivery_columns[];    /* struct report_delivery */
 
 /* Returns the address of the column's value in the row. */
 const void *column_at(const struct column *column, const struct output_row *row);
