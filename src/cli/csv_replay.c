@@ -9,6 +9,7 @@
 
 #include "base/regular_file.h"
 #include "base/units.h"
+#include "report/rows/rows.h"
 
 #define EXIT_MACHINE   1
 #define EXIT_TEXT      2
@@ -16,36 +17,17 @@
 /* longest line; a row has a few hundred bytes */
 #define LINE_MAX_BYTES 65536
 
-/* Required columns, besides those of keys and of the ledger. */
-enum csv_replay_column {
-	EPOCH,
-	MEASUREMENT,
-	START,
-	END,
-	OUTPUT_COLUMNS_FROM,
-	RANK = OUTPUT_COLUMNS_FROM,
-	PACKETS,
-	BYTES,
-	PACKETS_LOW,
-	PACKETS_HIGH,
-	BYTES_LOW,
-	BYTES_HIGH,
-	SHARE,
-	STATS_COLUMNS_FROM,
-	DISTINCT_KEYS = STATS_COLUMNS_FROM,
-	SKETCH,
-	COLUMNS,
-};
-
-static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start", "end", "rank",
+/* Required columns. */
+static const char *const output_columns[] = {"epoch", "measurement", "start", "end", "rank",
 	"packets", "bytes", "packets_low", "packets_high", "bytes_low", "bytes_high", "share",
-	"distinct_keys", "sketch"};
-
-#define NOWHERE UINT32_MAX
+	NULL};
+static const char *const stats_columns[] = {
+	"epoch", "measurement", "start", "end", "distinct_keys", "sketch", NULL};
 
 /* Rows of all files of a kind, and the current row. */
 struct csv_replay_rows {
 	const char *option; /* option that writes these files */
+	const char *const *required;
 	struct csv_replay_files files;
 	uint32_t open;             /* number of opened files; `file` is the last one */
 	FILE *file;                /* NULL: no open file */
@@ -53,7 +35,9 @@ struct csv_replay_rows {
 	char text[LINE_MAX_BYTES]; /* current line, split into fields */
 	uint32_t nb_columns, nb_fields;
 	char *fields[FIELDS_MAX];
-	uint32_t at[COLUMNS], at_key[KEY_FIELD_COUNT], at_first, at_ledger[LEDGER_COLUMNS];
+	char *names[FIELDS_MAX]; /* columns of the file, in `header` */
+	char header[LINE_MAX_BYTES];
+	uint32_t next;  /* column after the one read last */
 	bool there;     /* there is a current row */
 	uint64_t epoch; /* epoch of the current row */
 };
@@ -161,21 +145,31 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 /* --- files --- */
 
-static uint32_t find_column(const struct csv_replay_rows *rows, const char *name)
+/*
+ * Returns the text of a field of the current row; "" if the file has no such column. Fields are
+ * mostly read in the order of columns.
+ */
+static const char *field(void *of, const char *name)
 {
-	for (uint32_t f = 0; f < rows->nb_fields; f++)
-		if (strcmp(rows->fields[f], name) == 0)
-			return f;
-	return NOWHERE;
+	struct csv_replay_rows *rows = of;
+
+	for (uint32_t f = 0; f < rows->nb_columns; f++) {
+		uint32_t at = rows->next < rows->nb_columns ? rows->next : 0;
+
+		rows->next = at + 1;
+		if (strcmp(rows->names[at], name) == 0)
+			return rows->fields[at];
+	}
+	return "";
 }
 
-/* Returns true if files of this kind must have the column. */
-static bool needs(const struct csv_replay_rows *rows, enum csv_replay_column column)
+static bool has_column(const struct csv_replay_rows *rows, const char *name)
 {
-	bool of_output = column >= OUTPUT_COLUMNS_FROM && column < STATS_COLUMNS_FROM;
-	bool of_stats = column >= STATS_COLUMNS_FROM;
+	uint32_t f = 0;
 
-	return strcmp(rows->option, "--output") == 0 ? !of_stats : !of_output;
+	while (f < rows->nb_columns && strcmp(rows->names[f], name) != 0)
+		f++;
+	return f < rows->nb_columns;
 }
 
 static bool read_header(struct csv_replay *replay, struct csv_replay_rows *rows)
@@ -188,18 +182,14 @@ static bool read_header(struct csv_replay *replay, struct csv_replay_rows *rows)
 	}
 	rows->fields[0] += byte_order_mark(rows->fields[0]);
 	rows->nb_columns = rows->nb_fields;
-	for (uint32_t c = 0; c < COLUMNS; c++) {
-		rows->at[c] = find_column(rows, column_names[c]);
-		if (rows->at[c] == NOWHERE && needs(rows, c))
+	memcpy(rows->header, rows->text, sizeof(rows->header));
+	for (uint32_t f = 0; f < rows->nb_columns; f++)
+		rows->names[f] = rows->header + (rows->fields[f] - rows->text);
+	for (const char *const *name = rows->required; *name != NULL; name++)
+		if (!has_column(rows, *name))
 			return set_error(replay, rows, EXIT_TEXT,
-				"it has no column '%s': it is no CSV file of %s", column_names[c],
+				"it has no column '%s': it is no CSV file of %s", *name,
 				rows->option);
-	}
-	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-		rows->at_key[f] = find_column(rows, key_fields[f].name);
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		rows->at_ledger[c] = find_column(rows, ledger_columns[c].name);
-	rows->at_first = find_column(rows, "first");
 	return true;
 }
 
@@ -219,34 +209,11 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 /* --- fields --- */
 
-/* Returns the text of a field; "" if the file has no such column. */
-static const char *field(const struct csv_replay_rows *rows, uint32_t at)
-{
-	return at != NOWHERE ? rows->fields[at] : "";
-}
-
-static bool read_count(struct csv_replay *replay, const struct csv_replay_rows *rows, uint32_t at,
-	uint64_t *value, bool *known)
-{
-	const char *text = field(rows, at);
-
-	*known = text[0] != '\0';
-	*value = 0;
-	for (; *text != '\0'; text++) {
-		uint64_t digit = (uint64_t)(*text - '0');
-
-		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
-			__builtin_add_overflow(*value, digit, value))
-			return set_error(
-				replay, rows, EXIT_TEXT, "'%.40s': not a number", field(rows, at));
-	}
-	return true;
-}
-
 /* Reads the next row, if any. */
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
-	bool known;
+	const char *text;
+	char *end;
 
 	rows->there = false;
 	if (rows->file == NULL)
@@ -259,102 +226,83 @@ static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 			rows->nb_fields, rows->nb_columns);
 		return;
 	}
-	if (!read_count(replay, rows, rows->at[EPOCH], &rows->epoch, &known))
+	text = field(rows, "epoch");
+	errno = 0;
+	rows->epoch = strtoull(text, &end, 10);
+	if (text[strspn(text, "0123456789")] != '\0' || errno == ERANGE) {
+		set_error(replay, rows, EXIT_TEXT, "'%.40s': not a number", text);
 		return;
-	if (!known || rows->epoch < replay->last) {
+	}
+	if (*text == '\0' || rows->epoch < replay->last) {
 		set_error(replay, rows, EXIT_TEXT,
 			"interval '%.20s' after interval %llu: give the files of one run, in the "
 			"order in which they were written",
-			field(rows, rows->at[EPOCH]), (unsigned long long)replay->last);
+			text, (unsigned long long)replay->last);
 		return;
 	}
 	rows->there = true;
 }
 
-static bool read_figure(struct csv_replay *replay, const struct csv_replay_rows *rows,
-	enum csv_replay_column value, enum csv_replay_column low, enum csv_replay_column high,
-	struct report_figure *figure)
-{
-	bool low_known;
-
-	return read_count(replay, rows, rows->at[value], &figure->value, &figure->known) &&
-	       read_count(replay, rows, rows->at[low], &figure->low, &low_known) &&
-	       read_count(replay, rows, rows->at[high], &figure->high, &figure->high_known);
-}
-
-/* Returns true if a column is part of the key. TCP flags of a flow record are not. */
-static bool is_of_key(const struct csv_replay_rows *rows, uint32_t f)
-{
-	return field(rows, rows->at_key[f])[0] != '\0' &&
-	       (f != KEY_TCP_FLAGS || field(rows, rows->at_first)[0] == '\0');
-}
-
 static bool read_times(
-	struct csv_replay *replay, const struct csv_replay_rows *rows, struct epoch_view *epoch)
+	struct csv_replay *replay, struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
-	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
-		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
-	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s': not a time",
-		       field(rows, rows->at[START]), field(rows, rows->at[END]));
+	const char *start = field(rows, "start"), *end = field(rows, "end");
+
+	return (text_read_time(start, &epoch->start) && text_read_time(end, &epoch->end)) ||
+	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s': not a time", start, end);
 }
 
 /* Returns the measurement of the row; adds it if needed. Returns NULL if out of memory. */
 static struct epoch_view_measurement *measurement_of(
-	const struct csv_replay_rows *rows, struct epoch_view *epoch)
+	struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
-	const char *name = field(rows, rows->at[MEASUREMENT]);
+	const char *name = field(rows, "measurement");
 	struct epoch_view_measurement *measurement = epoch_view_find(epoch, name);
 
 	return measurement != NULL ? measurement : epoch_view_add_measurement(epoch, name);
 }
 
+static bool check_numbers(
+	struct csv_replay *replay, const struct csv_replay_rows *rows, const char *malformed)
+{
+	return malformed == NULL ||
+	       set_error(replay, rows, EXIT_TEXT, "'%.40s': not a number", malformed);
+}
+
+static const struct column rank_columns[] = {
+	{"rank", COLUMN_U32, .at = offsetof(struct report_row, rank)}, {0}};
+
 static bool take_hitter(struct csv_replay *replay, struct epoch_view *epoch)
 {
-	const struct csv_replay_rows *rows = &replay->outputs;
+	struct csv_replay_rows *rows = &replay->outputs;
+	const struct epoch_view_source source = {field, rows};
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
-	struct epoch_view_row *row =
-		measurement != NULL ? epoch_view_add_row(epoch, measurement) : NULL;
-	uint64_t rank;
-	bool known;
 
-	if (row == NULL)
-		return false;
-	if (!read_times(replay, rows, epoch) ||
-		!read_count(replay, rows, rows->at[RANK], &rank, &known) ||
-		!read_figure(replay, rows, PACKETS, PACKETS_LOW, PACKETS_HIGH, &row->packets) ||
-		!read_figure(replay, rows, BYTES, BYTES_LOW, BYTES_HIGH, &row->bytes))
-		return false;
-	row->rank = (uint32_t)rank;
-	row->share = strtod(field(rows, rows->at[SHARE]), NULL);
-	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-		if (is_of_key(rows, f))
-			row->fields[f] = epoch_view_copy(epoch, field(rows, rows->at_key[f]));
-	epoch_view_name_flow(epoch, row);
-	return true;
+	return measurement != NULL && read_times(replay, rows, epoch) &&
+	       check_numbers(replay, rows, epoch_view_read_row(epoch, measurement, &source)) &&
+	       !epoch->failed &&
+	       check_numbers(replay, rows,
+		       epoch_view_read(epoch, &source, rank_columns,
+			       &measurement->rows[measurement->nb_rows - 1].values));
 }
 
 static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 {
-	const struct csv_replay_rows *rows = &replay->stats;
+	static const struct column distinct[] = {
+		{"distinct_keys", COLUMN_U64,
+			.at = offsetof(struct report_measurement, distinct_keys)},
+		{0}};
+	struct csv_replay_rows *rows = &replay->stats;
+	const struct epoch_view_source source = {field, rows};
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
-	bool known;
 
 	if (measurement == NULL || !read_times(replay, rows, epoch) ||
-		!read_count(
-			replay, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys, &known))
+		!check_numbers(replay, rows,
+			epoch_view_read(epoch, &source, distinct, &measurement->values)) ||
+		!check_numbers(replay, rows, epoch_view_read_ledger(&source, &measurement->ledger)))
 		return false;
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
-		uint64_t *count =
-			(uint64_t *)((char *)&measurement->ledger + ledger_columns[c].offset);
-
-		if (!read_count(replay, rows, rows->at_ledger[c], count, &known))
-			return false;
-		measurement->ledger.collected |=
-			known && ledger_columns[c].when == LEDGER_COLLECTED;
-		measurement->ledger.kept_up |= known && ledger_columns[c].when == LEDGER_KEPT_UP;
-	}
-	if (measurement->sketch == NULL)
-		measurement->sketch = epoch_view_copy(epoch, field(rows, rows->at[SKETCH]));
+	if (measurement->values.sketch == NULL)
+		measurement->values.sketch = epoch_view_copy(epoch, field(rows, "sketch"));
 	epoch->ledger = measurement->ledger;
 	epoch->told_account = true;
 	return true;
@@ -369,7 +317,7 @@ static double misfit(const struct epoch_view_measurement *measurement, bool byte
 	double sum = 0, first = 0, share = 0;
 
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
-		const struct epoch_view_row *row = &measurement->rows[r];
+		const struct report_row *row = &measurement->rows[r].values;
 		const struct report_figure *figure = bytes ? &row->bytes : &row->packets;
 		double off;
 
@@ -401,21 +349,21 @@ static void take_rows(struct csv_replay *replay, struct csv_replay_rows *rows,
 
 struct epoch_view *csv_replay_next(struct csv_replay *replay)
 {
-	const struct csv_replay_rows *outputs = &replay->outputs, *stats = &replay->stats;
+	const struct csv_replay_rows *hitters = &replay->outputs, *stats = &replay->stats;
 	struct epoch_view *epoch;
 
-	if (replay->status != 0 || (!outputs->there && !stats->there))
+	if (replay->status != 0 || (!hitters->there && !stats->there))
 		return NULL;
 	epoch = epoch_view_alloc();
 	if (epoch != NULL) {
-		epoch->number = !stats->there || (outputs->there && outputs->epoch < stats->epoch)
-					? outputs->epoch
+		epoch->number = !stats->there || (hitters->there && hitters->epoch < stats->epoch)
+					? hitters->epoch
 					: stats->epoch;
 		replay->last = epoch->number;
 		take_rows(replay, &replay->stats, epoch, take_ledger);
 		take_rows(replay, &replay->outputs, epoch, take_hitter);
 		for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-			epoch->measurements[m].counts_bytes =
+			epoch->measurements[m].values.counts_bytes =
 				misfit(&epoch->measurements[m], true) <
 				misfit(&epoch->measurements[m], false);
 	}
@@ -468,7 +416,7 @@ static bool begin_rows(struct csv_replay *replay, struct csv_replay_rows *rows)
 	return replay->status == 0;
 }
 
-struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
+struct csv_replay *csv_replay_open(const struct csv_replay_files *hitters,
 	const struct csv_replay_files *stats, char *error, int *status)
 {
 	struct csv_replay *replay = calloc(1, sizeof(*replay));
@@ -478,8 +426,10 @@ struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	if (replay == NULL)
 		return NULL;
 	replay->outputs.option = "--output";
-	replay->outputs.files = *outputs;
+	replay->outputs.required = output_columns;
+	replay->outputs.files = *hitters;
 	replay->stats.option = "--stats";
+	replay->stats.required = stats_columns;
 	replay->stats.files = *stats;
 	if (begin_rows(replay, &replay->outputs) && begin_rows(replay, &replay->stats))
 		return replay;

@@ -6,118 +6,92 @@
 
 #include "base/printable.h"
 #include "report/formats/table.h"
+#include "report/rows/rows.h"
 
 /* --- memory --- */
+
+struct epoch_view_string {
+	struct epoch_view_string *next;
+	char text[];
+};
 
 struct epoch_view *epoch_view_alloc(void)
 {
 	return calloc(1, sizeof(struct epoch_view));
 }
 
-static void free_rows(struct epoch_view_measurement *measurement)
-{
-	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
-		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-			free(measurement->rows[r].fields[f]);
-		free(measurement->rows[r].flow);
-	}
-	free(measurement->rows);
-	measurement->rows = NULL;
-	measurement->nb_rows = 0;
-}
-
 void epoch_view_free(struct epoch_view *epoch)
 {
 	if (epoch == NULL)
 		return;
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		free_rows(&epoch->measurements[m]);
-		free(epoch->measurements[m].name);
-		free(epoch->measurements[m].key);
-		free(epoch->measurements[m].sketch);
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		free(epoch->measurements[m].rows);
+	while (epoch->strings != NULL) {
+		struct epoch_view_string *string = epoch->strings;
+
+		epoch->strings = string->next;
+		free(string);
 	}
-	for (uint32_t p = 0; p < epoch->nb_ports; p++)
-		free(epoch->ports[p].name);
-	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		free(epoch->deliveries[d].name);
-		free(epoch->deliveries[d].kind);
-	}
-	free(epoch->deliveries);
 	free(epoch->measurements);
 	free(epoch->ports);
 	free(epoch->workers);
-	free(epoch->design);
-	free(epoch->sharing);
+	free(epoch->deliveries);
 	free(epoch);
 }
 
 /*
- * Adds a zeroed item to an array of n. The array grows by doubling. Returns NULL if out of memory.
+ * Adds a zeroed item to an array of *n. The array grows by doubling. Returns NULL if out of memory.
  */
-static void *grow(struct epoch_view *epoch, void *array, uint32_t n, size_t size)
+static void *grow(struct epoch_view *epoch, void *array, uint32_t *n, size_t size)
 {
-	void *grown = array;
+	void **items = array, *grown = *items;
 
-	if ((n & (n - 1)) == 0)
-		grown = realloc(array, (n > 0 ? 2 * (size_t)n : 1) * size);
-	if (grown == NULL)
+	if ((*n & (*n - 1)) == 0)
+		grown = realloc(*items, (*n > 0 ? 2 * (size_t)*n : 1) * size);
+	if (grown == NULL) {
 		epoch->failed = true;
-	else
-		memset((char *)grown + n * size, 0, size);
-	return grown;
+		return NULL;
+	}
+	*items = grown;
+	return memset((char *)grown + (*n)++ * size, 0, size);
 }
 
-char *epoch_view_copy(struct epoch_view *epoch, const char *text)
+const char *epoch_view_copy(struct epoch_view *epoch, const char *text)
 {
-	char *copy = strdup(text);
+	size_t size = strlen(text) + 1;
+	struct epoch_view_string *copy = malloc(sizeof(*copy) + size);
 
-	if (copy != NULL)
-		make_printable(copy);
-	epoch->failed |= copy == NULL;
-	return copy;
+	if (copy == NULL) {
+		epoch->failed = true;
+		return NULL;
+	}
+	make_printable(memcpy(copy->text, text, size));
+	copy->next = epoch->strings;
+	epoch->strings = copy;
+	return copy->text;
 }
 
 struct epoch_view_measurement *epoch_view_add_measurement(
 	struct epoch_view *epoch, const char *name)
 {
-	struct epoch_view_measurement *grown = grow(
-		epoch, epoch->measurements, epoch->nb_measurements, sizeof(*epoch->measurements));
+	struct epoch_view_measurement *added = grow(
+		epoch, &epoch->measurements, &epoch->nb_measurements, sizeof(*epoch->measurements));
 
-	if (grown == NULL)
-		return NULL;
-	epoch->measurements = grown;
-	grown += epoch->nb_measurements++;
-	grown->name = epoch_view_copy(epoch, name);
-	return grown;
+	if (added != NULL)
+		added->values.name = epoch_view_copy(epoch, name);
+	return added;
 }
 
 struct epoch_view_row *epoch_view_add_row(
 	struct epoch_view *epoch, struct epoch_view_measurement *measurement)
 {
-	struct epoch_view_row *grown =
-		grow(epoch, measurement->rows, measurement->nb_rows, sizeof(*measurement->rows));
-
-	if (grown == NULL)
-		return NULL;
-	measurement->rows = grown;
-	return &grown[measurement->nb_rows++];
-}
-
-void epoch_view_name_flow(struct epoch_view *epoch, struct epoch_view_row *row)
-{
-	struct text text = {0};
-
-	table_flow_of(&text, (const char *const *)row->fields);
-	text_char(&text, '\0');
-	epoch->failed |= text.failed;
-	row->flow = text.failed ? NULL : epoch_view_copy(epoch, text.data);
-	text_free(&text);
+	return grow(epoch, &measurement->rows, &measurement->nb_rows, sizeof(*measurement->rows));
 }
 
 struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name)
 {
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		if (strcmp(epoch->measurements[m].name, name) == 0)
+		if (strcmp(epoch->measurements[m].values.name, name) == 0)
 			return &epoch->measurements[m];
 	return NULL;
 }
@@ -137,191 +111,224 @@ uint64_t epoch_view_rate_time(const struct epoch_view *epoch)
 	return epoch->took > 0 ? epoch->took : epoch_view_duration(epoch);
 }
 
-/* --- answers --- */
+/* --- reading --- */
 
-static uint64_t number(const struct json_node *node, const char *name)
+static bool read_number(const char *text, uint64_t *value)
 {
-	return strtoull(json_value(node, name), NULL, 10);
+	*value = 0;
+	for (; *text != '\0'; text++) {
+		uint64_t digit = (uint64_t)(*text - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
+			__builtin_add_overflow(*value, digit, value))
+			return false;
+	}
+	return true;
 }
 
-static double fraction(const struct json_node *node, const char *name)
+/* Returns a number from 0 to 1; 0 if it is another one. */
+static double read_fraction(const char *text)
 {
-	double value = strtod(json_value(node, name), NULL);
+	double value = strtod(text, NULL);
 
 	return value >= 0 && value <= 1 ? value : 0;
 }
 
-static bool is_true(const struct json_node *node, const char *name)
+/* Returns false for a malformed number. */
+static bool read_value(
+	struct epoch_view *epoch, enum column_type type, const char *text, void *value)
 {
-	return number(node, name) != 0;
+	uint64_t number = 0;
+
+	switch (type) {
+	case COLUMN_U64: return read_number(text, value);
+	case COLUMN_U32:
+		if (!read_number(text, &number))
+			return false;
+		*(uint32_t *)value = (uint32_t)number;
+		return true;
+	case COLUMN_BOOL: *(bool *)value = strcmp(text, "0") != 0; return true;
+	case COLUMN_INT: *(int *)value = atoi(text); return true;
+	case COLUMN_TIME: text_read_time(text, value); return true;
+	case COLUMN_RATIO:
+	case COLUMN_EXACT: *(double *)value = read_fraction(text); return true;
+	default: *(const char **)value = epoch_view_copy(epoch, text); return true;
+	}
 }
 
-static void read_ledger(const struct json_node *node, struct ledger *ledger)
+const char *epoch_view_read(struct epoch_view *epoch, const struct epoch_view_source *source,
+	const struct column *columns, void *item)
+{
+	for (const struct column *column = columns; column->name != NULL; column++) {
+		const char *text = source->text(source->of, column->name);
+
+		if (*text == '\0' && column->type != COLUMN_STRING)
+			continue;
+		if (!read_value(epoch, column->type, text, (char *)item + column->at))
+			return text;
+		if (column->known != 0)
+			*(bool *)((char *)item + column->known) = true;
+	}
+	return NULL;
+}
+
+const char *epoch_view_read_ledger(const struct epoch_view_source *source, struct ledger *ledger)
 {
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
-		uint64_t *value = (uint64_t *)((char *)ledger + ledger_columns[c].offset);
+		const char *text = source->text(source->of, ledger_columns[c].name);
 
-		if (json_find(node, ledger_columns[c].name) == NULL)
+		if (*text == '\0')
 			continue;
-		*value = number(node, ledger_columns[c].name);
+		if (!read_number(text, (uint64_t *)((char *)ledger + ledger_columns[c].offset)))
+			return text;
 		ledger->collected |= ledger_columns[c].when == LEDGER_COLLECTED;
 		ledger->kept_up |= ledger_columns[c].when == LEDGER_KEPT_UP;
 	}
-	if (json_find(node, "bytes") == NULL)
-		ledger->missing_bytes = UINT64_MAX;
+	return NULL;
 }
 
-static struct report_figure read_figure(
-	const struct json_node *node, const char *name, const char *low, const char *high)
+static void name_flow(struct epoch_view *epoch, struct epoch_view_row *row)
 {
-	return (struct report_figure){
-		.value = number(node, name),
-		.low = number(node, low),
-		.high = number(node, high),
-		.known = json_find(node, name) != NULL,
-		.high_known = json_find(node, high) != NULL,
-	};
+	struct text text = {0};
+
+	table_flow_of(&text, row->fields);
+	text_char(&text, '\0');
+	epoch->failed |= text.failed;
+	row->flow = text.failed ? NULL : epoch_view_copy(epoch, text.data);
+	text_free(&text);
+}
+
+const char *epoch_view_read_row(struct epoch_view *epoch,
+	struct epoch_view_measurement *measurement, const struct epoch_view_source *source)
+{
+	struct epoch_view_row *row = epoch_view_add_row(epoch, measurement);
+	const char *malformed;
+
+	if (row == NULL)
+		return NULL;
+	malformed = epoch_view_read(epoch, source, reply_row_columns, &row->values);
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
+		const char *text = source->text(source->of, key_fields[f].name);
+
+		/* With a column of flow records, TCP flags are those of the record. */
+		if (*text != '\0' && (key_fields[f].column != KEY_COLUMN_RECORD ||
+					     *source->text(source->of, "first") == '\0'))
+			row->fields[f] = epoch_view_copy(epoch, text);
+	}
+	name_flow(epoch, row);
+	return malformed;
+}
+
+/* --- answers --- */
+
+static const char *text_of_part(void *part, const char *name)
+{
+	return json_value(part, name);
+}
+
+static struct epoch_view_source source_of(const struct json_node *part)
+{
+	return (struct epoch_view_source){text_of_part, (void *)(uintptr_t)part};
 }
 
 void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
 	const struct json_node *rows)
 {
-	free_rows(measurement);
-	for (const struct json_node *part = rows != NULL ? rows->first : NULL; part != NULL;
-		part = part->next) {
-		struct epoch_view_row *row = epoch_view_add_row(epoch, measurement);
+	measurement->nb_rows = 0;
+	free(measurement->rows);
+	measurement->rows = NULL;
+	for (const struct json_node *part = rows != NULL ? rows->first : NULL;
+		part != NULL && !epoch->failed; part = part->next) {
+		const struct epoch_view_source source = source_of(part);
 
-		if (row == NULL)
-			return;
-		row->rank = (uint32_t)strtoul(part->name, NULL, 10);
-		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-			if (json_find(part, key_fields[f].name) != NULL)
-				row->fields[f] = epoch_view_copy(
-					epoch, json_value(part, key_fields[f].name));
-		row->packets = read_figure(part, "packets", "packets_low", "packets_high");
-		row->bytes = read_figure(part, "bytes", "bytes_low", "bytes_high");
-		row->share = fraction(part, "share");
-		epoch_view_name_flow(epoch, row);
+		epoch_view_read_row(epoch, measurement, &source);
+		if (!epoch->failed)
+			measurement->rows[measurement->nb_rows - 1].values.rank =
+				(uint32_t)strtoul(part->name, NULL, 10);
 	}
 }
 
+static void read_ledger(const struct json_node *part, struct ledger *ledger)
+{
+	const struct epoch_view_source source = source_of(part);
+
+	epoch_view_read_ledger(&source, ledger);
+	if (json_find(part, "bytes") == NULL)
+		ledger->missing_bytes = UINT64_MAX;
+}
+
+/* Reads the parts of an answer into an array. */
+static void add_each(struct epoch_view *epoch, const struct json_node *several,
+	const struct column *columns, void *array, uint32_t *n, size_t size)
+{
+	for (const struct json_node *part = several != NULL ? several->first : NULL; part != NULL;
+		part = part->next) {
+		const struct epoch_view_source source = source_of(part);
+		void *item = grow(epoch, array, n, size);
+
+		if (item != NULL)
+			epoch_view_read(epoch, &source, columns, item);
+	}
+}
+
+#define ADD_EACH(epoch, several, columns, array, n)                                                \
+	add_each(epoch, several, columns, &(epoch)->array, &(epoch)->n, sizeof(*(epoch)->array))
+
 static void add_measurement(struct epoch_view *epoch, const struct json_node *part)
 {
+	const struct epoch_view_source source = source_of(part);
 	struct epoch_view_measurement *measurement =
 		epoch_view_add_measurement(epoch, json_value(part, "name"));
 
 	if (measurement == NULL)
 		return;
 	measurement->key = epoch_view_copy(epoch, json_value(part, "key"));
-	measurement->sketch = epoch_view_copy(epoch, json_value(part, "sketch"));
-	measurement->counts_bytes = strcmp(json_value(part, "count"), "bytes") == 0;
+	measurement->values.sketch = epoch_view_copy(epoch, json_value(part, "sketch"));
+	measurement->values.counts_bytes = strcmp(json_value(part, "count"), "bytes") == 0;
 	read_ledger(part, &measurement->ledger);
-	measurement->distinct_keys = number(part, "distinct_keys");
-	measurement->distinct_exact = is_true(part, "distinct_exact");
-	measurement->incomplete = is_true(part, "incomplete");
-	measurement->confidence_known = json_find(part, "confidence") != NULL;
-	measurement->confidence = fraction(part, "confidence");
-	measurement->looked_at = fraction(part, "looked_at");
-	measurement->weight = number(part, "weight");
+	epoch_view_read(epoch, &source, reply_measurement_columns, &measurement->values);
 	epoch_view_set_rows(epoch, measurement, json_find(part, "rows"));
 }
 
-static void add_port(struct epoch_view *epoch, const struct json_node *part)
-{
-	struct epoch_view_port *grown =
-		grow(epoch, epoch->ports, epoch->nb_ports, sizeof(*epoch->ports));
-
-	if (grown == NULL)
-		return;
-	epoch->ports = grown;
-	grown[epoch->nb_ports++] = (struct epoch_view_port){
-		.name = epoch_view_copy(epoch, json_value(part, "name")),
-		.up = is_true(part, "up"),
-		.speed = (uint32_t)number(part, "speed_mbits"),
-	};
-}
-
-static void add_worker(struct epoch_view *epoch, const struct json_node *part)
-{
-	struct report_load *grown =
-		grow(epoch, epoch->workers, epoch->nb_workers, sizeof(*epoch->workers));
-
-	if (grown == NULL)
-		return;
-	epoch->workers = grown;
-	grown[epoch->nb_workers++] = (struct report_load){
-		.lcore = (uint32_t)number(part, "lcore"),
-		.cpu = atoi(json_value(part, "cpu")),
-		.received = number(part, "received"),
-		.measured = number(part, "measured"),
-		.ring_full = number(part, "ring_full"),
-		.bytes = number(part, "bytes"),
-		.busy_ns = number(part, "busy_ns"),
-		.skipped = number(part, "skipped"),
-		.backlog_max = number(part, "backlog_max"),
-		.level_max = number(part, "level_max"),
-	};
-}
-
-static void add_delivery(struct epoch_view *epoch, const struct json_node *part)
-{
-	struct epoch_view_delivery *grown =
-		grow(epoch, epoch->deliveries, epoch->nb_deliveries, sizeof(*epoch->deliveries));
-
-	if (grown == NULL)
-		return;
-	epoch->deliveries = grown;
-	grown[epoch->nb_deliveries++] = (struct epoch_view_delivery){
-		.name = epoch_view_copy(epoch, json_value(part, "export")),
-		.kind = epoch_view_copy(epoch, json_value(part, "kind")),
-		.rows = number(part, "rows"),
-		.delivered = number(part, "delivered"),
-		.acknowledged = number(part, "acknowledged"),
-		.failed = number(part, "failed"),
-		.unknown = number(part, "unknown"),
-		.dropped = number(part, "dropped"),
-		.waiting = number(part, "waiting"),
-	};
-}
-
-static void read_head(struct epoch_view *epoch, const struct json_node *answer)
-{
-	epoch->number = number(answer, "epoch");
-	epoch->closed = number(answer, "closed");
-	text_read_time(json_value(answer, "start"), &epoch->start);
-	text_read_time(json_value(answer, "end"), &epoch->end);
-	epoch->live = is_true(answer, "live");
-	epoch->late = is_true(answer, "late");
-	epoch->took = number(answer, "processing_ns");
-	epoch->closing_ns = number(answer, "closing_ns");
-	epoch->expired = number(answer, "expired_records");
-	read_ledger(answer, &epoch->ledger);
-	epoch->ledger.doubtful = number(answer, "doubtful");
-	epoch->ledger.losses_unknown = !is_true(answer, "losses_known");
-	epoch->design = epoch_view_copy(epoch, json_value(answer, "design"));
-	epoch->sharing = epoch_view_copy(epoch, json_value(answer, "sharing"));
-	epoch->told_account = true;
-}
-
-static void add_each(struct epoch_view *epoch, const struct json_node *several,
-	void (*add)(struct epoch_view *epoch, const struct json_node *part))
-{
-	if (several == NULL)
-		return;
-	for (const struct json_node *part = several->first; part != NULL; part = part->next)
-		add(epoch, part);
-}
+#define HEAD(name, type, member)                                                                   \
+	{                                                                                          \
+		name, type, .at = offsetof(struct epoch_view, member)                              \
+	}
+static const struct column head_columns[] = {
+	HEAD("epoch", COLUMN_U64, number),
+	HEAD("closed", COLUMN_U64, closed),
+	HEAD("start", COLUMN_TIME, start),
+	HEAD("end", COLUMN_TIME, end),
+	HEAD("live", COLUMN_BOOL, live),
+	HEAD("late", COLUMN_BOOL, late),
+	HEAD("processing_ns", COLUMN_U64, took),
+	HEAD("closing_ns", COLUMN_U64, closing_ns),
+	HEAD("expired_records", COLUMN_U64, expired),
+	HEAD("doubtful", COLUMN_U64, ledger.doubtful),
+	HEAD("design", COLUMN_STRING, design),
+	HEAD("sharing", COLUMN_STRING, sharing),
+	{0},
+};
 
 void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node *rows)
 {
-	add_each(epoch, rows, add_delivery);
+	ADD_EACH(epoch, rows, reply_delivery_columns, deliveries, nb_deliveries);
 }
 
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer)
 {
-	if (!epoch->told_account)
-		read_head(epoch, answer);
-	add_each(epoch, json_find(answer, "measurements"), add_measurement);
-	add_each(epoch, json_find(answer, "ports"), add_port);
-	add_each(epoch, json_find(answer, "workers"), add_worker);
+	const struct epoch_view_source source = source_of(answer);
+	const struct json_node *measurements = json_find(answer, "measurements");
+
+	if (!epoch->told_account) {
+		epoch_view_read(epoch, &source, head_columns, epoch);
+		read_ledger(answer, &epoch->ledger);
+		epoch->ledger.losses_unknown = strcmp(json_value(answer, "losses_known"), "1") != 0;
+		epoch->told_account = true;
+	}
+	for (const struct json_node *part = measurements != NULL ? measurements->first : NULL;
+		part != NULL; part = part->next)
+		add_measurement(epoch, part);
+	ADD_EACH(epoch, json_find(answer, "ports"), reply_port_columns, ports, nb_ports);
+	ADD_EACH(epoch, json_find(answer, "workers"), reply_load_columns, workers, nb_workers);
 }

@@ -13,36 +13,23 @@
 #include "cli/json_tree.h"
 #include "report/rows/report.h"
 
+struct column;
+
 struct epoch_view_row {
-	uint32_t rank;
-	char *fields[KEY_FIELD_COUNT]; /* text as in outputs; NULL: not in the key */
-	char *flow;                    /* text of all fields */
-	struct report_figure packets, bytes;
-	double share;
+	struct report_row values;            /* without key */
+	const char *fields[KEY_FIELD_COUNT]; /* text as in outputs; NULL: not in the key */
+	const char *flow;                    /* text of all fields */
 };
 
 struct epoch_view_measurement {
-	char *name, *key, *sketch;
-	bool counts_bytes;
-	struct ledger ledger; /* ledger of this measurement */
-	uint64_t distinct_keys, weight;
-	bool distinct_exact, incomplete, confidence_known;
-	double confidence, looked_at;
+	struct report_measurement values; /* without rows */
+	const char *key;
+	struct ledger ledger;        /* ledger of this measurement */
 	struct epoch_view_row *rows; /* [nb_rows] */
 	uint32_t nb_rows;
 };
 
-struct epoch_view_port {
-	char *name;
-	bool up;
-	uint32_t speed; /* Mbit/s; 0: unknown */
-};
-
-/* Delivery counts of an export since the start of the run. */
-struct epoch_view_delivery {
-	char *name, *kind;
-	uint64_t rows, delivered, acknowledged, failed, unknown, dropped, waiting;
-};
+struct epoch_view_string;
 
 struct epoch_view {
 	uint64_t number;
@@ -54,16 +41,17 @@ struct epoch_view {
 	uint64_t took;
 	uint64_t closing_ns, expired;
 	struct ledger ledger;
-	char *design, *sharing;
+	const char *design, *sharing;
 	struct epoch_view_measurement *measurements; /* [nb_measurements] */
 	uint32_t nb_measurements;
-	struct epoch_view_port *ports; /* [nb_ports] */
+	struct report_port *ports; /* [nb_ports]: name, state and speed */
 	uint32_t nb_ports;
 	struct report_load *workers; /* [nb_workers] */
 	uint32_t nb_workers;
-	struct epoch_view_delivery *deliveries; /* [nb_deliveries] */
+	struct report_delivery *deliveries; /* [nb_deliveries], since the start of the run */
 	uint32_t nb_deliveries;
-	bool failed; /* incomplete: out of memory */
+	struct epoch_view_string *strings; /* all texts */
+	bool failed;                       /* incomplete: out of memory */
 };
 
 /* Returns NULL if out of memory. */
@@ -75,10 +63,27 @@ struct epoch_view_measurement *epoch_view_add_measurement(
 	struct epoch_view *epoch, const char *name);
 struct epoch_view_row *epoch_view_add_row(
 	struct epoch_view *epoch, struct epoch_view_measurement *measurement);
-/* Returns a printable copy of text. Returns NULL and marks the epoch as failed if out of memory. */
-char *epoch_view_copy(struct epoch_view *epoch, const char *text);
-/* Builds row->flow from all fields. Call it after they are set. */
-void epoch_view_name_flow(struct epoch_view *epoch, struct epoch_view_row *row);
+/*
+ * Returns a printable copy of text, which the epoch owns. Returns NULL and marks the epoch as
+ * failed if out of memory.
+ */
+const char *epoch_view_copy(struct epoch_view *epoch, const char *text);
+
+/* Values of one item by name: a part of an answer, or a row of a file. */
+struct epoch_view_source {
+	const char *(*text)(void *of, const char *name); /* "": unknown */
+	void *of;
+};
+
+/*
+ * Read known values. Return NULL, or the text of the first number that is malformed. The last one
+ * adds a row.
+ */
+const char *epoch_view_read(struct epoch_view *epoch, const struct epoch_view_source *source,
+	const struct column *columns, void *item);
+const char *epoch_view_read_ledger(const struct epoch_view_source *source, struct ledger *ledger);
+const char *epoch_view_read_row(struct epoch_view *epoch,
+	struct epoch_view_measurement *measurement, const struct epoch_view_source *source);
 
 /* Adds an answer: head of the epoch, and some of its parts. */
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer);

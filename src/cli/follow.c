@@ -16,6 +16,7 @@
 #include "parallel/process.h"
 #include "report/formats/json.h"
 #include "report/formats/table.h"
+#include "report/rows/rows.h"
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
@@ -70,14 +71,6 @@ static void add_flag(struct text *text, const char *name, bool value)
 	text_printf(text, ",\"%s\":%s", name, value ? "true" : "false");
 }
 
-static void add_optional(struct text *text, const char *name, bool known, uint64_t value)
-{
-	if (known)
-		add_count(text, name, value);
-	else
-		text_printf(text, ",\"%s\":null", name);
-}
-
 static void add_moment(struct text *text, const char *name, int64_t ns)
 {
 	text_printf(text, ",\"%s\":\"", name);
@@ -95,14 +88,6 @@ static void add_ledger(struct text *text, const struct ledger *ledger)
 	text_char(text, '}');
 }
 
-static void add_figure(struct text *text, const struct report_figure *figure, const char *name,
-	const char *low, const char *high)
-{
-	add_optional(text, name, figure->known, figure->value);
-	add_optional(text, low, figure->known, figure->low);
-	add_optional(text, high, figure->high_known, figure->high);
-}
-
 /* Returns true if the text is a number in JSON. */
 static bool is_number(const char *text)
 {
@@ -112,7 +97,7 @@ static bool is_number(const char *text)
 
 static void add_row(struct text *text, const struct epoch_view_row *row)
 {
-	text_printf(text, "{\"rank\":%u", row->rank);
+	text_printf(text, "{\"rank\":%u", row->values.rank);
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
 		if (row->fields[f] == NULL)
 			continue;
@@ -121,9 +106,15 @@ static void add_row(struct text *text, const struct epoch_view_row *row)
 		else
 			add_word(text, key_fields[f].name, row->fields[f]);
 	}
-	add_figure(text, &row->packets, "packets", "packets_low", "packets_high");
-	add_figure(text, &row->bytes, "bytes", "bytes_low", "bytes_high");
-	text_printf(text, ",\"share\":%.6f}", row->share);
+	for (const struct column *column = reply_row_columns; column->name != NULL; column++) {
+		size_t end;
+
+		text_printf(text, ",\"%s\":", column->name);
+		end = text->len;
+		column_print(text, column, &(struct output_row){.item = &row->values});
+		text_str(text, text->len == end ? "null" : "");
+	}
+	text_char(text, '}');
 }
 
 static void add_measurement(struct text *text, const struct epoch_view_measurement *measurement)
@@ -131,21 +122,21 @@ static void add_measurement(struct text *text, const struct epoch_view_measureme
 	const struct ledger *ledger = &measurement->ledger;
 
 	text_str(text, "{\"measurement\":\"");
-	json_escape(text, measurement->name, strlen(measurement->name));
+	json_escape(text, measurement->values.name, strlen(measurement->values.name));
 	text_char(text, '"');
 	add_word(text, "key", measurement->key);
-	add_word(text, "sketch", measurement->sketch);
-	add_word(text, "count", measurement->counts_bytes ? "bytes" : "packets");
+	add_word(text, "sketch", measurement->values.sketch);
+	add_word(text, "count", measurement->values.counts_bytes ? "bytes" : "packets");
 	add_ledger(text, ledger);
-	add_count(text, "distinct_keys", measurement->distinct_keys);
-	add_flag(text, "incomplete", measurement->incomplete);
-	if (measurement->confidence_known)
-		text_printf(text, ",\"confidence\":%.15g", measurement->confidence);
+	add_count(text, "distinct_keys", measurement->values.distinct_keys);
+	add_flag(text, "incomplete", measurement->values.incomplete);
+	if (measurement->values.confidence_known)
+		text_printf(text, ",\"confidence\":%.15g", measurement->values.confidence);
 	else
 		text_str(text, ",\"confidence\":null");
 	if (ledger->kept_up) {
-		text_printf(text, ",\"looked_at\":%.6f", measurement->looked_at);
-		add_count(text, "weight", measurement->weight);
+		text_printf(text, ",\"looked_at\":%.6f", measurement->values.looked_at);
+		add_count(text, "weight", measurement->values.weight);
 	}
 	text_str(text, ",\"rows\":[");
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
@@ -201,12 +192,12 @@ static void add_rate(
 
 static void add_heaviest(struct text *text, const struct epoch_view_measurement *measurement)
 {
-	text_printf(text, "; %s: ", measurement->name);
+	text_printf(text, "; %s: ", measurement->values.name);
 	if (measurement->nb_rows == 0)
 		text_str(text, "none");
 	else
 		text_printf(text, "%s %.1f %%", measurement->rows[0].flow,
-			measurement->rows[0].share * 100);
+			measurement->rows[0].values.share * 100);
 }
 
 static void add_line(struct text *text, const struct epoch_view *epoch)

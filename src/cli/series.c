@@ -31,7 +31,7 @@ static struct series_scan *looking; /* argument of the callback of twalk(), whic
 
 static double counted(const struct epoch_view_row *row, bool bytes)
 {
-	return (double)(bytes ? row->bytes : row->packets).value;
+	return (double)(bytes ? row->values.bytes : row->values.packets).value;
 }
 
 /* --- the heaviest flows --- */
@@ -90,11 +90,12 @@ static void keep_heavy(const void *node, VISIT which, int depth)
 static struct epoch_view_measurement *chosen(struct series *series, const struct epoch_view *epoch)
 {
 	if (series->measurement == NULL && epoch->nb_measurements > 0)
-		series->measurement = strdup(epoch->measurements[0].name);
+		series->measurement = strdup(epoch->measurements[0].values.name);
 	if (series->measurement == NULL)
 		return NULL;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		series->others |= strcmp(epoch->measurements[m].name, series->measurement) != 0;
+		series->others |=
+			strcmp(epoch->measurements[m].values.name, series->measurement) != 0;
 	return epoch_view_find(epoch, series->measurement);
 }
 
@@ -107,9 +108,9 @@ static void scan_epoch(
 		return;
 	scan->epochs++;
 	if (measurement->nb_rows > 1)
-		*(measurement->counts_bytes ? &scan->of_bytes : &scan->of_packets) += 1;
+		*(measurement->values.counts_bytes ? &scan->of_bytes : &scan->of_packets) += 1;
 	for (uint32_t r = 0; r < measurement->nb_rows; r++)
-		add_row(scan, &measurement->rows[r], measurement->counts_bytes);
+		add_row(scan, &measurement->rows[r], measurement->values.counts_bytes);
 }
 
 static void add_figure(struct series_figure *sum, const struct report_figure *figure)
@@ -128,7 +129,9 @@ static double total_of(const struct epoch_view_measurement *measurement, bool by
 {
 	const struct epoch_view_row *row = measurement->rows;
 
-	return measurement->nb_rows > 0 && row->share > 0 ? counted(row, bytes) / row->share : 0;
+	return measurement->nb_rows > 0 && row->values.share > 0
+		       ? counted(row, bytes) / row->values.share
+		       : 0;
 }
 
 static void take_flows(const struct series *series, struct series_step *step,
@@ -144,7 +147,7 @@ static void take_flows(const struct series *series, struct series_step *step,
 		for (uint32_t f = 0; f < series->nb_flows; f++)
 			if (strcmp(series->flows[f], row->flow) == 0)
 				add_figure(&step->flows[f],
-					series->bytes ? &row->bytes : &row->packets);
+					series->bytes ? &row->values.bytes : &row->values.packets);
 	}
 }
 

@@ -192,7 +192,7 @@ static void ask_for_rows(struct top_display *screen)
 	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
 
 	if (screen->stream != NULL && measurement != NULL)
-		epoch_stream_rows_of(screen->stream, measurement->name);
+		epoch_stream_rows_of(screen->stream, measurement->values.name);
 }
 
 static void next_measurement(struct top_display *screen)

@@ -50,7 +50,7 @@ bool view_next_measurement(struct view *view)
 	if (shown == NULL)
 		return true;
 	next = (uint32_t)(shown - epoch->measurements + 1) % epoch->nb_measurements;
-	name = strdup(epoch->measurements[next].name);
+	name = strdup(epoch->measurements[next].values.name);
 	if (name == NULL)
 		return false;
 	free(view->measurement);
@@ -63,7 +63,8 @@ bool view_shows_bytes(const struct view *view)
 {
 	const struct epoch_view_measurement *measurement = view_measurement(view);
 
-	return view->metric_chosen ? view->bytes : measurement != NULL && measurement->counts_bytes;
+	return view->metric_chosen ? view->bytes
+				   : measurement != NULL && measurement->values.counts_bytes;
 }
 
 /* --- lines --- */
@@ -240,7 +241,7 @@ static void draw_ports(struct screen_lines *screen_lines, const struct epoch_vie
 		return;
 	text_str(text, "ports");
 	for (uint32_t p = 0; p < epoch->nb_ports; p++) {
-		const struct epoch_view_port *port = &epoch->ports[p];
+		const struct report_port *port = &epoch->ports[p];
 
 		text_printf(
 			text, "%s %s %s", p > 0 ? "," : "", port->name, port->up ? "up" : "DOWN");
@@ -253,12 +254,12 @@ static void draw_ports(struct screen_lines *screen_lines, const struct epoch_vie
 
 /* --- deliveries --- */
 
-static uint64_t taken(const struct epoch_view_delivery *delivery)
+static uint64_t taken(const struct report_delivery *delivery)
 {
 	return delivery->delivered + delivery->acknowledged;
 }
 
-static uint64_t not_taken(const struct epoch_view_delivery *delivery)
+static uint64_t not_taken(const struct report_delivery *delivery)
 {
 	return delivery->failed + delivery->unknown + delivery->dropped;
 }
@@ -267,11 +268,11 @@ static uint64_t not_taken(const struct epoch_view_delivery *delivery)
 static void draw_deliveries(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t all = 0, waiting = 0, bad = 0;
-	const struct epoch_view_delivery *worst = epoch->deliveries;
+	const struct report_delivery *worst = epoch->deliveries;
 	struct text *text;
 
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct epoch_view_delivery *delivery = &epoch->deliveries[d];
+		const struct report_delivery *delivery = &epoch->deliveries[d];
 
 		all += taken(delivery);
 		waiting += delivery->waiting;
@@ -309,7 +310,7 @@ static void draw_places(struct screen_lines *screen_lines, const struct epoch_vi
 	if (text != NULL)
 		text_str(text, "    rows   taken  failed unknown dropped   waits export, kind");
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct epoch_view_delivery *delivery = &epoch->deliveries[d];
+		const struct report_delivery *delivery = &epoch->deliveries[d];
 
 		text = add_line(
 			screen_lines, not_taken(delivery) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
@@ -329,7 +330,7 @@ static void draw_places(struct screen_lines *screen_lines, const struct epoch_vi
 
 static const struct report_figure *figure_of(const struct epoch_view_row *row, bool bytes)
 {
-	return bytes ? &row->bytes : &row->packets;
+	return bytes ? &row->values.bytes : &row->values.packets;
 }
 
 /* Returns the row of the flow in an earlier epoch; NULL if it has none. */
@@ -355,7 +356,7 @@ static void add_past(struct text *text, const struct top_screen *screen, const s
 
 	for (uint32_t e = 0; e < view->nb_epochs; e++) {
 		const struct epoch_view_row *then =
-			e == 0 ? row : earlier_row(view, e, measurement->name, row->flow);
+			e == 0 ? row : earlier_row(view, e, measurement->values.name, row->flow);
 
 		values[e] = then != NULL ? figure_of(then, bytes)->value : 0;
 		largest = values[e] > largest ? values[e] : largest;
@@ -402,7 +403,7 @@ static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 
 	if (text == NULL)
 		return;
-	text_printf(text, "%4u", row->rank);
+	text_printf(text, "%4u", row->values.rank);
 	begin = text->len;
 	if (figure->known)
 		add_rate(text, epoch_view_rate_time(epoch), figure->value, bytes);
@@ -413,8 +414,8 @@ static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 	add_error(text, figure);
 	align(text, begin, 7);
 	begin = text->len;
-	if (bytes == measurement->counts_bytes)
-		text_printf(text, "%.1f%%", row->share * 100);
+	if (bytes == measurement->values.counts_bytes)
+		text_printf(text, "%.1f%%", row->values.share * 100);
 	else
 		text_char(text, '-');
 	align(text, begin, 7);
@@ -433,17 +434,17 @@ static void draw_head(struct screen_lines *screen_lines, const struct view *view
 
 	if (text == NULL)
 		return;
-	text_printf(text, "%s: %s%sby %s", measurement->name,
+	text_printf(text, "%s: %s%sby %s", measurement->values.name,
 		measurement->key != NULL ? measurement->key : "",
 		measurement->key != NULL ? " " : "",
-		measurement->counts_bytes ? "bytes" : "packets");
-	if (measurement->sketch != NULL) {
-		text_printf(text, ", %s; ", measurement->sketch);
-		text_grouped(text, measurement->distinct_keys);
+		measurement->values.counts_bytes ? "bytes" : "packets");
+	if (measurement->values.sketch != NULL) {
+		text_printf(text, ", %s; ", measurement->values.sketch);
+		text_grouped(text, measurement->values.distinct_keys);
 		text_str(text, " keys");
 	}
-	text_printf(
-		text, "%s%s", measurement->incomplete ? ", INCOMPLETE" : "", orders[view->order]);
+	text_printf(text, "%s%s", measurement->values.incomplete ? ", INCOMPLETE" : "",
+		orders[view->order]);
 	if (view->finding || view->find[0] != '\0')
 		text_printf(text, "  /%s", view->find);
 	text = add_line(screen_lines, PICTURE_HEAD);
@@ -460,8 +461,9 @@ static int compare_shown(const void *a, const void *b, void *bytes)
 	uint64_t left = figure_of(x, bytes != NULL)->value;
 	uint64_t right = figure_of(y, bytes != NULL)->value;
 
-	return left != right ? (left < right) - (left > right)
-			     : (x->rank > y->rank) - (x->rank < y->rank);
+	return left != right
+		       ? (left < right) - (left > right)
+		       : (x->values.rank > y->values.rank) - (x->values.rank < y->values.rank);
 }
 
 static int compare_flows(const void *a, const void *b, void *bytes)

@@ -23,14 +23,15 @@ static void add_row(struct epoch_view *epoch, struct epoch_view_measurement *mea
 	struct epoch_view_row *row = epoch_view_add_row(epoch, measurement);
 
 	assert_non_null(row);
-	row->rank = measurement->nb_rows;
+	row->values.rank = measurement->nb_rows;
 	row->flow = epoch_view_copy(epoch, flow);
-	row->packets = (struct report_figure){
+	row->values.packets = (struct report_figure){
 		.value = packets, .low = low, .high = high, .known = true, .high_known = true};
-	row->bytes = (struct report_figure){.value = packets * (row->rank == 2 ? 1500 : 100),
-		.low = packets * 100,
-		.known = true};
-	row->share = (double)packets / 1000000;
+	row->values.bytes =
+		(struct report_figure){.value = packets * (row->values.rank == 2 ? 1500 : 100),
+			.low = packets * 100,
+			.known = true};
+	row->values.share = (double)packets / 1000000;
 }
 
 /* Returns the epoch of one second; the flow of 10.0.0.2 is only in even ones. */
@@ -53,16 +54,16 @@ static struct epoch_view *epoch_of(uint64_t number)
 	measurement = epoch_view_add_measurement(epoch, "main");
 	assert_non_null(measurement);
 	measurement->key = epoch_view_copy(epoch, "5tuple");
-	measurement->sketch = epoch_view_copy(epoch, "count-min");
+	measurement->values.sketch = epoch_view_copy(epoch, "count-min");
 	measurement->ledger = epoch->ledger;
-	measurement->distinct_keys = 12345;
+	measurement->values.distinct_keys = 12345;
 	add_row(epoch, measurement, "10.0.0.1:1 -> 10.0.0.9:80 tcp", 100000 * (1 + number),
 		100000 * (1 + number), 100000 * (1 + number) + 1000);
 	if (number % 2 == 0)
 		add_row(epoch, measurement, "10.0.0.2:1 -> 10.0.0.9:443 tcp", 50000, 50000, 50000);
 	epoch->ports = calloc(1, sizeof(epoch->ports[0]));
 	epoch->nb_ports = 1;
-	epoch->ports[0] = (struct epoch_view_port){strdup("eth1"), true, 100000};
+	epoch->ports[0] = (struct report_port){.name = "eth1", .up = true, .speed = 100000};
 	epoch->workers = calloc(2, sizeof(epoch->workers[0]));
 	epoch->nb_workers = 2;
 	epoch->workers[0].busy_ns = SECOND_NS / 2;
@@ -186,16 +187,16 @@ static void test_counted_metric(void **state)
 	};
 
 	(void)state;
-	epoch->measurements[0].counts_bytes = true;
+	epoch->measurements[0].values.counts_bytes = true;
 	view_add(&view, epoch);
 	assert_true(view_shows_bytes(&view));
 	assert_screen(&view, 24, 80, screen);
-	epoch->measurements[0].counts_bytes = false;
+	epoch->measurements[0].values.counts_bytes = false;
 	assert_false(view_shows_bytes(&view));
 	view_clear(&view);
 }
 
-static void add_place(struct epoch_view *epoch, const struct epoch_view_delivery *delivery)
+static void add_place(struct epoch_view *epoch, const struct report_delivery *delivery)
 {
 	epoch->deliveries[epoch->nb_deliveries] = *delivery;
 	epoch->deliveries[epoch->nb_deliveries].name = epoch_view_copy(epoch, delivery->name);
@@ -227,13 +228,13 @@ static void test_deliveries(void **state)
 
 	(void)state;
 	view_add(&view, epoch_of(0));
-	view.epochs[0]->deliveries = calloc(2, sizeof(struct epoch_view_delivery));
+	view.epochs[0]->deliveries = calloc(2, sizeof(struct report_delivery));
 	assert_non_null(view.epochs[0]->deliveries);
-	add_place(view.epochs[0], &(struct epoch_view_delivery){.name = (char[]){"top.csv"},
+	add_place(view.epochs[0], &(struct report_delivery){.name = (char[]){"top.csv"},
 					  .kind = (char[]){"heavy-hitters"},
 					  .rows = 1000,
 					  .delivered = 1000});
-	add_place(view.epochs[0], &(struct epoch_view_delivery){.name = (char[]){"kafka://b/t"},
+	add_place(view.epochs[0], &(struct report_delivery){.name = (char[]){"kafka://b/t"},
 					  .kind = (char[]){"stats"},
 					  .rows = 2522,
 					  .acknowledged = 2500,
