@@ -119,6 +119,11 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 		}
 }
 
+/* Begins the definition of the handler of a command. */
+#define ANSWER(name)                                                                               \
+	static int answer_##name(__attribute__((unused)) const char *command,                      \
+		__attribute__((unused)) const char *parameters, struct rte_tel_data *answer)
+
 /* --- parts of replies --- */
 
 static const char no_worker[] =
@@ -239,14 +244,12 @@ static const struct plan *begin_reading(
 	return plan;
 }
 
-static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(plan)
 {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX];
 	uint32_t turn;
 	const struct plan *plan = begin_reading(since, &turn);
 
-	(void)command;
-	(void)parameters;
 	if (plan == NULL)
 		reply_error(answer, nothing_runs);
 	else
@@ -262,14 +265,12 @@ static void reply_sum(struct rte_tel_data *dict, const struct ledger_sum *sum)
 	reply_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
 }
 
-static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(stats)
 {
 	struct ledger_sum epoch, total;
 	struct rte_tel_data *dict;
 	uint64_t number;
 
-	(void)command;
-	(void)parameters;
 	pthread_mutex_lock(&control.lock);
 	number = control.number;
 	epoch = control.epoch;
@@ -389,13 +390,12 @@ static bool read_top(const char *parameters, char name[REPLY_TEXT_MAX], uint32_t
 
 _Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of the command");
 
-static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(top)
 {
 	struct report_epoch *epoch;
 	char name[REPLY_TEXT_MAX];
 	uint32_t n;
 
-	(void)command;
 	if (!read_top(parameters, name, &n))
 		return reply_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
 	epoch = borrow_report(&control.last);
@@ -408,9 +408,8 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 
 /* --- /sketchtap/follow --- */
 
-static int answer_follow(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(follow)
 {
-	(void)command;
 	return follow_answer(parameters, answer);
 }
 
@@ -432,13 +431,10 @@ static void reply_deliveries(struct rte_tel_data *answer, const struct report_ep
 	reply_list(answer, "rows", 1, n, reply_delivery, told);
 }
 
-static int answer_deliveries(
-	const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(deliveries)
 {
 	struct report_epoch *told = borrow_report(&control.deliveries);
 
-	(void)command;
-	(void)parameters;
 	if (told == NULL)
 		return reply_error(answer,
 			"what became of rows is told when an epoch with packets is closed; none "
@@ -486,11 +482,10 @@ static int answer_within_of(
 	return 0;
 }
 
-static int answer_within(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(within)
 {
 	struct report_epoch *epoch;
 
-	(void)command;
 	if (parameters == NULL || *parameters == '\0')
 		return reply_mistake(answer, "write ctl within MEASUREMENT");
 	epoch = borrow_report(&control.last);
@@ -614,12 +609,11 @@ static bool sum_costs(const char *parameters, const struct report_epoch *epoch, 
 	return true;
 }
 
-static int answer_costs(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(costs)
 {
 	struct report_epoch *epoch = borrow_report(&control.last);
 	struct costs costs;
 
-	(void)command;
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
 	if (!sum_costs(parameters, epoch, &costs))
@@ -701,13 +695,12 @@ static struct shed_controller *offered_controller(void)
 	return controller;
 }
 
-static int answer_states(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(states)
 {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX];
 	const char *why = nothing_runs;
 	uint32_t turn;
 
-	(void)command;
 	if (begin_reading(since, &turn) != NULL)
 		why = reply_states(offered_controller(), parameters, answer);
 	end_reading(turn);
@@ -816,14 +809,12 @@ static bool reload(struct control_reloaded *reloaded)
 	return done;
 }
 
-static int answer_reload(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(reload)
 {
 	struct control_reloaded reloaded = {0};
 	struct changes *changes;
 	const char *why = begin_changing(&changes);
 
-	(void)command;
-	(void)parameters;
 	if (why == NULL && !reload(&reloaded))
 		why = "asked for, and not done yet: outputs do not answer, or rules wait for the "
 		      "end of intervals";
@@ -839,7 +830,7 @@ static int answer_reload(const char *command, const char *parameters, struct rte
 
 /* --- /sketchtap/measure --- */
 
-static int answer_measure(const char *command, const char *parameters, struct rte_tel_data *answer)
+ANSWER(measure)
 {
 	struct changes *changes;
 	const char *why = begin_changing(&changes);

@@ -27,13 +27,7 @@ static const struct column columns[] = {
 	{"bytes", COLUMN_U64, AT(bytes)},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)measurement;
-	return (struct output_items){
-		epoch->deliveries, epoch->nb_deliveries, sizeof(epoch->deliveries[0])};
-}
+ITEMS(epoch, deliveries, nb_deliveries)
 
 const struct output output_deliveries = {
 	.option = "--export deliveries",

@@ -5,54 +5,44 @@
 #include "collect/exporters/collector_rows.h"
 #include "report/rows/rows.h"
 
-static void print_exporter(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_exporter)
 {
 	const struct exporter_row *exporter = row->item;
 
-	(void)column;
 	if (exporter->others)
 		text_str(text, "others");
 	else
 		text_address(text, &exporter->address);
 }
 
-static void print_domain(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_domain)
 {
 	const struct exporter_row *exporter = row->item;
 
-	(void)column;
 	if (!exporter->others && !exporter->sender)
 		text_u64(text, exporter->domain);
 }
 
-static void print_protocol(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_protocol)
 {
 	const struct exporter_row *exporter = row->item;
 
-	(void)column;
 	if (!exporter->others && !exporter->sender)
 		text_str(text, flow_protocol_names[exporter->protocol]);
 }
 
-static void print_sampling(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_sampling)
 {
 	const struct exporter_row *exporter = row->item;
 
-	(void)column;
 	if (exporter->sampling > 0)
 		text_u64(text, exporter->sampling);
 }
 
-static void print_source(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_source)
 {
 	const struct exporter_row *exporter = row->item;
 
-	(void)column;
 	if (exporter->sampling > 0)
 		text_str(text, sampling_source_words[exporter->sampling_source]);
 }
@@ -93,17 +83,7 @@ static const struct column columns[] = {
 	COUNT("lost_agent", lost_agent),
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	const struct report_collected *collected = epoch->collected;
-
-	(void)measurement;
-	if (collected == NULL)
-		return (struct output_items){0};
-	return (struct output_items){
-		collected->exporters, collected->nb_exporters, sizeof(collected->exporters[0])};
-}
+ITEMS(epoch->collected, exporters, nb_exporters)
 
 const struct output output_exporters = {
 	.option = "--exporters",

@@ -7,7 +7,7 @@
 
 #include "report/rows/rows.h"
 
-static void print_end(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_end)
 {
 	static const char *const flow_ends[] = {
 		[FLOW_END_IDLE] = "idle",
@@ -16,11 +16,10 @@ static void print_end(struct text *text, const struct column *column, const stru
 	};
 	const struct report_flow *flow = row->item;
 
-	(void)column;
 	text_str(text, flow_ends[flow->end]);
 }
 
-static void print_deep(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_deep)
 {
 	const struct report_measurement *measurement = row->measurement;
 	const struct report_flow *flow = row->item;
@@ -29,13 +28,11 @@ static void print_deep(struct text *text, const struct column *column, const str
 		deep_print(text, column, &measurement->figures[flow - measurement->flows]);
 }
 
-static void print_record(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_record)
 {
 	const struct report_measurement *measurement = row->measurement;
 	const struct report_flow *flow = row->item;
 
-	(void)column;
 	text_u64(text, measurement->first_record + (uint64_t)(flow - measurement->flows));
 }
 
@@ -57,13 +54,7 @@ static const struct column columns[] = {
 	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_SINK},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)epoch;
-	return (struct output_items){
-		measurement->flows, measurement->nb_flows, sizeof(measurement->flows[0])};
-}
+ITEMS(measurement, flows, nb_flows)
 
 const struct output output_flows = {
 	.option = "--flows",

@@ -23,13 +23,7 @@ static const struct column columns[] = {
 	TIME(max_ns),
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)measurement;
-	return (struct output_items){
-		epoch->forwarded, epoch->nb_forwarded, sizeof(epoch->forwarded[0])};
-}
+ITEMS(epoch, forwarded, nb_forwarded)
 
 const struct output output_forwarded = {
 	.option = "--export forwarded",

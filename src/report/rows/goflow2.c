@@ -169,15 +169,14 @@ static bool has(const struct output_row *row, const struct column *column)
 	return key_rule_has(row->measurement->key_rule, (enum key_field_id)column->index);
 }
 
-static void print_key(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_key)
 {
 	if (has(row, column))
 		print_key_text(text, row->measurement->key_rule, &flow_of(row)->key,
 			(enum key_field_id)column->index);
 }
 
-static void print_proto(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_proto)
 {
 	uint64_t proto;
 
@@ -192,44 +191,34 @@ static void print_proto(
 					     : "reserved");
 }
 
-static void print_etype(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_etype)
 {
-	(void)column;
 	text_str(text, key_is_ipv4(&flow_of(row)->key) ? "IPv4" : "IPv6");
 }
 
-static void print_type(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_type)
 {
-	(void)column;
-	(void)row;
 	text_str(text, "IPFIX");
 }
 
-static void print_sequence(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_sequence)
 {
 	const struct report_measurement *measurement = row->measurement;
 
-	(void)column;
 	text_u64(text, (uint32_t)(measurement->first_record +
 				  (uint64_t)(flow_of(row) - measurement->flows)));
 }
 
 /* Prints layer 3 bytes, as GoFlow2 does. */
-static void print_bytes(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_bytes)
 {
-	(void)column;
 	if (row->measurement->ip_bytes)
 		text_u64(text, flow_of(row)->ip_bytes);
 }
 
 /* Prints a constant, in column->index. */
-static void print_index(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_index)
 {
-	(void)row;
 	text_u64(text, column->index);
 }
 

@@ -9,39 +9,35 @@
 #include "report/rows/rows.h"
 
 /* Prints the TCP flags of the record, or of the key if there is no record. */
-static void print_flags(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_flags)
 {
 	const struct report_row *hitter = row->item;
 	const struct key_rule *rule = row->measurement->key_rule;
 	uint32_t field = key_fields_of(rule->fields, KEY_COLUMN_RECORD);
 
-	(void)column;
 	if (hitter->record.known)
 		text_u64(text, hitter->record.tcp_flags);
 	else if (field != 0)
 		print_key_text(text, rule, &hitter->key, (enum key_field_id)__builtin_ctz(field));
 }
 
-static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_pps)
 {
 	uint64_t pps;
 
-	(void)column;
 	if (report_pps(row->epoch, row->item, &pps))
 		text_u64(text, pps);
 }
 
-static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_bps)
 {
 	uint64_t bps;
 
-	(void)column;
 	if (report_bps(row->epoch, row->item, &bps))
 		text_u64(text, bps);
 }
 
-static void print_deep(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_deep)
 {
 	const struct report_row *hitter = row->item;
 
@@ -83,13 +79,7 @@ static const struct column columns[] = {
 	DEEP_COLUMNS(print_deep),
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)epoch;
-	return (struct output_items){
-		measurement->rows, measurement->nb_rows, sizeof(measurement->rows[0])};
-}
+ITEMS(measurement, rows, nb_rows)
 
 const struct output output_heavy_hitters = {
 	.option = "--output",

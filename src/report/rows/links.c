@@ -6,12 +6,10 @@
 #include "collect/exporters/collector_rows.h"
 #include "report/rows/rows.h"
 
-static void print_direction(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_direction)
 {
 	const struct link_row *link = row->item;
 
-	(void)column;
 	if (link->direction != LINK_NEITHER)
 		text_str(text, link->direction == LINK_IN ? "in" : "out");
 }
@@ -25,30 +23,25 @@ static void print_name_or_address(
 		text_address(text, address);
 }
 
-static void print_exporter(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_exporter)
 {
 	const struct link_row *link = row->item;
 
-	(void)column;
 	print_name_or_address(text, link->exporter, &link->address);
 }
 
-static void print_role(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_role)
 {
 	const struct link_row *link = row->item;
 
-	(void)column;
 	if (link->role != ROLE_OPEN)
 		text_str(text, link->role == ROLE_EDGE ? "edge" : "fed");
 }
 
-static void print_fed_by(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_fed_by)
 {
 	const struct link_row *link = row->item;
 
-	(void)column;
 	if (link->fed_by != NULL)
 		print_name_or_address(text, link->fed_by->name, &link->fed_by->address);
 }
@@ -81,53 +74,44 @@ static bool rate_of(const struct output_row *row, double *bps)
 	return by_counters(row, bps) || by_records(row, bps);
 }
 
-static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_bps)
 {
 	double bps;
 
-	(void)column;
 	if (rate_of(row, &bps))
 		text_printf(text, "%.0f", bps);
 }
 
-static void print_speed(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_speed)
 {
 	const struct link_row *link = row->item;
 
-	(void)column;
 	if (link->speed > 0)
 		text_u64(text, link->speed);
 }
 
-static void print_utilization(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_utilization)
 {
 	const struct link_row *link = row->item;
 	double bps;
 
-	(void)column;
 	if (link->speed > 0 && rate_of(row, &bps))
 		text_printf(text, "%.6f", bps / (double)link->speed);
 }
 
-static void print_source(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_source)
 {
 	double bps;
 
-	(void)column;
 	if (rate_of(row, &bps))
 		text_str(text, by_counters(row, &bps) ? "counters" : "records");
 }
 
 /* Prints the difference of records from counters, as a share of the counters. */
-static void print_difference(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_difference)
 {
 	double records, counters;
 
-	(void)column;
 	if (by_records(row, &records) && by_counters(row, &counters) && counters > 0)
 		text_printf(text, "%.6f", (records - counters) / counters);
 }
@@ -153,17 +137,7 @@ static const struct column columns[] = {
 	{"fed_by", COLUMN_TEXT, .print = print_fed_by},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	const struct report_collected *collected = epoch->collected;
-
-	(void)measurement;
-	if (collected == NULL)
-		return (struct output_items){0};
-	return (struct output_items){
-		collected->links, collected->nb_links, sizeof(collected->links[0])};
-}
+ITEMS(epoch->collected, links, nb_links)
 
 const struct output output_links = {
 	.option = "--export links",

@@ -23,12 +23,7 @@ static const struct column columns[] = {
 	{"share", COLUMN_RATIO, AT(share)},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)measurement;
-	return (struct output_items){epoch->states, epoch->nb_states, sizeof(epoch->states[0])};
-}
+ITEMS(epoch, states, nb_states)
 
 const struct output output_overload = {
 	.option = "--export overload",

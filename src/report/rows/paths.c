@@ -11,7 +11,7 @@ static const struct path_row *path_of(const struct output_row *row)
 }
 
 /* Prints a field of the 5-tuple. */
-static void print_key(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_key)
 {
 	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);
 }
@@ -37,11 +37,10 @@ static void add_router(struct text *text, uint32_t exporter)
 }
 
 /* Prints "r1:3>7 r4:1>2". Unknown interfaces are omitted. */
-static void print_path(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_path)
 {
 	const struct path_row *path = path_of(row);
 
-	(void)column;
 	for (uint32_t h = 0; h < path->nb_hops; h++) {
 		text_str(text, h > 0 ? " " : "");
 		add_router(text, path->hops[h].exporter);
@@ -54,31 +53,25 @@ static void print_path(struct text *text, const struct column *column, const str
 	}
 }
 
-static void print_ingress(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_ingress)
 {
 	const struct path_row *path = path_of(row);
 
-	(void)column;
 	if (path->nb_hops > 0)
 		add_router(text, path->hops[0].exporter);
 }
 
-static void print_egress(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_egress)
 {
 	const struct path_row *path = path_of(row);
 
-	(void)column;
 	if (path->nb_hops > 0)
 		add_router(text, path->hops[path->nb_hops - 1].exporter);
 }
 
 #define COUNT(function, member)                                                                    \
-	static void function(                                                                      \
-		struct text *text, const struct column *column, const struct output_row *row)      \
+	COLUMN_PRINTER(function)                                                                   \
 	{                                                                                          \
-		(void)column;                                                                      \
 		text_u64(text, path_of(row)->member);                                              \
 	}
 
@@ -103,17 +96,7 @@ static const struct column columns[] = {
 	{"ordered", COLUMN_NUMBER, .print = print_ordered},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	const struct report_collected *collected = epoch->collected;
-
-	(void)measurement;
-	if (collected == NULL)
-		return (struct output_items){0};
-	return (struct output_items){
-		collected->paths, collected->nb_paths, sizeof(collected->paths[0])};
-}
+ITEMS(epoch->collected, paths, nb_paths)
 
 const struct output output_paths = {
 	.option = "--export paths",

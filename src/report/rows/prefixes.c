@@ -17,12 +17,7 @@ static const struct column columns[] = {
 	{"flows", COLUMN_U64, AT(flows)},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)measurement;
-	return (struct output_items){epoch->rules, epoch->nb_rules, sizeof(epoch->rules[0])};
-}
+ITEMS(epoch, rules, nb_rules)
 
 const struct output output_rules = {
 	.option = "--export prefixes",

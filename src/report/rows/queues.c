@@ -5,17 +5,15 @@
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
 
-static void print_worker(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_worker)
 {
 	const struct report_load *load = row->item;
 
-	(void)column;
 	text_u64(text, (uint64_t)(load - row->epoch->loads));
 }
 
 /* Prints an int, or nothing if it is negative: unknown. */
-static void print_int(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_int)
 {
 	int value = *(const int *)column_at(column, row);
 
@@ -23,28 +21,23 @@ static void print_int(struct text *text, const struct column *column, const stru
 		text_u64(text, (uint64_t)value);
 }
 
-static void print_share(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_share)
 {
-	(void)column;
 	text_printf(text, "%.6f", balance_share(row->epoch, row->item));
 }
 
-static void print_busy(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_busy)
 {
 	double busy = balance_busy(row->epoch, row->item);
 
-	(void)column;
 	if (busy >= 0)
 		text_printf(text, "%.6f", busy);
 }
 
-static void print_imbalance(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_imbalance)
 {
 	double imbalance = balance_ratio(row->epoch);
 
-	(void)column;
 	if (imbalance > 0)
 		text_printf(text, "%.6f", imbalance);
 }
@@ -72,12 +65,7 @@ static const struct column columns[] = {
 	{"skipped", COLUMN_U64, AT(skipped), .when = COLUMN_KEPT_UP},
 };
 
-static struct output_items items(
-	const struct report_epoch *epoch, const struct report_measurement *measurement)
-{
-	(void)measurement;
-	return (struct output_items){epoch->loads, epoch->workers, sizeof(epoch->loads[0])};
-}
+ITEMS(epoch, loads, workers)
 
 const struct output output_queues = {
 	.option = "--export queues",

@@ -136,17 +136,13 @@ static bool is_fixed(const struct column *column)
 	       column->expand != columns_add_asked_key;
 }
 
-static void print_host(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_host)
 {
-	(void)column;
-	(void)row;
 	text_str(text, identity_host());
 }
 
-static void print_run(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_run)
 {
-	(void)column;
-	(void)row;
 	text_str(text, identity_run());
 }
 
@@ -249,8 +245,7 @@ void print_key_text(
 		text->len += key_field_print(rule, key, id, text->data + text->len);
 }
 
-static void print_key_field(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_key_field)
 {
 	const struct key_rule *rule = row->measurement->key_rule;
 	enum key_field_id id = (enum key_field_id)column->index;

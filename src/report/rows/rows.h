@@ -79,6 +79,12 @@ struct column {
 	void (*expand)(struct columns *columns, const struct column *column);
 };
 
+/* Begins the definition of a print() of a column. */
+#define COLUMN_PRINTER(name)                                                                       \
+	static void name(__attribute__((unused)) struct text *text,                                \
+		__attribute__((unused)) const struct column *column,                               \
+		__attribute__((unused)) const struct output_row *row)
+
 #define EPOCH_COLUMN(name, type, member)                                                           \
 	{                                                                                          \
 		name, type, COLUMN_OF_EPOCH, .at = offsetof(struct report_epoch, member)           \
@@ -126,6 +132,16 @@ struct output_items {
 	const void *first;
 	size_t n, size;
 };
+
+/* Defines items() of a kind: an array of the epoch, the measurement or the collector, if any. */
+#define ITEMS(of, array, nb)                                                                       \
+	static struct output_items items(__attribute__((unused)) const struct report_epoch *epoch, \
+		__attribute__((unused)) const struct report_measurement *measurement)              \
+	{                                                                                          \
+		return (of) != NULL ? (struct output_items){(of)->array, (of)->nb,                 \
+					      sizeof((of)->array[0])}                              \
+				    : (struct output_items){0};                                    \
+	}
 
 struct column_table {
 	const struct column *columns;

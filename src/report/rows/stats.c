@@ -9,8 +9,7 @@ static struct ledger ledger_of(const struct output_row *row)
 	return report_ledger(row->epoch, row->measurement);
 }
 
-static void print_count(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_count)
 {
 	const struct ledger ledger = ledger_of(row);
 
@@ -52,40 +51,34 @@ static void add_kept_up(struct columns *columns, const struct column *column)
  * Prints the coverage of distinct_keys: keys of skipped packets are unknown, except of packets that
  * only key sampling left out.
  */
-static void print_distinct_of(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_distinct_of)
 {
 	const struct ledger ledger = ledger_of(row);
 
-	(void)column;
 	text_str(text, ledger.skipped > ledger.left_out.packets ? "looked-at" : "all");
 }
 
-static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_pps)
 {
 	uint64_t duration = report_duration(row->epoch);
 
-	(void)column;
 	if (duration > 0)
 		text_u64(text, report_per_second(ledger_of(row).measured, duration));
 }
 
-static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_bps)
 {
 	uint64_t duration = report_duration(row->epoch);
 	const struct ledger ledger = ledger_of(row);
 
-	(void)column;
 	if (duration > 0 && ledger.missing_bytes == 0)
 		text_u64(text, report_per_second((unsigned __int128)ledger.bytes * 8, duration));
 }
 
-static void print_drop_rate(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_drop_rate)
 {
 	const struct ledger ledger = ledger_of(row);
 
-	(void)column;
 	if (ledger.offered > 0)
 		text_printf(text, "%.6f", ledger_drop_rate(&ledger));
 }
@@ -97,7 +90,7 @@ static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 }
 
 /* at: offset of the time in the ledger. */
-static void print_cost(struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_cost)
 {
 	const struct ledger ledger = ledger_of(row);
 
@@ -105,12 +98,10 @@ static void print_cost(struct text *text, const struct column *column, const str
 		text, *(const uint64_t *)((const char *)&ledger + column->at), ledger.received);
 }
 
-static void print_delay(
-	struct text *text, const struct column *column, const struct output_row *row)
+COLUMN_PRINTER(print_delay)
 {
 	const struct ledger ledger = ledger_of(row);
 
-	(void)column;
 	print_per_packet(text, ledger.rx_ns + ledger.ppt_ns + ledger.free_ns, ledger.received);
 }
 
