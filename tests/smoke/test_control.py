@@ -143,7 +143,7 @@ def test_rows_without_room_are_said(test):
     truncated."""
     port, name = test_collect_live.free_port(), 'router-' + 'x' * 40
     process = test.start('collect', '--listen', f'127.0.0.1:{port}', '--exporter', f'127.0.0.1={name}', '--key',
-                         'src,dst,ingress,egress', '--interval', '100ms', *QUIET)
+                         'src,dst,src_port,proto,ingress,egress', '--interval', '100ms', *QUIET)
     client = connect(test, process)
     fields = [(datagrams.SRC6, 16), (datagrams.DST6, 16), (datagrams.PACKETS, 8), (datagrams.BYTES, 8)]
     flows = [{datagrams.SRC6: datagrams.packed(f'2001:1db8:1111:2222:3333:4444:5555:{0x1000 + n:x}'),
