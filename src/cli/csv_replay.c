@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/regular_file.h"
 #include "base/units.h"
 #include "report/rows/rows.h"
@@ -54,6 +55,7 @@ struct csv_replay {
 
 static const char *path_of(const struct csv_replay_rows *rows)
 {
+	VERIFY(rows->open, >, 0U);
 	return rows->files.paths[rows->open - 1];
 }
 
@@ -153,6 +155,7 @@ static const char *field(void *of, const char *name)
 {
 	struct csv_replay_rows *rows = of;
 
+	VERIFY(rows->nb_fields, ==, rows->nb_columns);
 	for (uint32_t f = 0; f < rows->nb_columns; f++) {
 		uint32_t at = rows->next < rows->nb_columns ? rows->next : 0;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "cli/connection.h"
 #include "control/control_commands.h"
 
@@ -86,6 +87,7 @@ int epoch_stream_fd(const struct epoch_stream *stream)
 /* Returns the complete epoch and requests the next one. */
 static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_view **epoch)
 {
+	VERIFY(stream->epoch, !=, NULL);
 	*epoch = stream->epoch;
 	stream->epoch = NULL;
 	stream->asked_rows = stream->asked_deliveries = false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/printable.h"
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
@@ -46,6 +47,7 @@ static void *grow(struct epoch_view *epoch, void *array, uint32_t *n, size_t siz
 {
 	void **items = array, *grown = *items;
 
+	VERIFY(*n, <, UINT32_MAX);
 	if ((*n & (*n - 1)) == 0)
 		grown = realloc(*items, (*n > 0 ? 2 * (size_t)*n : 1) * size);
 	if (grown == NULL) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 #define DEPTH_MAX   8
 #define COLUMNS_MAX 32
 
@@ -176,6 +178,7 @@ static struct json_tree_column *find_column(struct table *table, const char *nam
 
 	while (c < table->n && strcmp(table->columns[c].name, name) != 0)
 		c++;
+	VERIFY(c, <=, COLUMNS_MAX);
 	if (c == COLUMNS_MAX)
 		return NULL;
 	if (c == table->n)

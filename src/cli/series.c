@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/units.h"
 
 #define EXIT_MACHINE 1
@@ -73,6 +74,7 @@ static void keep_heavy(const void *node, VISIT which, int depth)
 	(void)depth;
 	if (which != postorder && which != leaf)
 		return;
+	VERIFY(looking->nb_heaviest, <=, (uint32_t)SERIES_FLOWS);
 	at = looking->nb_heaviest;
 	while (at > 0 && looking->heaviest[at - 1]->value < sum->value)
 		at--;
@@ -168,6 +170,7 @@ static void take_epoch(
 		step = &series->steps[series->nb_steps++];
 		step->start = epoch->start;
 	}
+	VERIFY(series->nb_steps, <=, (uint32_t)SERIES_STEPS);
 	step->epochs++;
 	step->end = epoch->end;
 	step->seconds += (double)epoch_view_duration(epoch) / SECOND_NS;

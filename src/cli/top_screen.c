@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "report/formats/table.h"
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
@@ -14,6 +15,7 @@ void view_add(struct view *view, struct epoch_view *epoch)
 {
 	if (view->nb_epochs > 0 && epoch->closed > view->epochs[0]->closed + 1)
 		view->missed += epoch->closed - view->epochs[0]->closed - 1;
+	VERIFY(view->nb_epochs, <=, (uint32_t)VIEW_EPOCHS);
 	if (view->nb_epochs == VIEW_EPOCHS)
 		epoch_view_free(view->epochs[--view->nb_epochs]);
 	memmove(view->epochs + 1, view->epochs, view->nb_epochs * sizeof(view->epochs[0]));
@@ -562,6 +564,7 @@ bool top_screen_draw(struct top_screen *screen, const struct view *view)
 		screen, 0, screen->rows > 1 ? screen->rows - 1 : screen->rows};
 	bool drawn = true;
 
+	VERIFY(screen->rows, <=, (uint32_t)TOP_SCREEN_ROWS_MAX);
 	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++) {
 		text_clear(&screen->lines[r].text);
 		screen->lines[r].style = PICTURE_PLAIN;

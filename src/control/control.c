@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/assertion.h"
 #include "base/identity.h"
 #include "base/log.h"
 #include "sketch/measurement.h"
@@ -83,6 +84,7 @@ void perror(const char *what)
 static void end_answer(void)
 {
 	pthread_mutex_lock(&control.lock);
+	VERIFY(control.answering, >, 0U);
 	if (--control.answering == 0)
 		pthread_cond_broadcast(&control.answered);
 	pthread_mutex_unlock(&control.lock);
@@ -91,6 +93,7 @@ static void end_answer(void)
 static void end_reading(uint32_t turn)
 {
 	pthread_mutex_lock(&control.lock);
+	VERIFY(control.reading[turn], >, 0U);
 	if (--control.reading[turn] == 0)
 		pthread_cond_broadcast(&control.answered);
 	pthread_mutex_unlock(&control.lock);

@@ -139,6 +139,7 @@ bool reply_fits(reply_item item, const void *of, uint32_t number)
 	size_t before = reply.bytes;
 	bool fits;
 
+	VERIFY(reply.trial, ==, false);
 	reply.trial = true;
 	item(reply_numbered((struct rte_tel_data *)&anything, UINT32_MAX), of, number);
 	reply.trial = false;

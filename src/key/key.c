@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/decimal.h"
 #include "base/router_names.h"
 
@@ -81,6 +82,7 @@ static void put_field(struct key_layout *layout, enum key_field_id id, size_t at
 	const struct key_field *field = &key_fields[id];
 	size_t from = ipv4 ? field->offset4 : field->offset6;
 
+	VERIFY(at + bytes_of(layout->bits[id]), <=, KEY6_ROOM);
 	layout->at[id] = (uint8_t)at;
 	for (size_t b = 0; b < bytes_of(layout->bits[id]); b++, at++, from++) {
 		size_t vector = field->extra ? KEY_VECTORS : from / 16;

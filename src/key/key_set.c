@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
+
 /* Uses hash bits at which no other table of a worker starts. */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
@@ -27,6 +29,7 @@ bool key_set_add(struct key_set *set, const struct key *key, struct key_hash has
 {
 	uint32_t slot = first_slot(hash), bit = filter_bit(hash), probes = 1;
 
+	ASSERT(set->n, <=, (uint32_t)KEY_SET_MAX);
 	while (set->slots[slot] != 0 && probes < KEY_SET_PROBES) {
 		slot = (slot + 1) % KEY_SET_SLOTS;
 		probes++;
@@ -56,6 +59,7 @@ static bool has(const struct key_set *set, const struct key_burst *burst, uint32
 	for (uint32_t probes = 0; probes < KEY_SET_PROBES && set->slots[slot] != 0; probes++) {
 		uint32_t k = set->slots[slot] - 1U;
 
+		ASSERT(k, <, set->n);
 		if (set->hash[k].lo == hash.lo && set->hash[k].hi == hash.hi &&
 			is_entry(&set->keys[k], burst, i))
 			return true;
@@ -70,6 +74,7 @@ uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst)
 
 	if (set->n == 0)
 		return 0;
+	ASSERT(burst->n, <=, (uint32_t)BURST_MAX);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t bit = filter_bit(burst->hash[i]);
 
@@ -114,6 +119,7 @@ bool heavy_keys_add(struct heavy_keys *heavy, const struct key *key, int64_t now
 		place = heavy->n++;
 	else if (heavy->of[place].last >= now)
 		return false;
+	VERIFY(place, <, (uint32_t)KEY_SET_MAX);
 	heavy->of[place] = (struct heavy_key){.key = *key, .last = now};
 	return true;
 }

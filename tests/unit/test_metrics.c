@@ -597,7 +597,7 @@ static void test_two_threads(void **state)
 static void test_many_series(void **state)
 {
 	struct metrics *metrics = create(METRICS_TOP_MAX);
-	struct report_epoch *epoch = sample_epoch(0, 17);
+	struct report_epoch *epoch = sample_epoch(0, CONFIG_MEASUREMENTS_MAX);
 	struct report_row rows[METRICS_TOP_MAX];
 	struct timespec before, after;
 	double best = 1e9;
@@ -611,7 +611,7 @@ static void test_many_series(void **state)
 			.packets = sample_figure(60000 + r, 70000, 80000),
 			.bytes = sample_figure(6000000 + r, 7000000, 8000000),
 		};
-	for (uint32_t m = 0; m < 17; m++)
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
 		sample_rows(&epoch->measurements[m], rows, METRICS_TOP_MAX);
 	take(metrics, epoch);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -631,7 +631,7 @@ static void test_many_series(void **state)
 			text_free(&text);
 		}
 	}
-	assert_in_range(samples, 10000, 11000);
+	assert_in_range(samples, 9000, 11000);
 	print_message("# %llu series: %.2f ms\n", (unsigned long long)samples, best);
 	destroy(metrics);
 }

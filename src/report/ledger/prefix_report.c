@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 static void add_count(struct prefix_counts *sum, const struct prefix_counts *count)
 {
 	sum->packets += count->packets;
@@ -56,6 +58,7 @@ bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *re
 
 		if (!saw_packets(run, table, epoch, i))
 			continue;
+		VERIFY(report->nb_rules, <, n);
 		sum = sum_of(run, table, epoch, i);
 		memcpy(row->prefix, rules->rules[i].prefix, sizeof(row->prefix));
 		memcpy(row->name, rules->rules[i].name, sizeof(row->name));

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 #define AT(member) offsetof(struct exporter_row, member)
 
 const struct metrics_word metrics_datagram_fates[] = {
@@ -55,10 +57,7 @@ static struct metrics_measurement *find_measurement(struct metrics_sums *sums, c
 	return NULL;
 }
 
-/*
- * Returns a free entry, or the entry that was inactive longest. An epoch never has more
- * measurements than there are entries.
- */
+/* Returns a free entry, or the entry that was inactive longest. */
 static struct metrics_measurement *make_room(struct metrics_sums *sums)
 {
 	struct metrics_measurement *oldest = &sums->measurements[0];
@@ -88,6 +87,7 @@ static void add_measurement(struct metrics_sums *sums, const struct report_epoch
 
 void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch)
 {
+	VERIFY(epoch->nb_measurements, <=, (uint32_t)CONFIG_MEASUREMENTS_MAX);
 	sums->epochs++;
 	sums->late += epoch->late;
 	sums->closing_ns += epoch->closing_ns;

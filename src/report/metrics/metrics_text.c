@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/assertion.h"
 #include "base/units.h"
 
 struct metric_samples {
@@ -508,6 +509,7 @@ static void add_rows(struct metric_samples *samples)
 		return;
 	EACH_ROW(samples, measurement, row)
 	{
+		VERIFY(end[0], <, end[1]);
 		if (has_value(metric, row, metric->at)) {
 			begin_sample(samples);
 			text_add(samples->text, samples->labels.data + end[0], end[1] - end[0]);

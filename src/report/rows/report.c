@@ -264,8 +264,10 @@ uint64_t report_rate_time(const struct report_epoch *epoch)
 
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns)
 {
-	unsigned __int128 rate = (amount * SECOND_NS + duration_ns / 2) / duration_ns;
+	unsigned __int128 rate;
 
+	VERIFY(duration_ns, >, 0U);
+	rate = (amount * SECOND_NS + duration_ns / 2) / duration_ns;
 	return rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
 }
 

@@ -460,7 +460,7 @@ uint64_t report_duration(const struct report_epoch *epoch);
  */
 uint64_t report_rate_time(const struct report_epoch *epoch);
 
-/* Returns the rate per second, rounded to nearest, saturating. duration_ns must not be 0. */
+/* Returns the rate per second, rounded to nearest, saturating. */
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns);
 
 /*

@@ -79,7 +79,7 @@ void columns_add(struct columns *columns, const struct column *column)
 	*added = *column;
 	added->label_len =
 		(uint32_t)snprintf(added->label, sizeof(added->label), ",\"%s\":", column->name);
-	assert(added->label_len < sizeof(added->label));
+	VERIFY(added->label_len, <, sizeof(added->label));
 }
 
 static bool keeps_records(const struct report_measurement *measurement)
