@@ -17,7 +17,7 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
-#define REPLY_BYTES 16000 /* of JSON; the rest of 16 KB is for what follows the items */
+#define REPLY_BYTES 16000 /* JSON, without the members after the items; 16 KB in all */
 
 /* Size of the reply. `trial`: values are counted, but not added. */
 static _Thread_local struct {

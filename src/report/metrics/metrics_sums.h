@@ -17,7 +17,7 @@ struct metrics_worker {
 	LOAD_COUNTS(LOAD_COUNT)
 };
 
-/* A label value and the offset of its count. A row without a word ends the table. */
+/* A label value and the offset of its count. An empty row ends the table. */
 struct metrics_word {
 	const char *word;
 	size_t at;
