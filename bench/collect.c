@@ -138,7 +138,7 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 		.now = START * SECOND_NS,
 	};
 	snprintf(entry->name, sizeof(entry->name), "%s: %s, %s flows x %u", depth_names[depth],
-		flow_protocol_names[spec->protocol], flow_names[spec->flows > flow_counts[0]],
+		flow_protocols[spec->protocol]->name, flow_names[spec->flows > flow_counts[0]],
 		spec->routers);
 	return entry->collecting != NULL;
 }
@@ -233,7 +233,7 @@ static bool run_decoders(struct rounds_bench *bench)
 		fine = exported[p] != NULL &&
 		       open_entry(bench, &entries[n++], COLLECT_BENCH_RECORDS, exported[p]);
 		snprintf(entries[p].name, sizeof(entries[p].name), "decode: %s",
-			flow_protocol_names[p]);
+			flow_protocols[p]->name);
 	}
 	if (fine && open_fixbuf(bench, &entries[n], exported[FLOW_PROTOCOL_IPFIX]))
 		n++;

@@ -143,13 +143,16 @@ void collector_log_problems(struct collector *collector)
 
 bool collector_is_export_port(const struct collector *collector, uint16_t port)
 {
-	/* IANA: IPFIX, IPFIX over DTLS, sFlow. Convention: NetFlow. */
-	static const uint16_t known[] = {4739, 4740, 6343, 2055, 2056, 9995, 9996};
+	/* IANA: IPFIX over DTLS. Convention: NetFlow. */
+	static const uint16_t more[] = {4740, 2056, 9995, 9996};
 
 	if (collector->params.live)
 		return true;
-	for (uint32_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i] == port)
+	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
+		if (flow_protocols[p]->port == port)
+			return true;
+	for (uint32_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i] == port)
 			return true;
 	return (collector->export_ports[port / 64] >> port % 64 & 1) != 0;
 }
@@ -233,7 +236,7 @@ static enum problem problem_of(
 		return datagram->proto == PROTO_TCP ? PROBLEM_TCP : PROBLEM_SCTP;
 	if (version->family == EXPORT_FAMILY_DTLS)
 		return PROBLEM_DTLS;
-	if (version->supported)
+	if (version->family == EXPORT_FAMILY_SUPPORTED)
 		return PROBLEM_MALFORMED;
 	return version->family == EXPORT_FAMILY_SFLOW ? PROBLEM_SFLOW_VERSION
 						      : PROBLEM_NETFLOW_VERSION;
@@ -251,14 +254,14 @@ void collector_take_unreadable(
 	struct collector *collector, const struct datagram *datagram, enum decode_fault fault)
 {
 	struct export_version version = flow_protocol_identify(datagram->data, datagram->len);
-	bool stream = datagram->proto != 0, exports = !version.supported;
+	bool stream = datagram->proto != 0, exports = version.family != EXPORT_FAMILY_SUPPORTED;
 	enum problem kind = problem_of(datagram, &version);
 	uint32_t detail = version.number;
 
 	if (has_other_uses(&version) && !collector_is_export_port(collector, datagram->dst_port))
 		version.family = EXPORT_FAMILY_NONE;
 	if (stream) {
-		exports = flow_protocol_is_ipfix(datagram->data, datagram->len);
+		exports = flow_protocol_is_framed(datagram->data, datagram->len);
 		detail = 0;
 	} else if (version.family == EXPORT_FAMILY_NONE) {
 		if (!is_exporter(collector, &datagram->src) ||

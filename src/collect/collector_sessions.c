@@ -416,11 +416,10 @@ static size_t bytes_of_others(const struct domain *domain, const struct session 
 bool session_make_templates(struct collector *collector, struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
-	enum flow_protocol protocol = domain->row.protocol;
 	struct session *worst;
 	size_t limit, others;
 
-	if (protocol != FLOW_PROTOCOL_NETFLOW9 && protocol != FLOW_PROTOCOL_IPFIX)
+	if (!flow_protocols[domain->row.protocol]->has_templates)
 		return true;
 	if (session->templates == NULL)
 		session->templates = templates_create(0);

@@ -68,8 +68,8 @@ struct session {
 	uint64_t owner;  /* unique ID of the owner of its samplers */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
-	uint32_t sent;   /* sFlow: the sequence number of its last datagram */
-	uint32_t breaks; /* sFlow: times that another one than the next came */
+	uint32_t sent;   /* sequence number of its last datagram */
+	uint32_t breaks; /* times that another number than the next one came */
 	struct reported_losses reported;
 };
 

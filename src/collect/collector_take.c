@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/router_names.h"
 #include "base/units.h"
 #include "collect/collector_state.h"
@@ -30,7 +31,6 @@
 /* IANA: IPFIX over TCP and SCTP, and with TLS. */
 #define IPFIX_PORT     4739
 #define IPFIXS_PORT    4740
-#define SFLOW_DIGEST   64 /* bytes of a datagram that a digest covers */
 
 size_t collector_memory(const struct collector_params *params)
 {
@@ -553,8 +553,7 @@ static bool is_clock_off(const struct collector *collector)
 {
 	const struct datagram_header *header = collector->header;
 	int64_t offset = clock_offset(collector);
-	/* v9 and IPFIX truncate their time to seconds. */
-	int64_t coarse = header->protocol == FLOW_PROTOCOL_NETFLOW5 ? 0 : SECOND_NS;
+	int64_t coarse = flow_protocols[header->protocol]->whole_seconds ? SECOND_NS : 0;
 
 	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
 }
@@ -629,10 +628,7 @@ static void warn_domain(struct collector *collector, struct domain *domain)
 
 static bool is_standard(const struct sequence *sequence)
 {
-	bool messages = sequence->protocol == FLOW_PROTOCOL_NETFLOW9 ||
-			sequence->protocol == FLOW_PROTOCOL_SFLOW;
-
-	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
+	return sequence->convention == flow_protocols[sequence->protocol]->sequence;
 }
 
 static void count_sequence(struct collector *collector, const struct sequence_result *result)
@@ -661,8 +657,8 @@ static bool is_farther(int32_t ms, int32_t limit)
 }
 
 /*
- * Stores the start of the exporter by its own clock; only v9 reports it. Follows the drift between
- * uptime and clock.
+ * Stores the start of the exporter of templates by its own clock; only v9 reports it. Follows the
+ * drift between uptime and clock.
  */
 static void note_start(struct collector *collector, struct session *session)
 {
@@ -670,7 +666,7 @@ static void note_start(struct collector *collector, struct session *session)
 	int64_t started = header->exported / 1000000 - header->uptime;
 	int32_t moved; /* uptimes wrap around */
 
-	if (header->protocol != FLOW_PROTOCOL_NETFLOW9 || header->uptime == 0)
+	if (!flow_protocols[header->protocol]->has_templates || header->uptime == 0)
 		return;
 	moved = (int32_t)(uint32_t)((uint64_t)started - (uint64_t)session->started);
 	if (session->started != 0 && !is_farther(moved, START_DRIFT_MS))
@@ -782,8 +778,7 @@ struct sampling_knowledge session_sampling(const struct collector *collector,
 	static const struct sampling nothing;
 	const struct session *process = NULL;
 
-	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
-	if (collector->process_options && domain->row.protocol == FLOW_PROTOCOL_IPFIX &&
+	if (collector->process_options && flow_protocols[domain->row.protocol]->process_domain &&
 		domain->row.domain != 0)
 		process = sibling(collector, domain, session, 0);
 	return (struct sampling_knowledge){
@@ -856,8 +851,6 @@ static void start_point(struct collector *collector, const struct datagram *data
 /* sFlow: after a gap between datagrams, the place of missing samples is unknown. */
 static void note_break(struct session *session, const struct datagram_header *header)
 {
-	if (header->protocol != FLOW_PROTOCOL_SFLOW)
-		return;
 	session->breaks += header->sequence != session->sent + 1;
 	session->sent = header->sequence;
 }
@@ -895,7 +888,7 @@ static void take_from(struct collector *collector, struct session *session,
 	warn_domain(collector, domain);
 }
 
-/* The sFlow exporter is the agent, if its address is given. */
+/* The exporter is the agent, if its address is given. */
 static void identify(const struct datagram *datagram, const struct datagram_header *header,
 	struct exporter_id *id)
 {
@@ -905,7 +898,7 @@ static void identify(const struct datagram *datagram, const struct datagram_head
 	id->address = datagram->src;
 	id->domain = header->domain;
 	id->protocol = header->protocol;
-	if (header->protocol != FLOW_PROTOCOL_SFLOW || header->agent_family == 0 ||
+	if (header->agent_family == 0 ||
 		memcmp(header->agent, &none, header->agent_family == 4 ? 4 : 16) == 0)
 		return;
 	if (header->agent_family == 4)
@@ -994,14 +987,12 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	return domain;
 }
 
-/*
- * Returns the bytes that distinguish a message from others of the same number and time. The first
- * sample of sFlow has its own number and pool, so that packet headers, most of the message, need
- * not be read.
- */
-static uint32_t digest_bytes(const struct datagram_header *header, uint32_t len)
+/* Returns a digest that distinguishes a message from others of the same number and time. */
+static uint64_t digest_of(const struct datagram_header *header, const uint8_t *body, uint32_t len)
 {
-	return header->protocol == FLOW_PROTOCOL_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
+	uint32_t most = flow_protocols[header->protocol]->digest_bytes;
+
+	return flow_protocol_digest(body, most != 0 && len > most ? most : len);
 }
 
 /* Processes the next message of a datagram. Returns its length. */
@@ -1023,14 +1014,12 @@ static uint32_t take_message(
 			collector_take_unreadable(collector, datagram, fault);
 		return len;
 	}
-	/* RFC 7011, 3.1: the length of the message. */
-	if (header.protocol == FLOW_PROTOCOL_IPFIX && header.total >= header.len &&
-		header.total < len)
-		len = header.total;
+	ASSERT(header.len, <=, header.total);
+	ASSERT(header.total, <=, len);
+	len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)
-		header.digest = flow_protocol_digest(
-			datagram->data + header.len, digest_bytes(&header, len - header.len));
+		header.digest = digest_of(&header, datagram->data + header.len, len - header.len);
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
 		return datagram->len;
@@ -1070,7 +1059,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 		taken = take_message(collector, &left, left.len == datagram->len);
 		left.data += taken;
 		left.len -= taken;
-	} while (flow_protocol_is_ipfix(left.data, left.len));
+	} while (flow_protocol_is_framed(left.data, left.len));
 }
 
 /* Returns true for ports of IPFIX streams. ipfix: sets the bit of the port. */
@@ -1085,7 +1074,7 @@ static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfi
 
 void collector_take_stream(struct collector *collector, const struct datagram *segment)
 {
-	bool ipfix = flow_protocol_is_ipfix(segment->data, segment->len);
+	bool ipfix = flow_protocol_is_framed(segment->data, segment->len);
 
 	if (!is_stream_port(collector, segment->dst_port, ipfix))
 		return;

@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_protocols/flow_protocol.h"
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
 
-#define SECOND 1000000000LL /* ns */
-
 enum {
-	VERSION_SFLOW = 0, /* upper half of a 32-bit version 5 */
-	VERSION_NETFLOW5 = 5,
-	VERSION_NETFLOW9 = 9,
-	VERSION_IPFIX = 10,
-};
-
-enum {
-	NETFLOW5_HEADER = 24,
-	NETFLOW9_HEADER = 20,
-	IPFIX_HEADER = 16,
-	SFLOW_HEADER = 24, /* plus the agent address */
-};
-
-enum {
+	NETFLOW_OLD_MAX = 8,
 	NETFLOW1_HEADER = 16, /* shortest header of versions 1 to 8 */
 	NETFLOW8_RECORD = 28, /* shortest record of versions 1 to 8 */
 	SFLOW_VERSION_MAX = 15,
@@ -29,20 +15,14 @@ enum {
 	DTLS_HEADER = 13,
 	DTLS_1_0 = 0xfeff,
 	DTLS_1_2 = 0xfefd,
-	IPFIX_SET_TEMPLATES = 2,
-	IPFIX_SET_OPTIONS = 3,
-	IPFIX_SET_DATA = 256,
-	IPFIX_SET_HEADER = 4,
 };
 
-#define NETFLOW5_INTERVAL 0x3fff /* below two bits of mode */
+#define FLOW_PROTOCOL(NUMBER, name) extern const struct flow_protocol_ops flow_protocol_##name;
+FLOW_PROTOCOLS
+#undef FLOW_PROTOCOL
 
-const char *const flow_protocol_names[FLOW_PROTOCOL_COUNT] = {
-	[FLOW_PROTOCOL_NETFLOW5] = "netflow5",
-	[FLOW_PROTOCOL_NETFLOW9] = "netflow9",
-	[FLOW_PROTOCOL_IPFIX] = "ipfix",
-	[FLOW_PROTOCOL_SFLOW] = "sflow",
-};
+#define FLOW_PROTOCOL(NUMBER, name) &flow_protocol_##name,
+const struct flow_protocol_ops *const flow_protocols[FLOW_PROTOCOL_COUNT] = {FLOW_PROTOCOLS};
 
 const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_FINE] = "nothing",
@@ -56,96 +36,73 @@ const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_TEMPLATE_CHANGES] = "too many templates change at once",
 };
 
-static enum decode_fault read_netflow5(
-	const uint8_t *data, uint32_t len, struct datagram_header *header)
-{
-	if (len < NETFLOW5_HEADER)
-		return DECODE_SHORT;
-	header->len = NETFLOW5_HEADER;
-	header->count = read_u16(data + 2);
-	header->uptime = read_u32(data + 4);
-	header->exported = read_u32(data + 8) * SECOND + read_u32(data + 12);
-	header->sequence = read_u32(data + 16);
-	header->domain = read_u16(data + 20);
-	header->sampling = read_u16(data + 22) & NETFLOW5_INTERVAL;
-	header->sampled = (read_u16(data + 22) & ~NETFLOW5_INTERVAL) != 0;
-	return DECODE_FINE;
-}
+const char *const sampling_source_words[SAMPLING_SOURCE_COUNT] = {
+	[SAMPLING_NONE] = "none",
+	[SAMPLING_SAMPLE] = "sample",
+	[SAMPLING_HEADER] = "header",
+	[SAMPLING_OPTIONS] = "options",
+	[SAMPLING_RECORD] = "record",
+	[SAMPLING_CONFIGURED] = "configured",
+};
 
-static enum decode_fault read_netflow9(
-	const uint8_t *data, uint32_t len, struct datagram_header *header)
+/* Returns FLOW_PROTOCOL_COUNT if no protocol recognises the data. */
+static uint32_t protocol_of(const uint8_t *data, uint32_t len)
 {
-	if (len < NETFLOW9_HEADER)
-		return DECODE_SHORT;
-	header->len = NETFLOW9_HEADER;
-	header->count = read_u16(data + 2);
-	header->uptime = read_u32(data + 4);
-	header->exported = read_u32(data + 8) * SECOND;
-	header->sequence = read_u32(data + 12);
-	header->domain = read_u32(data + 16);
-	return DECODE_FINE;
-}
+	uint32_t p = 0;
 
-static enum decode_fault read_ipfix(
-	const uint8_t *data, uint32_t len, struct datagram_header *header)
-{
-	if (len < IPFIX_HEADER)
-		return DECODE_SHORT;
-	header->len = IPFIX_HEADER;
-	header->total = read_u16(data + 2);
-	header->exported = read_u32(data + 4) * SECOND;
-	header->sequence = read_u32(data + 8);
-	header->domain = read_u32(data + 12);
-	return header->total < IPFIX_HEADER || header->total > len ? DECODE_LENGTH : DECODE_FINE;
-}
-
-static enum decode_fault read_sflow(
-	const uint8_t *data, uint32_t len, struct datagram_header *header)
-{
-	static const uint8_t address_bytes[] = {0, 4, 16};
-	static const uint8_t families[] = {0, 4, 6};
-	uint32_t type, bytes;
-
-	if (len < 8)
-		return DECODE_SHORT;
-	type = read_u32(data + 4);
-	if (read_u32(data) != 5 || type >= sizeof(address_bytes))
-		return DECODE_VERSION;
-	bytes = address_bytes[type];
-	if (len < SFLOW_HEADER + bytes)
-		return DECODE_SHORT;
-	header->len = SFLOW_HEADER + bytes;
-	header->agent_family = families[type];
-	memcpy(header->agent, data + 8, bytes);
-	data += 8 + bytes;
-	header->domain = read_u32(data);
-	header->sequence = read_u32(data + 4);
-	header->uptime = read_u32(data + 8);
-	header->count = read_u32(data + 12);
-	return DECODE_FINE;
+	while (p < FLOW_PROTOCOL_COUNT && !flow_protocols[p]->recognise(data, len))
+		p++;
+	return p;
 }
 
 enum decode_fault flow_protocol_read_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
+	uint32_t protocol = protocol_of(data, len);
+
 	*header = (struct datagram_header){.total = len};
-	if (len < 2)
-		return DECODE_SHORT;
-	switch (read_u16(data)) {
-	case VERSION_NETFLOW5:
-		header->protocol = FLOW_PROTOCOL_NETFLOW5;
-		return read_netflow5(data, len, header);
-	case VERSION_NETFLOW9:
-		header->protocol = FLOW_PROTOCOL_NETFLOW9;
-		return read_netflow9(data, len, header);
-	case VERSION_IPFIX:
-		header->protocol = FLOW_PROTOCOL_IPFIX;
-		return read_ipfix(data, len, header);
-	case VERSION_SFLOW:
-		header->protocol = FLOW_PROTOCOL_SFLOW;
-		return read_sflow(data, len, header);
-	default: return DECODE_VERSION;
+	if (protocol == FLOW_PROTOCOL_COUNT)
+		return len < 2 ? DECODE_SHORT : DECODE_VERSION;
+	header->protocol = (enum flow_protocol)protocol;
+	return flow_protocols[protocol]->read_header(data, len, header);
+}
+
+struct decode_result flow_protocol_decode(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink)
+{
+	ASSERT((uint32_t)header->protocol, <, FLOW_PROTOCOL_COUNT);
+	return flow_protocols[header->protocol]->decode(header, templates, data, len, sink);
+}
+
+bool flow_protocol_is_padding(const uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+void flow_protocol_skip(
+	struct decode_result *result, enum decode_skip why, uint32_t detail, uint32_t records)
+{
+	struct decode_skipped *skipped = result->skipped;
+	uint32_t i = 0;
+
+	ASSERT(result->nb_skipped, <=, DECODE_SKIPPED_MAX);
+	result->unusable += records;
+	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail))
+		i++;
+	if (i >= DECODE_SKIPPED_MAX - 1) {
+		i = DECODE_SKIPPED_MAX - 1;
+		why = DECODE_SKIP_OTHERS;
+		detail = 0;
 	}
+	if (i >= result->nb_skipped) {
+		skipped[i] = (struct decode_skipped){.why = why, .detail = detail};
+		result->nb_skipped = i + 1;
+	}
+	skipped[i].records += records;
 }
 
 #define WORD     8U
@@ -190,7 +147,7 @@ static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {
 	uint32_t count;
 
-	if (version == 0 || version >= VERSION_NETFLOW9 || len < NETFLOW1_HEADER)
+	if (version == 0 || version > NETFLOW_OLD_MAX || len < NETFLOW1_HEADER)
 		return false;
 	count = read_u16(data + 2);
 	return count > 0 && count * NETFLOW8_RECORD <= len - NETFLOW1_HEADER;
@@ -214,28 +171,21 @@ struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len)
 {
 	uint32_t version = len < 2 ? 0 : read_u16(data);
 
-	if (version == VERSION_NETFLOW5 || version == VERSION_NETFLOW9 || version == VERSION_IPFIX)
-		return (struct export_version){EXPORT_FAMILY_NETFLOW, version, true};
-	if (len >= 4 && read_u32(data) == 5)
-		return (struct export_version){EXPORT_FAMILY_SFLOW, 5, true};
+	if (protocol_of(data, len) != FLOW_PROTOCOL_COUNT)
+		return (struct export_version){.family = EXPORT_FAMILY_SUPPORTED};
 	if (is_old_netflow(data, len, version))
-		return (struct export_version){EXPORT_FAMILY_NETFLOW, version, false};
+		return (struct export_version){EXPORT_FAMILY_NETFLOW, version};
 	if (is_old_sflow(data, len))
-		return (struct export_version){EXPORT_FAMILY_SFLOW, read_u32(data), false};
+		return (struct export_version){EXPORT_FAMILY_SFLOW, read_u32(data)};
 	if (is_dtls(data, len))
-		return (struct export_version){EXPORT_FAMILY_DTLS, 0, false};
+		return (struct export_version){.family = EXPORT_FAMILY_DTLS};
 	return (struct export_version){0};
 }
 
-bool flow_protocol_is_ipfix(const uint8_t *data, uint32_t len)
+bool flow_protocol_is_framed(const uint8_t *data, uint32_t len)
 {
-	uint32_t total, set, set_len;
-
-	if (len < IPFIX_HEADER + IPFIX_SET_HEADER || read_u16(data) != VERSION_IPFIX)
-		return false;
-	total = read_u16(data + 2);
-	set = read_u16(data + IPFIX_HEADER);
-	set_len = read_u16(data + IPFIX_HEADER + 2);
-	return total >= IPFIX_HEADER + set_len && set_len >= IPFIX_SET_HEADER &&
-	       (set == IPFIX_SET_TEMPLATES || set == IPFIX_SET_OPTIONS || set >= IPFIX_SET_DATA);
+	for (uint32_t p = 0; len > 0 && p < FLOW_PROTOCOL_COUNT; p++)
+		if (flow_protocols[p]->is_framed != NULL && flow_protocols[p]->is_framed(data, len))
+			return true;
+	return false;
 }

@@ -82,6 +82,18 @@ static inline void flow_record_copy(struct flow_record *to, const struct flow_re
 		memcpy((uint8_t *)to + at, (const uint8_t *)from + at, FLOW_RECORD_BLOCK);
 }
 
+enum sampling_source {
+	SAMPLING_NONE, /* no known sampling: all packets are counted */
+	SAMPLING_SAMPLE,
+	SAMPLING_HEADER,
+	SAMPLING_OPTIONS,
+	SAMPLING_RECORD,
+	SAMPLING_CONFIGURED,
+	SAMPLING_SOURCE_COUNT,
+};
+
+extern const char *const sampling_source_words[SAMPLING_SOURCE_COUNT];
+
 /* Sampling interval of packets that are sampled at an unknown ratio. */
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 

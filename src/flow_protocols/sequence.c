@@ -38,9 +38,7 @@ struct sequence_message {
 
 static enum sequence_convention standard(enum flow_protocol protocol)
 {
-	return protocol == FLOW_PROTOCOL_NETFLOW9 || protocol == FLOW_PROTOCOL_SFLOW
-		       ? SEQUENCE_MESSAGES
-		       : SEQUENCE_RECORDS;
+	return flow_protocols[protocol]->sequence;
 }
 
 void sequence_init(struct sequence *sequence, enum flow_protocol protocol)
@@ -475,8 +473,6 @@ static struct sequence_message message_of(
 {
 	uint32_t data = result->data_records;
 
-	if (header->protocol == FLOW_PROTOCOL_NETFLOW5)
-		data = header->count; /* includes unusable records */
 	return (struct sequence_message){
 		.number = header->sequence,
 		.data = data,

@@ -12,17 +12,6 @@
 
 #include "flow_protocols/flow_protocol.h"
 
-enum sequence_convention {
-	SEQUENCE_UNSURE,      /* not recognized yet */
-	SEQUENCE_MESSAGES,    /* v9, sFlow: messages before this one */
-	SEQUENCE_RECORDS,     /* v5, IPFIX: data records before this message */
-	SEQUENCE_FLOWS,       /* data records without options */
-	SEQUENCE_FLOWS_AFTER, /* data records without options, including this message (softflowd) */
-	SEQUENCE_RECORDS_AFTER, /* data records, including this message */
-	SEQUENCE_CONSTANT,      /* constant: carries no information */
-	SEQUENCE_CONVENTION_COUNT,
-};
-
 extern const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT];
 
 #define SEQUENCE_WINDOW 64 /* messages that may arrive late or repeated */

@@ -11,7 +11,7 @@
 
 #include "base/assertion.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/decoders.h"
+#include "flow_protocols/flow_protocol.h"
 #include "flow_protocols/packet_section.h"
 
 /* Formats of enterprise 0. The format word is enterprise << 12 | format. */
@@ -55,6 +55,9 @@ enum address_type {
 	ADDRESS_IPV4 = 1,
 	ADDRESS_IPV6 = 2,
 };
+
+#define VERSION 5
+#define HEADER  24 /* plus the agent address */
 
 #define INTERFACE_VALUE 0x3fffffffu /* index of no interface, or of the agent itself */
 #define INTERFACE_SHIFT 30
@@ -167,7 +170,7 @@ static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 }
 
 /* Reads a sampled_header. Returns false if it is longer than its record. */
-static inline bool read_header(struct sflow_words record, struct sample *sample)
+static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *head = take(&record, RAW_RECORD);
 	struct flow_record *out = sample->record;
@@ -308,7 +311,7 @@ static void note_format(uint32_t format, struct sample *sample)
 static bool read_flow_record(uint32_t format, struct sflow_words record, struct sample *sample)
 {
 	switch (format) {
-	case FLOW_RAW_HEADER: return read_header(record, sample);
+	case FLOW_RAW_HEADER: return read_sflow(record, sample);
 	case FLOW_IPV4: return read_ipv4(record, sample);
 	case FLOW_IPV6: return read_ipv6(record, sample);
 	case FLOW_SWITCH: return read_switch(record, sample);
@@ -546,14 +549,47 @@ static void read_sample(struct sflow_decoder *decoder, uint32_t format, struct s
 	}
 }
 
-struct decode_result sflow_decode(const struct datagram_header *header, const uint8_t *data,
-	uint32_t len, const struct record_handler *sink)
+static bool is_sflow(const uint8_t *data, uint32_t len)
+{
+	return len >= 4 && read_u32(data) == VERSION;
+}
+
+static enum decode_fault read_sflow_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
+{
+	static const uint8_t address_bytes[] = {0, 4, 16};
+	static const uint8_t families[] = {0, 4, 6};
+	uint32_t type, bytes;
+
+	if (len < 8)
+		return DECODE_SHORT;
+	type = read_u32(data + 4);
+	if (type >= sizeof(address_bytes))
+		return DECODE_VERSION;
+	bytes = address_bytes[type];
+	if (len < HEADER + bytes)
+		return DECODE_SHORT;
+	header->len = HEADER + bytes;
+	header->agent_family = families[type];
+	memcpy(header->agent, data + 8, bytes);
+	data += 8 + bytes;
+	header->domain = read_u32(data);
+	header->sequence = read_u32(data + 4);
+	header->uptime = read_u32(data + 8);
+	header->count = read_u32(data + 12);
+	return DECODE_FINE;
+}
+
+static struct decode_result decode_sflow(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink)
 {
 	struct decode_result result = {0};
 	struct sflow_decoder decoder = {.sink = sink, .result = &result};
 	struct sflow_words words, sample;
 	uint32_t format;
 
+	(void)templates;
 	if (len < header->len) {
 		result.fault = DECODE_SHORT;
 		return result;
@@ -573,3 +609,18 @@ struct decode_result sflow_decode(const struct datagram_header *header, const ui
 	result.data_records = result.records + result.unusable;
 	return result;
 }
+
+const struct flow_protocol_ops flow_protocol_sflow = {
+	.name = "sflow",
+	.recognise = is_sflow,
+	.read_header = read_sflow_header,
+	.decode = decode_sflow,
+	.sequence = SEQUENCE_MESSAGES,
+	.sampling = SAMPLING_SAMPLE,
+	/*
+	 * The first sample has its own number and pool, so that packet headers, most of the
+	 * message, need not be read.
+	 */
+	.digest_bytes = 64,
+	.port = 6343,
+};

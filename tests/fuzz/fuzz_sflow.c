@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_protocols/decoders.h"
+#include "flow_protocols/flow_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(copy != NULL);
 	memcpy(copy, data + 1, size - 1);
 	given = 0;
-	result = sflow_decode(&header, copy, (uint32_t)size - 1, &sink);
+	result = flow_protocol_decode(&header, NULL, copy, (uint32_t)size - 1, &sink);
 	free(copy);
 	require(result.records == given);
 	require(result.records + result.unusable <= result.samples);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "flow_protocols/decoders.h"
+#include "flow_protocols/flow_protocol.h"
 
 #define DATAGRAM_MAX 65536
 #define GIVEN_MAX    512
@@ -321,7 +321,7 @@ static struct decode_result decode(const uint8_t *data, uint32_t len, uint32_t s
 	memcpy(copy, data, len);
 	memset(given.batch, 0xee, sizeof(given.batch));
 	given.nb_records = given.nb_counters = given.nb_samplers = 0;
-	result = sflow_decode(&header, copy, len, &sink);
+	result = flow_protocol_decode(&header, NULL, copy, len, &sink);
 	free(copy);
 	assert_int_equal(result.records, given.nb_records);
 	return result;

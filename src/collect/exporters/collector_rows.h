@@ -21,18 +21,6 @@ struct record_counts {
 	uint64_t edge_only;          /* included in both: by the edge method; flow table full */
 };
 
-enum sampling_source {
-	SAMPLING_NONE, /* no known sampling: all packets are counted */
-	SAMPLING_SAMPLE,
-	SAMPLING_HEADER,
-	SAMPLING_OPTIONS,
-	SAMPLING_RECORD,
-	SAMPLING_CONFIGURED,
-	SAMPLING_SOURCE_COUNT,
-};
-
-extern const char *const sampling_source_words[SAMPLING_SOURCE_COUNT];
-
 /* A domain of an exporter in one epoch. docs/COLLECTOR.md describes every column. */
 struct exporter_row {
 	struct in6_addr address; /* sFlow: address of the agent */

@@ -387,15 +387,6 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
 	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
 }
 
-static enum sampling_source source_of_record(enum flow_protocol protocol)
-{
-	switch (protocol) {
-	case FLOW_PROTOCOL_SFLOW: return SAMPLING_SAMPLE;
-	case FLOW_PROTOCOL_NETFLOW5: return SAMPLING_HEADER;
-	default: return SAMPLING_RECORD;
-	}
-}
-
 /* Returns why a record without known sampling may be sampled. */
 static enum sampling_certainty doubt_unsampled(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
@@ -410,17 +401,17 @@ struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
 	struct sampling_verdict verdict = {0, SAMPLING_OPTIONS, SAMPLING_SURE};
-	bool sampled = record->has & FLOW_SAMPLED || knowledge->protocol == FLOW_PROTOCOL_SFLOW;
+	enum sampling_source source = flow_protocols[knowledge->protocol]->sampling;
 
 	if (record->has & FLOW_SAMPLING) {
 		verdict.interval = record->sampling;
-		verdict.source = source_of_record(knowledge->protocol);
-	} else if (knowledge->protocol != FLOW_PROTOCOL_SFLOW) {
+		verdict.source = source;
+	} else if (source != SAMPLING_SAMPLE) {
 		verdict.interval = by_options(knowledge, record, &verdict.doubt);
 	}
-	if (verdict.interval == 0 && sampled) {
+	if (verdict.interval == 0 && (record->has & FLOW_SAMPLED || source == SAMPLING_SAMPLE)) {
 		verdict.interval = SAMPLING_RATIO_UNKNOWN;
-		verdict.source = source_of_record(knowledge->protocol);
+		verdict.source = source;
 	}
 	if (knowledge->configured > 0 &&
 		(verdict.interval == 0 || verdict.doubt == SAMPLING_PARTS ||

@@ -55,7 +55,7 @@ static bool read_hex(const char *text, uint8_t *set, uint32_t *len)
 static bool read_protocol(const char *word, enum flow_protocol *protocol)
 {
 	for (uint32_t i = 0; i < FLOW_PROTOCOL_COUNT; i++) {
-		if (strcmp(word, flow_protocol_names[i]) == 0) {
+		if (strcmp(word, flow_protocols[i]->name) == 0) {
 			*protocol = (enum flow_protocol)i;
 			return true;
 		}
@@ -269,7 +269,7 @@ void template_file_put(struct template_writer *writer, const struct template_fil
 		return;
 	inet_ntop(AF_INET6, &entry->id.address, address, sizeof(address));
 	to = writer->line + snprintf(writer->line, sizeof(writer->line), "%s %s %u %" PRId64 " ",
-				    flow_protocol_names[entry->id.protocol], address,
+				    flow_protocols[entry->id.protocol]->name, address,
 				    entry->id.domain, entry->started);
 	for (uint32_t i = 0; i < entry->len; i++) {
 		*to++ = digits[entry->set[i] >> 4];

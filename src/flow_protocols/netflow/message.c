@@ -5,12 +5,17 @@
  */
 
 #include "base/assertion.h"
+#include "base/units.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/decoders.h"
 #include "flow_protocols/netflow/moves.h"
 #include "flow_protocols/netflow/option_data.h"
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
+
+#define NETFLOW9        9 /* versions */
+#define IPFIX           10
+#define NETFLOW9_HEADER 20
+#define IPFIX_HEADER    16
 
 /* State of the message being decoded. */
 struct decoding {
@@ -665,7 +670,7 @@ static struct decoding begin(const struct datagram_header *header, struct templa
 	};
 }
 
-struct decode_result message_decode(const struct datagram_header *header,
+static struct decode_result decode_message(const struct datagram_header *header,
 	struct templates *templates, const uint8_t *data, uint32_t len,
 	const struct record_handler *sink)
 {
@@ -698,3 +703,82 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 	flush(&message);
 	return message.result;
 }
+
+/* --- protocols --- */
+
+static bool is_netflow9(const uint8_t *data, uint32_t len)
+{
+	return len >= 2 && read_u16(data) == NETFLOW9;
+}
+
+static enum decode_fault read_netflow9_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
+{
+	if (len < NETFLOW9_HEADER)
+		return DECODE_SHORT;
+	header->len = NETFLOW9_HEADER;
+	header->count = read_u16(data + 2);
+	header->uptime = read_u32(data + 4);
+	header->exported = read_u32(data + 8) * SECOND_NS;
+	header->sequence = read_u32(data + 12);
+	header->domain = read_u32(data + 16);
+	return DECODE_FINE;
+}
+
+const struct flow_protocol_ops flow_protocol_netflow9 = {
+	.name = "netflow9",
+	.recognise = is_netflow9,
+	.read_header = read_netflow9_header,
+	.decode = decode_message,
+	.sequence = SEQUENCE_MESSAGES,
+	.sampling = SAMPLING_RECORD,
+	.port = 2055,
+	.has_templates = true,
+	.whole_seconds = true,
+};
+
+static bool is_ipfix(const uint8_t *data, uint32_t len)
+{
+	return len >= 2 && read_u16(data) == IPFIX;
+}
+
+static enum decode_fault read_ipfix_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
+{
+	if (len < IPFIX_HEADER)
+		return DECODE_SHORT;
+	header->len = IPFIX_HEADER;
+	header->total = read_u16(data + 2);
+	header->exported = read_u32(data + 4) * SECOND_NS;
+	header->sequence = read_u32(data + 8);
+	header->domain = read_u32(data + 12);
+	return header->total < IPFIX_HEADER || header->total > len ? DECODE_LENGTH : DECODE_FINE;
+}
+
+/* Returns true if the header and the first set are possible. */
+static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
+{
+	uint32_t total, set, set_len;
+
+	if (len < IPFIX_HEADER + SET_HEADER || !is_ipfix(data, len))
+		return false;
+	total = read_u16(data + 2);
+	set = read_u16(data + IPFIX_HEADER);
+	set_len = read_u16(data + IPFIX_HEADER + 2);
+	return total >= IPFIX_HEADER + set_len && set_len >= SET_HEADER &&
+	       (set == SET_IPFIX_TEMPLATES || set == SET_IPFIX_OPTIONS || set >= SET_DATA);
+}
+
+const struct flow_protocol_ops flow_protocol_ipfix = {
+	.name = "ipfix",
+	.recognise = is_ipfix,
+	.read_header = read_ipfix_header,
+	.decode = decode_message,
+	.is_framed = is_framed_ipfix,
+	.sequence = SEQUENCE_RECORDS,
+	.sampling = SAMPLING_RECORD,
+	.port = 4739,
+	.has_templates = true,
+	.whole_seconds = true,
+	.process_domain = true,
+};

@@ -2,10 +2,14 @@
 
 /* NetFlow v5: a header and up to 30 IPv4 records of 48 bytes. */
 
+#include "base/units.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/decoders.h"
+#include "flow_protocols/flow_protocol.h"
 
-#define RECORD 48
+#define VERSION  5
+#define HEADER   24
+#define RECORD   48
+#define INTERVAL 0x3fff /* below two bits of mode */
 
 /* Offsets in a record. */
 enum {
@@ -26,6 +30,27 @@ enum {
 };
 
 #define AGE_MAX_MS (UINT32_C(1) << 31)
+
+static bool is_netflow5(const uint8_t *data, uint32_t len)
+{
+	return len >= 2 && read_u16(data) == VERSION;
+}
+
+static enum decode_fault read_netflow5_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
+{
+	if (len < HEADER)
+		return DECODE_SHORT;
+	header->len = HEADER;
+	header->count = read_u16(data + 2);
+	header->uptime = read_u32(data + 4);
+	header->exported = read_u32(data + 8) * SECOND_NS + read_u32(data + 12);
+	header->sequence = read_u32(data + 16);
+	header->domain = read_u16(data + 20);
+	header->sampling = read_u16(data + 22) & INTERVAL;
+	header->sampled = (read_u16(data + 22) & ~INTERVAL) != 0;
+	return DECODE_FINE;
+}
 
 static inline void read_record(const uint8_t *data, uint32_t uptime,
 	const struct flow_record *start, struct flow_record *record)
@@ -58,8 +83,9 @@ static inline void read_record(const uint8_t *data, uint32_t uptime,
 	record->has |= FLOW_AGE | FLOW_IDLE;
 }
 
-struct decode_result netflow5_decode(const struct datagram_header *header, const uint8_t *data,
-	uint32_t len, const struct record_handler *sink)
+static struct decode_result decode_netflow5(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink)
 {
 	struct flow_record start = {
 		.key.family = KEY_IPV4,
@@ -71,6 +97,7 @@ struct decode_result netflow5_decode(const struct datagram_header *header, const
 	struct decode_result result = {0};
 	uint32_t there, n, end;
 
+	(void)templates;
 	if (len < header->len)
 		return (struct decode_result){.fault = DECODE_SHORT};
 	there = (len - header->len) / RECORD;
@@ -89,6 +116,16 @@ struct decode_result netflow5_decode(const struct datagram_header *header, const
 		sink->records(sink->arg, batch);
 		result.records += batch;
 	}
-	result.data_records = result.records;
+	result.data_records = header->count;
 	return result;
 }
+
+const struct flow_protocol_ops flow_protocol_netflow5 = {
+	.name = "netflow5",
+	.recognise = is_netflow5,
+	.read_header = read_netflow5_header,
+	.decode = decode_netflow5,
+	.sequence = SEQUENCE_RECORDS,
+	.sampling = SAMPLING_HEADER,
+	.port = 2055,
+};

@@ -28,7 +28,7 @@ COLUMN_PRINTER(print_protocol)
 	const struct exporter_row *exporter = row->item;
 
 	if (!exporter->others && !exporter->sender)
-		text_str(text, flow_protocol_names[exporter->protocol]);
+		text_str(text, flow_protocols[exporter->protocol]->name);
 }
 
 COLUMN_PRINTER(print_sampling)
