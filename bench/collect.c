@@ -18,6 +18,7 @@
 #include "bench/exported.h"
 #include "bench/fixbuf.h"
 #include "bench/rounds.h"
+#include "flow_protocols/export.h"
 
 #define RECORDS          UINT64_C(1000000) /* per round; one cycle of all flows if that is more */
 #define QUICK_RECORDS    UINT64_C(50000)
@@ -27,7 +28,7 @@
 #define TEMPLATES        20
 #define EXPORTERS        10000
 #define NAME_MAX_BYTES   80
-#define ENTRIES_MAX      5
+#define ENTRIES_MAX      (FLOW_PROTOCOL_COUNT + 1)
 #define START            INT64_C(1800000000)
 
 /* --- from memory --- */
@@ -134,7 +135,7 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 	*entry = (struct entry){
 		.exported = exported,
 		.collecting = collect_bench_create(depth, spec->flows, bench->seed),
-		.sampled = spec->protocol == FLOW_PROTOCOL_SFLOW,
+		.sampled = flow_protocols[spec->protocol]->exports->sample != NULL,
 		.now = START * SECOND_NS,
 	};
 	snprintf(entry->name, sizeof(entry->name), "%s: %s, %s flows x %u", depth_names[depth],
@@ -191,7 +192,7 @@ static bool run_memory(struct rounds_bench *bench)
 	figures_heading(&bench->figures,
 		"records in memory, on one lcore; %u routers report each flow, in any order",
 		router_counts[1]);
-	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
+	for (uint32_t p = 0; p < export_protocols(); p++)
 		for (uint32_t f = 0; f < 2; f++)
 			for (uint32_t r = 0; r < 2; r++) {
 				if (p == FLOW_PROTOCOL_SFLOW && f == 1 && r == 1)
@@ -228,7 +229,7 @@ static bool run_decoders(struct rounds_bench *bench)
 
 	figures_heading(&bench->figures, "decoders (libfixbuf %s)",
 		fixbuf_version() != NULL ? fixbuf_version() : "not built in");
-	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT && fine; p++) {
+	for (uint32_t p = 0; p < export_protocols() && fine; p++) {
 		exported[p] = make_exports(bench, (enum flow_protocol)p, 10000, 1, bench->seed);
 		fine = exported[p] != NULL &&
 		       open_entry(bench, &entries[n++], COLLECT_BENCH_RECORDS, exported[p]);
@@ -244,7 +245,7 @@ static bool run_decoders(struct rounds_bench *bench)
 		if (entries[e].fixbuf != NULL)
 			fixbuf_destroy(entries[e].fixbuf);
 	}
-	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
+	for (uint32_t p = 0; p < export_protocols(); p++)
 		exported_destroy(exported[p]);
 	return fine;
 }

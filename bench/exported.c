@@ -67,12 +67,13 @@ static bool make_room(struct writer *writer, uint32_t len)
 
 static void end_message(struct writer *writer)
 {
+	const struct export_ops *ops = export_ops_of(&writer->sender);
 	struct exported *exported = writer->exported;
 	uint32_t units;
 
 	if (writer->in_message == 0 || writer->no_memory)
 		return;
-	units = export_end(&writer->message, &writer->sender, START * SECOND_NS, writer->sequence);
+	units = ops->end(&writer->message, &writer->sender, START * SECOND_NS, writer->sequence);
 	if (!make_room(writer, writer->message.len)) {
 		writer->no_memory = true;
 		return;
@@ -97,9 +98,8 @@ static void begin_message(struct writer *writer)
 {
 	if (writer->in_message > 0)
 		return;
-	export_begin(&writer->message, &writer->sender);
-	if (writer->sent % EXPORTED_TEMPLATE_MESSAGES == 0)
-		export_templates(&writer->message, &writer->sender);
+	export_begin(
+		&writer->message, &writer->sender, writer->sent % EXPORTED_TEMPLATE_MESSAGES == 0);
 }
 
 /* --- records --- */
@@ -127,7 +127,7 @@ static bool put_sample(struct writer *writer, const struct key4 *key)
 	memcpy(frame + 34, key->src_port, 2);
 	memcpy(frame + 36, key->dst_port, 2);
 	frame[46] = 0x50;
-	return export_sample(&writer->message, &sample);
+	return export_ops_of(&writer->sender)->sample(&writer->message, &sample);
 }
 
 static bool put_flow(struct writer *writer, const struct key4 *key, uint64_t packets)
@@ -145,12 +145,12 @@ static bool put_flow(struct writer *writer, const struct key4 *key, uint64_t pac
 		.end = EXPORT_ACTIVE,
 	};
 
-	return export_flow(&writer->message, &writer->sender, &flow);
+	return export_ops_of(&writer->sender)->flow(&writer->message, &writer->sender, &flow);
 }
 
 static bool put_record(struct writer *writer, const struct key4 *key, uint64_t packets)
 {
-	if (writer->sender.protocol == FLOW_PROTOCOL_SFLOW)
+	if (export_ops_of(&writer->sender)->sample != NULL)
 		return put_sample(writer, key);
 	return put_flow(writer, key, packets);
 }
@@ -197,7 +197,9 @@ static void write_router(struct writer *writer, uint32_t router)
 	writer->sender = (struct export_sender){
 		.protocol = spec->protocol,
 		.domain = router + 1,
-		.sampling = spec->protocol == FLOW_PROTOCOL_SFLOW ? EXPORTED_SAMPLING : 1,
+		.sampling = flow_protocols[spec->protocol]->exports->sample != NULL
+				    ? EXPORTED_SAMPLING
+				    : 1,
 		.address = {192, 0, 2, (uint8_t)(router + 1)},
 		.booted = (START - 3600) * SECOND_NS,
 	};

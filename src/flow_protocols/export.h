@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Encoder of NetFlow, IPFIX and sFlow: the counterpart of flow_protocols/flow_protocol.h. Begin a message, add records
- * while they fit, and end it before you send it. Pure functions.
+ * Encoder of flow protocols: the counterpart of flow_protocols/flow_protocol.h. Begin a message,
+ * add records while they fit, and end it before you send it. Pure functions.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "flow_protocols/flow_protocol.h"
 #include "flow_protocols/record.h"
 #include "key/key.h"
 
-#define EXPORT_BYTES_MAX      1400
-#define EXPORT_SAMPLE_BYTES   128   /* bytes of a sampled packet */
-#define EXPORT_V5_SAMPLES_MAX 16383 /* the header of v5 has 14 bits for the interval */
+#define EXPORT_BYTES_MAX    1400
+#define EXPORT_SAMPLE_BYTES 128 /* bytes of a sampled packet */
 
 /* Identity of the exporter. */
 struct export_sender {
@@ -63,29 +63,59 @@ struct export_message {
 	uint8_t bytes[EXPORT_BYTES_MAX];
 };
 
-void export_begin(struct export_message *message, const struct export_sender *sender);
+/* Encoder of a protocol. It sends either flows, or samples and interface counters. */
+struct export_ops {
+	const char *suits;     /* for help; the name of the protocol is in front of the comma */
+	uint32_t header;       /* bytes that end() writes at the start of the message */
+	uint32_t sampling_max; /* largest sampling interval; 0: any */
+	bool ipv4_only;
+	/* Adds all templates to an empty message, and the sampling interval. NULL: none. */
+	void (*templates)(struct export_message *message, const struct export_sender *sender);
+	/* These return false if the message is full. */
+	bool (*flow)(struct export_message *message, const struct export_sender *sender,
+		const struct export_flow *flow);
+	bool (*sample)(struct export_message *message, const struct export_sample *sample);
+	bool (*counters)(struct export_message *message, uint32_t sequence,
+		const struct interface_counters *counters);
+	/*
+	 * Ends a message that is sent at `now`, in ns since 1970-01-01 UTC. Returns the increment
+	 * of the sender's sequence number.
+	 */
+	uint32_t (*end)(struct export_message *message, const struct export_sender *sender,
+		int64_t now, uint32_t sequence);
+};
 
-/*
- * v9 and IPFIX: adds all templates to an empty message, and the sampling interval if packets are
- * sampled.
- */
-void export_templates(struct export_message *message, const struct export_sender *sender);
+extern const struct export_ops export_netflow9, export_ipfix;
 
-/* These return false if the message is full. v5 does not send IPv6 flows. */
-bool export_flow(struct export_message *message, const struct export_sender *sender,
-	const struct export_flow *flow);
-bool export_sample(struct export_message *message, const struct export_sample *sample);
-bool export_counters(struct export_message *message, uint32_t sequence,
-	const struct interface_counters *counters);
+static inline const struct export_ops *export_ops_of(const struct export_sender *sender)
+{
+	return flow_protocols[sender->protocol]->exports;
+}
 
-/*
- * Ends a message that is sent at `now`, in ns since 1970-01-01 UTC. Returns the increment of the
- * sender's sequence number.
- */
-uint32_t export_end(struct export_message *message, const struct export_sender *sender, int64_t now,
-	uint32_t sequence);
+/* Returns the number of protocols with an encoder, which are the first ones. */
+static inline uint32_t export_protocols(void)
+{
+	uint32_t n = 0;
 
-#define EXPORT_SFLOW_HEADER 28
+	while (n < FLOW_PROTOCOL_COUNT && flow_protocols[n]->exports != NULL)
+		n++;
+	return n;
+}
 
-void export_end_sflow(struct export_message *message, const struct export_sender *sender,
-	int64_t now, uint32_t sequence);
+/* Begins a message, with templates if the caller wants and the protocol has them. */
+static inline void export_begin(
+	struct export_message *message, const struct export_sender *sender, bool templates)
+{
+	const struct export_ops *ops = export_ops_of(sender);
+
+	message->len = ops->header;
+	message->count = message->data = message->set_at = 0;
+	if (templates && ops->templates != NULL)
+		ops->templates(message, sender);
+}
+
+/* Returns milliseconds of ns. */
+static inline uint32_t export_ms(int64_t ns)
+{
+	return (uint32_t)(ns / (SECOND_NS / 1000));
+}

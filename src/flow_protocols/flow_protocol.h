@@ -123,7 +123,7 @@ struct decode_result {
 	uint32_t nb_skipped;
 	/*
 	 * Data records including options: the unit of IPFIX sequence numbers. Unknown sets are not
-	 * included. v5: by the header, including unusable records.
+	 * included.
 	 */
 	uint32_t data_records;
 	bool unknown_sets; /* records of unknown sets are not counted */
@@ -135,6 +135,7 @@ struct decode_result {
 };
 
 struct templates;
+struct export_ops; /* flow_protocols/export.h */
 
 /* Unit of sequence numbers. */
 enum sequence_convention {
@@ -163,6 +164,7 @@ struct flow_protocol_ops {
 	bool (*is_framed)(const uint8_t *data, uint32_t len);
 	enum sequence_convention sequence; /* unit of its numbers by the standard */
 	enum sampling_source sampling;     /* place of FLOW_SAMPLING; SAMPLE: always sampled */
+	bool counts_records;   /* datagram_header.count is of data records, with unusable ones */
 	uint32_t digest_bytes; /* bytes after the header that tell messages apart; 0: all */
 	uint16_t port;         /* usual destination port */
 	bool has_templates;

@@ -471,7 +471,8 @@ static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 static struct sequence_message message_of(
 	const struct datagram_header *header, const struct decode_result *result)
 {
-	uint32_t data = result->data_records;
+	uint32_t data = flow_protocols[header->protocol]->counts_records ? header->count
+									 : result->data_records;
 
 	return (struct sequence_message){
 		.number = header->sequence,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decoder of sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004) in XDR (RFC 4506): big-
+ * sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004) in XDR (RFC 4506): big-
  * endian words; opaque data has a length prefix and is padded to a multiple of four.
  */
 
@@ -11,8 +11,9 @@
 
 #include "base/assertion.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/flow_protocol.h"
+#include "flow_protocols/export.h"
 #include "flow_protocols/packet_section.h"
+#include "flow_protocols/put.h"
 
 /* Formats of enterprise 0. The format word is enterprise << 12 | format. */
 enum sample_format {
@@ -77,6 +78,15 @@ enum address_type {
 #define GENERIC_RECORD  88
 #define FORMAT_BITS     12 /* format bits below the enterprise */
 #define FORMAT_AND_SIZE 8
+
+/* Encoder. */
+#define SAMPLE_LEN     32 /* bytes before the records of a flow sample */
+#define COUNTER_LEN    12 /* bytes before the records of a counter sample */
+#define ROUTER_LEN     16
+#define FCS_LEN        4
+#define TYPE_ETHERNET  6 /* ifType (RFC 2863) */
+#define FULL_DUPLEX    1
+#define ADMIN_AND_OPER 3 /* both are up */
 
 /* Unread data. Every length in it is checked against `left`. */
 struct sflow_words {
@@ -610,6 +620,95 @@ static struct decode_result decode_sflow(const struct datagram_header *header,
 	return result;
 }
 
+/* --- encoder --- */
+
+/* Returns the position for a sample of `len` bytes; NULL: the message is full. */
+static uint8_t *add_tagged(struct export_message *message, uint32_t format, uint32_t len)
+{
+	uint8_t *at = message->bytes + message->len;
+
+	if (message->len + FORMAT_AND_SIZE + len > EXPORT_BYTES_MAX)
+		return NULL;
+	message->len += FORMAT_AND_SIZE + len;
+	VERIFY(message->len, <=, EXPORT_BYTES_MAX);
+	message->count++;
+	return put32(put32(at, format), len);
+}
+
+static uint8_t *put_raw_header(uint8_t *at, const struct export_sample *sample, uint32_t len)
+{
+	uint32_t padded = (len + 3) / 4 * 4;
+
+	at = put32(put32(at, FLOW_RAW_HEADER), RAW_RECORD + padded);
+	at = put32(put32(at, HEADER_ETHERNET), sample->wire_len + FCS_LEN);
+	at = put32(put32(at, FCS_LEN), len);
+	at = put_bytes(at, sample->header, len);
+	memset(at, 0, padded - len);
+	return at + (padded - len);
+}
+
+static bool add_sample(struct export_message *message, const struct export_sample *sample)
+{
+	uint32_t len =
+		sample->captured < EXPORT_SAMPLE_BYTES ? sample->captured : EXPORT_SAMPLE_BYTES;
+	uint32_t padded = (len + 3) / 4 * 4;
+	uint8_t *at = add_tagged(message, SAMPLE_FLOW,
+		SAMPLE_LEN + FORMAT_AND_SIZE + RAW_RECORD + padded + FORMAT_AND_SIZE + ROUTER_LEN);
+
+	if (at == NULL)
+		return false;
+	at = put32(put32(at, sample->sampler.sequence), sample->sampler.source);
+	at = put32(put32(at, sample->sampler.sampling), sample->sampler.pool);
+	at = put32(at, sample->sampler.drops);
+	at = put32(put32(at, sample->input), sample->output);
+	at = put_raw_header(put32(at, 2), sample, len);
+	at = put32(put32(at, FLOW_ROUTER), ROUTER_LEN);
+	at = put_bytes(put32(at, ADDRESS_IPV4), sample->next_hop, 4);
+	put32(put32(at, sample->prefix_len), sample->prefix_len);
+	return true;
+}
+
+static bool add_counters(struct export_message *message, uint32_t sequence,
+	const struct interface_counters *counters)
+{
+	uint8_t *at = add_tagged(
+		message, SAMPLE_COUNTERS, COUNTER_LEN + FORMAT_AND_SIZE + GENERIC_RECORD);
+
+	if (at == NULL)
+		return false;
+	at = put32(put32(put32(at, sequence), counters->interface), 1);
+	at = put32(put32(at, COUNTERS_GENERIC), GENERIC_RECORD);
+	memset(at, 0, GENERIC_RECORD);
+	at = put32(put32(at, counters->interface), TYPE_ETHERNET);
+	at = put64(at, counters->speed);
+	at = put32(put32(at, FULL_DUPLEX), ADMIN_AND_OPER);
+	at = put32(put64(at, counters->in_bytes), counters->in_packets);
+	at = put32(at + 8, counters->in_discards); /* no multicasts or broadcasts */
+	at = put64(at + 8, counters->out_bytes);   /* no errors or unknown protocols */
+	at = put32(at, counters->out_packets);
+	put32(at + 8, counters->out_discards);
+	return true;
+}
+
+static uint32_t end_datagram(struct export_message *message, const struct export_sender *sender,
+	int64_t now, uint32_t sequence)
+{
+	uint8_t *at = put32(put32(message->bytes, VERSION), ADDRESS_IPV4);
+
+	at = put32(put_bytes(at, sender->address, 4), sender->domain);
+	at = put32(put32(at, sequence), export_ms(now - sender->booted));
+	put32(at, message->count);
+	return 1;
+}
+
+static const struct export_ops export_sflow = {
+	.suits = "sFlow v5, with interface counters every 10 s",
+	.header = HEADER + 4,
+	.sample = add_sample,
+	.counters = add_counters,
+	.end = end_datagram,
+};
+
 const struct flow_protocol_ops flow_protocol_sflow = {
 	.name = "sflow",
 	.recognise = is_sflow,
@@ -623,4 +722,5 @@ const struct flow_protocol_ops flow_protocol_sflow = {
 	 */
 	.digest_bytes = 64,
 	.port = 6343,
+	.exports = &export_sflow,
 };

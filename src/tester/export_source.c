@@ -220,13 +220,6 @@ static void exports_close(struct source *source)
 	free(exports);
 }
 
-static uint16_t port_of(enum flow_protocol protocol)
-{
-	return protocol == FLOW_PROTOCOL_SFLOW   ? 6343
-	       : protocol == FLOW_PROTOCOL_IPFIX ? 4739
-						 : 2055;
-}
-
 static struct routers *make_routers(
 	const struct export_source_params *params, struct exports *exports)
 {
@@ -263,7 +256,7 @@ struct source *export_source_open(
 	exports->source.close = exports_close;
 	exports->at_end = 1;
 	exports->drop = params->drop;
-	exports->port = port_of(params->protocol);
+	exports->port = flow_protocols[params->protocol]->port;
 	random_init(&exports->random, random_mix(params->seed + 2));
 	return &exports->source;
 }
@@ -293,13 +286,17 @@ bool export_source_wrap(const struct config *config, struct source **source, cha
 
 /* --- options --- */
 
-OPTION_WORDS_OF(
-	protocol_word, [FLOW_PROTOCOL_NETFLOW5] = "netflow5", [FLOW_PROTOCOL_NETFLOW9] = "netflow9",
-	[FLOW_PROTOCOL_IPFIX] = "ipfix", [FLOW_PROTOCOL_SFLOW] = "sflow")
+static const char *protocol_word(uint32_t i)
+{
+	return i < export_protocols() ? flow_protocols[i]->name : NULL;
+}
+
+static const char *protocol_suits(uint32_t i)
+{
+	return flow_protocols[i]->exports->suits;
+}
+
 OPTION_WORDS_OF(protocol_former, [FLOW_PROTOCOL_NETFLOW5] = "v5", [FLOW_PROTOCOL_NETFLOW9] = "v9")
-OPTION_WORDS_OF(protocol_suits, [FLOW_PROTOCOL_NETFLOW5] = "NetFlow v5, without IPv6",
-	[FLOW_PROTOCOL_NETFLOW9] = "NetFlow v9", [FLOW_PROTOCOL_IPFIX] = "IPFIX",
-	[FLOW_PROTOCOL_SFLOW] = "sFlow v5, with interface counters every 10 s")
 
 static const char *inapplicable_without_as(
 	const struct config *config, const struct measurement_config *measurement)
@@ -311,17 +308,17 @@ static bool check_exports(const struct config *config, const struct measurement_
 	struct option_fault *fault)
 {
 	const struct export_source_options *options = export_source_options(config);
+	const struct export_ops *ops = flow_protocols[options->protocol]->exports;
 
 	if (options->path > options->routers)
 		return option_fault(fault, "path", measurement,
 			"%u: more than routers=%u; give routers=%u", options->path,
 			options->routers, options->path);
-	if (config_asks(config, measurement, "export-format") &&
-		options->protocol == FLOW_PROTOCOL_NETFLOW5 &&
-		options->sampling > EXPORT_V5_SAMPLES_MAX)
+	if (config_asks(config, measurement, "export-format") && ops->sampling_max != 0 &&
+		options->sampling > ops->sampling_max)
 		return option_fault(fault, "sampling", measurement,
-			"%u: NetFlow v5 has a maximum of %u; give netflow9", options->sampling,
-			EXPORT_V5_SAMPLES_MAX);
+			"%u: %.*s has a maximum of %u; give netflow9", options->sampling,
+			(int)strcspn(ops->suits, ","), ops->suits, ops->sampling_max);
 	return true;
 }
 

@@ -31,7 +31,7 @@ struct router {
 	struct export_sender sender;
 	struct random random;
 	struct flow_cache cache;
-	struct router_interface *interfaces; /* [INTERFACES]; NULL: not sFlow */
+	struct router_interface *interfaces; /* [INTERFACES]; NULL: exports flows */
 	uint32_t sequence;
 	uint64_t sent;
 	uint64_t ticks;
@@ -138,6 +138,8 @@ static uint32_t interface_number(uint32_t place)
 
 static void send_message(struct routers *routers, struct router *router, int64_t now)
 {
+	const struct export_ops *ops = export_ops_of(&router->sender);
+
 	if (!router->open)
 		return;
 	if (now < routers->left + ROUTER_MESSAGE_NS)
@@ -145,7 +147,7 @@ static void send_message(struct routers *routers, struct router *router, int64_t
 	routers->left = now;
 	router->open = false;
 	router->sent++;
-	router->sequence += export_end(&router->message, &router->sender, now, router->sequence);
+	router->sequence += ops->end(&router->message, &router->sender, now, router->sequence);
 	routers->params.send(routers->params.arg, router->number, router->message.bytes,
 		router->message.len, now);
 }
@@ -153,9 +155,8 @@ static void send_message(struct routers *routers, struct router *router, int64_t
 static struct export_message *open_message(struct router *router)
 {
 	if (!router->open) {
-		export_begin(&router->message, &router->sender);
-		if (router->sent % ROUTER_TEMPLATE_MESSAGES == 0)
-			export_templates(&router->message, &router->sender);
+		export_begin(&router->message, &router->sender,
+			router->sent % ROUTER_TEMPLATE_MESSAGES == 0);
 		router->open = true;
 	}
 	return &router->message;
@@ -172,31 +173,35 @@ static void send_flow(void *arg, const struct export_flow *flow)
 {
 	const struct router_batch *batch = arg;
 	struct router *router = batch->router;
+	const struct export_ops *ops = export_ops_of(&router->sender);
 
-	if (export_flow(open_message(router), &router->sender, flow))
+	if (ops->flow(open_message(router), &router->sender, flow))
 		return;
 	send_message(batch->routers, router, batch->now);
-	export_flow(open_message(router), &router->sender, flow);
+	ops->flow(open_message(router), &router->sender, flow);
 }
 
 static void send_sample(struct routers *routers, struct router *router,
 	const struct export_sample *sample, int64_t now)
 {
-	if (export_sample(open_message(router), sample))
+	const struct export_ops *ops = export_ops_of(&router->sender);
+
+	if (ops->sample(open_message(router), sample))
 		return;
 	send_message(routers, router, now);
-	export_sample(open_message(router), sample);
+	ops->sample(open_message(router), sample);
 }
 
 static void send_counters(struct routers *routers, struct router *router,
 	struct router_interface *interface, int64_t now)
 {
+	const struct export_ops *ops = export_ops_of(&router->sender);
 	uint32_t sequence = ++interface->counter_sequence;
 
-	if (export_counters(open_message(router), sequence, &interface->counters))
+	if (ops->counters(open_message(router), sequence, &interface->counters))
 		return;
 	send_message(routers, router, now);
-	export_counters(open_message(router), sequence, &interface->counters);
+	ops->counters(open_message(router), sequence, &interface->counters);
 }
 
 /* --- packets --- */
@@ -278,7 +283,7 @@ static void observe_flow(struct routers *routers, struct router *router,
 	struct export_flow *flow;
 
 	if (info->key.family != KEY_IPV4 &&
-		(info->key.family != KEY_IPV6 || router->sender.protocol == FLOW_PROTOCOL_NETFLOW5))
+		(info->key.family != KEY_IPV6 || export_ops_of(&router->sender)->ipv4_only))
 		return;
 	if (!looks_at_it(router))
 		return;
@@ -444,7 +449,7 @@ static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
 	};
 	put32(router->sender.address, ROUTER_ADDRESS(r));
 	random_init(&router->random, random_split(seed));
-	if (routers->params.protocol != FLOW_PROTOCOL_SFLOW)
+	if (export_ops_of(&router->sender)->flow != NULL)
 		return flow_cache_init(&router->cache);
 	router->sender.domain = 0;
 	router->sequence = 1;

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Encoder of NetFlow v5, v9 (RFC 3954) and IPFIX (RFC 7011). Tables of fields describe both the
+ * Encoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011). Tables of fields describe both the
  * templates and their records.
  */
 
 #include "base/assertion.h"
-#include "base/units.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/netflow/element_number.h"
 #include "flow_protocols/put.h"
 
-#define HEADER_V5    24
-#define RECORD_V5    48
 #define HEADER_V9    20
 #define HEADER_IPFIX 16
 #define SET_HEADER   4
 
-#define RANDOM_SAMPLING 2 /* number in v5, v9 and IPFIX */
+#define RANDOM_SAMPLING 2 /* number in v9 */
 
 struct export_netflow_field {
 	uint16_t element, len;
@@ -201,12 +198,10 @@ static void add_sampling(struct export_message *message, const struct export_sen
 	close_set(message);
 }
 
-void export_templates(struct export_message *message, const struct export_sender *sender)
+static void add_templates(struct export_message *message, const struct export_sender *sender)
 {
 	const struct export_netflow_template *sampling = template_of(sender, OF_SAMPLING);
 
-	if (sender->protocol != FLOW_PROTOCOL_NETFLOW9 && sender->protocol != FLOW_PROTOCOL_IPFIX)
-		return;
 	add_flow_template(message, sender, template_of(sender, OF_IPV4));
 	add_flow_template(message, sender, template_of(sender, OF_IPV6));
 	if (sender->sampling <= 1)
@@ -216,11 +211,6 @@ void export_templates(struct export_message *message, const struct export_sender
 }
 
 /* --- records --- */
-
-static uint32_t milliseconds(int64_t ns)
-{
-	return (uint32_t)(ns / (SECOND_NS / 1000));
-}
 
 static uint64_t number_of(
 	const struct export_flow *flow, const struct export_sender *sender, uint16_t element)
@@ -232,8 +222,8 @@ static uint64_t number_of(
 	case IE_TCP_CONTROL_BITS: return flow->tcp_flags;
 	case IE_INGRESS_INTERFACE: return flow->input;
 	case IE_EGRESS_INTERFACE: return flow->output;
-	case IE_LAST_UPTIME: return milliseconds(flow->last - sender->booted);
-	case IE_FIRST_UPTIME: return milliseconds(flow->first - sender->booted);
+	case IE_LAST_UPTIME: return export_ms(flow->last - sender->booted);
+	case IE_FIRST_UPTIME: return export_ms(flow->first - sender->booted);
 	case IE_DIRECTION: return 0; /* ingress */
 	case IE_END_REASON: return flow->end;
 	case IE_START_MILLISECONDS: return (uint64_t)(flow->first / (SECOND_NS / 1000));
@@ -284,29 +274,7 @@ static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
 	}
 }
 
-static bool add_record_v5(struct export_message *message, const struct export_sender *sender,
-	const struct export_flow *flow)
-{
-	const struct key4 *key = &flow->key.v4;
-	uint8_t *at = message->bytes + message->len;
-
-	if (flow->key.family != KEY_IPV4 || message->len + RECORD_V5 > EXPORT_BYTES_MAX)
-		return false;
-	memset(at, 0, RECORD_V5);
-	at = put_bytes(put_bytes(at, key->src_ip, 4), key->dst_ip, 4);
-	at = put_bytes(at, flow->next_hop, 4);
-	at = put16(put16(at, flow->input), flow->output);
-	at = put32(put32(at, flow->packets), flow->bytes);
-	at = put32(at, milliseconds(flow->first - sender->booted));
-	at = put32(at, milliseconds(flow->last - sender->booted));
-	at = put_bytes(put_bytes(at, key->src_port, 2), key->dst_port, 2);
-	at = put8(at + 1, flow->tcp_flags);
-	put8(put8(at, key->proto), flow->tos);
-	message->len += RECORD_V5;
-	return true;
-}
-
-static bool add_record(struct export_message *message, const struct export_sender *sender,
+static bool add_flow(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow)
 {
 	const struct export_netflow_template *template =
@@ -317,15 +285,6 @@ static bool add_record(struct export_message *message, const struct export_sende
 		return false;
 	for (uint32_t f = 0; f < template->nb_fields; f++)
 		at = put_field(at, flow, sender, &template->fields[f]);
-	return true;
-}
-
-bool export_flow(struct export_message *message, const struct export_sender *sender,
-	const struct export_flow *flow)
-{
-	if (!(sender->protocol == FLOW_PROTOCOL_NETFLOW5 ? add_record_v5 : add_record)(
-		    message, sender, flow))
-		return false;
 	message->count++;
 	message->data++;
 	return true;
@@ -333,52 +292,41 @@ bool export_flow(struct export_message *message, const struct export_sender *sen
 
 /* --- messages --- */
 
-void export_begin(struct export_message *message, const struct export_sender *sender)
-{
-	static const uint32_t headers[FLOW_PROTOCOL_COUNT] = {
-		[FLOW_PROTOCOL_NETFLOW5] = HEADER_V5,
-		[FLOW_PROTOCOL_NETFLOW9] = HEADER_V9,
-		[FLOW_PROTOCOL_IPFIX] = HEADER_IPFIX,
-		[FLOW_PROTOCOL_SFLOW] = EXPORT_SFLOW_HEADER,
-	};
-
-	message->len = headers[sender->protocol];
-	message->count = 0;
-	message->data = 0;
-	message->set_at = 0;
-}
-
-static void put_header_v5(const struct export_message *message, uint8_t *at,
-	const struct export_sender *sender, int64_t now, uint32_t sequence)
-{
-	at = put16(put16(at, 5), message->count);
-	at = put32(at, milliseconds(now - sender->booted));
-	at = put32(put32(at, (uint64_t)(now / SECOND_NS)), (uint64_t)(now % SECOND_NS));
-	at = put32(at, sequence);
-	at = put8(put8(at, 0), sender->domain);
-	put16(at, sender->sampling > 1 ? RANDOM_SAMPLING << 14 | sender->sampling : 0);
-}
-
-uint32_t export_end(struct export_message *message, const struct export_sender *sender, int64_t now,
-	uint32_t sequence)
+static uint32_t end_netflow9(struct export_message *message, const struct export_sender *sender,
+	int64_t now, uint32_t sequence)
 {
 	uint8_t *at = message->bytes;
-	uint64_t seconds = (uint64_t)(now / SECOND_NS);
 
 	close_set(message);
-	switch (sender->protocol) {
-	case FLOW_PROTOCOL_NETFLOW5:
-		put_header_v5(message, at, sender, now, sequence);
-		return message->data;
-	case FLOW_PROTOCOL_NETFLOW9:
-		at = put16(put16(at, 9), message->count);
-		at = put32(put32(at, milliseconds(now - sender->booted)), seconds);
-		put32(put32(at, sequence), sender->domain);
-		return 1;
-	case FLOW_PROTOCOL_IPFIX:
-		at = put32(put16(put16(at, 10), message->len), seconds);
-		put32(put32(at, sequence), sender->domain);
-		return message->data;
-	default: export_end_sflow(message, sender, now, sequence); return 1;
-	}
+	at = put32(put16(put16(at, 9), message->count), export_ms(now - sender->booted));
+	at = put32(at, (uint64_t)(now / SECOND_NS));
+	put32(put32(at, sequence), sender->domain);
+	return 1;
 }
+
+static uint32_t end_ipfix(struct export_message *message, const struct export_sender *sender,
+	int64_t now, uint32_t sequence)
+{
+	uint8_t *at = message->bytes;
+
+	close_set(message);
+	at = put32(put16(put16(at, 10), message->len), (uint64_t)(now / SECOND_NS));
+	put32(put32(at, sequence), sender->domain);
+	return message->data;
+}
+
+const struct export_ops export_netflow9 = {
+	.suits = "NetFlow v9",
+	.header = HEADER_V9,
+	.templates = add_templates,
+	.flow = add_flow,
+	.end = end_netflow9,
+};
+
+const struct export_ops export_ipfix = {
+	.suits = "IPFIX",
+	.header = HEADER_IPFIX,
+	.templates = add_templates,
+	.flow = add_flow,
+	.end = end_ipfix,
+};

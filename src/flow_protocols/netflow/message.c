@@ -7,6 +7,7 @@
 #include "base/assertion.h"
 #include "base/units.h"
 #include "flow_protocols/big_endian.h"
+#include "flow_protocols/export.h"
 #include "flow_protocols/netflow/moves.h"
 #include "flow_protocols/netflow/option_data.h"
 #include "flow_protocols/netflow/template_entry.h"
@@ -735,6 +736,7 @@ const struct flow_protocol_ops flow_protocol_netflow9 = {
 	.port = 2055,
 	.has_templates = true,
 	.whole_seconds = true,
+	.exports = &export_netflow9,
 };
 
 static bool is_ipfix(const uint8_t *data, uint32_t len)
@@ -781,4 +783,5 @@ const struct flow_protocol_ops flow_protocol_ipfix = {
 	.has_templates = true,
 	.whole_seconds = true,
 	.process_domain = true,
+	.exports = &export_ipfix,
 };

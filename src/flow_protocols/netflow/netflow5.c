@@ -4,12 +4,15 @@
 
 #include "base/units.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/flow_protocol.h"
+#include "flow_protocols/export.h"
+#include "flow_protocols/put.h"
 
 #define VERSION  5
 #define HEADER   24
 #define RECORD   48
 #define INTERVAL 0x3fff /* below two bits of mode */
+
+#define RANDOM_SAMPLING 2 /* mode */
 
 /* Offsets in a record. */
 enum {
@@ -116,9 +119,57 @@ static struct decode_result decode_netflow5(const struct datagram_header *header
 		sink->records(sink->arg, batch);
 		result.records += batch;
 	}
-	result.data_records = header->count;
+	result.data_records = result.records;
 	return result;
 }
+
+/* --- encoder --- */
+
+static bool add_record(struct export_message *message, const struct export_sender *sender,
+	const struct export_flow *flow)
+{
+	const struct key4 *key = &flow->key.v4;
+	uint8_t *at = message->bytes + message->len;
+
+	if (flow->key.family != KEY_IPV4 || message->len + RECORD > EXPORT_BYTES_MAX)
+		return false;
+	memset(at, 0, RECORD);
+	at = put_bytes(put_bytes(at, key->src_ip, 4), key->dst_ip, 4);
+	at = put_bytes(at, flow->next_hop, 4);
+	at = put16(put16(at, flow->input), flow->output);
+	at = put32(put32(at, flow->packets), flow->bytes);
+	at = put32(at, export_ms(flow->first - sender->booted));
+	at = put32(at, export_ms(flow->last - sender->booted));
+	at = put_bytes(put_bytes(at, key->src_port, 2), key->dst_port, 2);
+	at = put8(at + 1, flow->tcp_flags);
+	put8(put8(at, key->proto), flow->tos);
+	message->len += RECORD;
+	message->count++;
+	message->data++;
+	return true;
+}
+
+static uint32_t end_message(struct export_message *message, const struct export_sender *sender,
+	int64_t now, uint32_t sequence)
+{
+	uint8_t *at = put16(put16(message->bytes, VERSION), message->count);
+
+	at = put32(at, export_ms(now - sender->booted));
+	at = put32(put32(at, (uint64_t)(now / SECOND_NS)), (uint64_t)(now % SECOND_NS));
+	at = put32(at, sequence);
+	at = put8(put8(at, 0), sender->domain);
+	put16(at, sender->sampling > 1 ? RANDOM_SAMPLING << 14 | sender->sampling : 0);
+	return message->data;
+}
+
+static const struct export_ops export_netflow5 = {
+	.suits = "NetFlow v5, without IPv6",
+	.header = HEADER,
+	.sampling_max = INTERVAL,
+	.ipv4_only = true,
+	.flow = add_record,
+	.end = end_message,
+};
 
 const struct flow_protocol_ops flow_protocol_netflow5 = {
 	.name = "netflow5",
@@ -126,6 +177,8 @@ const struct flow_protocol_ops flow_protocol_netflow5 = {
 	.read_header = read_netflow5_header,
 	.decode = decode_netflow5,
 	.sequence = SEQUENCE_RECORDS,
+	.counts_records = true,
 	.sampling = SAMPLING_HEADER,
 	.port = 2055,
+	.exports = &export_netflow5,
 };
