@@ -11,7 +11,6 @@
 #include "flow_protocols/put.h"
 #include "rx/packet/parse.h"
 #include "rx/packet/unaligned.h"
-#include "tester/flow_cache.h"
 
 #define BOOT_NS    (3600 * SECOND_NS) /* router r started r + 1 hours before its first packet */
 /* A flow with more bytes is exported, before a 32-bit counter could wrap. */
@@ -19,6 +18,17 @@
 #define LINK_SPEED UINT64_C(100000000000)
 /* interfaces to networks first, then those to routers */
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
+
+#define FLOW_CACHE_MAX   65536 /* flows; the default size of many routers */
+#define FLOW_CACHE_SLOTS (2 * FLOW_CACHE_MAX)
+
+/* Flow cache of a router: observed flows that are not exported yet. */
+struct flow_cache {
+	uint32_t n;
+	struct export_flow *flows; /* [FLOW_CACHE_MAX], in order of their start */
+	uint32_t *slots;           /* hash table: index of the flow + 1; 0: free */
+	uint32_t *slot_of;         /* [FLOW_CACHE_MAX]: slot of each flow */
+};
 
 struct router_interface {
 	struct interface_counters counters;
@@ -134,6 +144,86 @@ static uint32_t interface_number(uint32_t place)
 	return place < ROUTER_EDGES ? ROUTER_EDGE_FIRST + place : place - ROUTER_EDGES + 1;
 }
 
+/* --- flow cache --- */
+
+static void flow_cache_fini(struct flow_cache *cache)
+{
+	free(cache->flows);
+	free(cache->slots);
+	free(cache->slot_of);
+	*cache = (struct flow_cache){0};
+}
+
+/* Returns false if out of memory. */
+static bool flow_cache_init(struct flow_cache *cache)
+{
+	cache->n = 0;
+	cache->flows = calloc(FLOW_CACHE_MAX, sizeof(*cache->flows));
+	cache->slots = calloc(FLOW_CACHE_SLOTS, sizeof(*cache->slots));
+	cache->slot_of = calloc(FLOW_CACHE_MAX, sizeof(*cache->slot_of));
+	if (cache->flows != NULL && cache->slots != NULL && cache->slot_of != NULL)
+		return true;
+	flow_cache_fini(cache);
+	return false;
+}
+
+static uint32_t first_slot(const struct key *key)
+{
+	size_t len = key->family == KEY_IPV4 ? sizeof(key->v4) : sizeof(key->v6);
+	const uint8_t *bytes = (const uint8_t *)key;
+	uint64_t hash = key->family;
+
+	for (size_t at = 0; at < len; at += 8)
+		hash = random_mix(hash * 3 + load64(bytes + at));
+	return (uint32_t)(hash % FLOW_CACHE_SLOTS);
+}
+
+/* Returns the slot of the flow of a key, or the free slot for it. */
+static uint32_t find_slot(const struct flow_cache *cache, const struct key *key)
+{
+	uint32_t slot = first_slot(key);
+
+	while (cache->slots[slot] != 0 &&
+		!key_equal(&cache->flows[cache->slots[slot] - 1].key, key))
+		slot = (slot + 1) % FLOW_CACHE_SLOTS;
+	return slot;
+}
+
+static void put_in_slot(struct flow_cache *cache, uint32_t slot, uint32_t place)
+{
+	cache->slots[slot] = place + 1;
+	cache->slot_of[place] = slot;
+}
+
+/*
+ * Returns the flow of a key, and adds it if needed; a new flow has only its key. Returns NULL if
+ * the cache is full. Valid until flows are removed.
+ */
+static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *key)
+{
+	uint32_t slot = find_slot(cache, key);
+	struct export_flow *flow;
+
+	if (cache->slots[slot] != 0)
+		return &cache->flows[cache->slots[slot] - 1];
+	if (cache->n == FLOW_CACHE_MAX)
+		return NULL;
+	put_in_slot(cache, slot, cache->n);
+	flow = &cache->flows[cache->n++];
+	memset(flow, 0, sizeof(*flow));
+	flow->key = *key;
+	return flow;
+}
+
+/* Rebuilds the index after flows were removed and others moved. n: number of flows before. */
+static void index_anew(struct flow_cache *cache, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		cache->slots[cache->slot_of[i]] = 0;
+	for (uint32_t i = 0; i < cache->n; i++)
+		put_in_slot(cache, find_slot(cache, &cache->flows[i].key), i);
+}
+
 /* --- messages --- */
 
 static void send_message(struct routers *routers, struct router *router, int64_t now)
@@ -169,9 +259,8 @@ struct router_batch {
 	int64_t now;
 };
 
-static void send_flow(void *arg, const struct export_flow *flow)
+static void send_flow(const struct router_batch *batch, const struct export_flow *flow)
 {
-	const struct router_batch *batch = arg;
 	struct router *router = batch->router;
 	const struct export_ops *ops = export_ops_of(&router->sender);
 
@@ -179,6 +268,32 @@ static void send_flow(void *arg, const struct export_flow *flow)
 		return;
 	send_message(batch->routers, router, batch->now);
 	ops->flow(open_message(router), &router->sender, flow);
+}
+
+/*
+ * Exports and removes the flows that began at or before `began`, or have been idle since `silent`
+ * or before. full: all flows, because the cache is full.
+ */
+static void expire(const struct router_batch *batch, int64_t began, int64_t silent, bool full)
+{
+	struct flow_cache *cache = &batch->router->cache;
+	uint32_t kept = 0, n = cache->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct export_flow *flow = &cache->flows[i];
+
+		if (!full && flow->first > began && flow->last > silent) {
+			cache->flows[kept++] = *flow;
+			continue;
+		}
+		flow->end = full                   ? EXPORT_NO_ROOM
+			    : flow->last <= silent ? EXPORT_IDLE
+						   : EXPORT_ACTIVE;
+		send_flow(batch, flow);
+	}
+	cache->n = kept;
+	if (kept < n)
+		index_anew(cache, n);
 }
 
 static void send_sample(struct routers *routers, struct router *router,
@@ -266,7 +381,7 @@ static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
 }
 
 /* Exports a flow that continues, and resets its counts. */
-static void export_early(struct router_batch *batch, struct export_flow *flow)
+static void export_early(const struct router_batch *batch, struct export_flow *flow)
 {
 	flow->end = EXPORT_ACTIVE;
 	send_flow(batch, flow);
@@ -289,7 +404,7 @@ static void observe_flow(struct routers *routers, struct router *router,
 		return;
 	flow = flow_cache_get(&router->cache, &info->key);
 	if (flow == NULL) {
-		flow_cache_empty(&router->cache, send_flow, &batch);
+		expire(&batch, 0, 0, true);
 		flow = flow_cache_get(&router->cache, &info->key);
 	}
 	if (flow->bytes > BYTES_MAX)
@@ -401,8 +516,7 @@ static void tick(struct routers *routers, struct router *router)
 	if (counts)
 		send_all_counters(routers, router, batch.now);
 	if (router->interfaces == NULL)
-		flow_cache_expire(&router->cache, batch.now - ROUTER_ACTIVE_NS,
-			batch.now - ROUTER_IDLE_NS, send_flow, &batch);
+		expire(&batch, batch.now - ROUTER_ACTIVE_NS, batch.now - ROUTER_IDLE_NS, false);
 	send_message(routers, router, batch.now);
 	router->ticks++;
 	done = router->interfaces != NULL ? counts : router->cache.n == 0;
