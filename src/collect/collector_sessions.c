@@ -9,13 +9,11 @@
 #include <string.h>
 
 #include "collect/collector_state.h"
-#include "flow_protocols/big_endian.h"
+#include "flow_protocols/fields.h"
 
-#define SET_HEADER            4
-#define SET_OF_TEMPLATES_LAST 3 /* set numbers of v9 and IPFIX */
-#define LATE_MAX              4 /* most late messages after a restart */
-#define RETURNS_CERTAIN       2 /* messages that disprove a restart */
-#define MEANS_OF_SILENCE      4 /* mean message intervals of silence that end a process */
+#define LATE_MAX         4 /* most late messages after a restart */
+#define RETURNS_CERTAIN  2 /* messages that disprove a restart */
+#define MEANS_OF_SILENCE 4 /* mean message intervals of silence that end a process */
 
 uint32_t collector_sessions_max(uint32_t exporters_max)
 {
@@ -199,9 +197,8 @@ static bool templates_fit(const struct session *session, const struct datagram *
 
 		if (len < SET_HEADER || len > end - set)
 			return true;
-		if (id <= SET_OF_TEMPLATES_LAST &&
-			!templates_agree(session->templates, (uint16_t)id, set + SET_HEADER,
-				len - SET_HEADER))
+		if (id <= SET_IPFIX_OPTIONS && !templates_agree(session->templates, (uint16_t)id,
+						       set + SET_HEADER, len - SET_HEADER))
 			return false;
 		set += len;
 	}

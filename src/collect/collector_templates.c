@@ -9,7 +9,7 @@
 #include "base/regular_file.h"
 #include "collect/collector_state.h"
 #include "collect/exporters/template_file.h"
-#include "flow_protocols/big_endian.h"
+#include "flow_protocols/fields.h"
 #include "flow_protocols/put.h"
 
 /*
@@ -22,7 +22,6 @@
  * since 1970-01-01 UTC), then for each interface its side (8 bits), role (8) and number (32).
  */
 #define ROLES_SET         (UINT16_MAX - 1)
-#define SET_HEADER        4
 #define ROLES_HEADER      (SET_HEADER + 8)
 #define ROLE_BYTES        6
 #define ROLES_OF_EXPORTER 128 /* bytes to save the roles of an exporter, besides ROLE_BYTES each */

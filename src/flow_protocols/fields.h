@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Field specifiers of a template definition, and lengths of variable fields. */
+/* Messages and sets of NetFlow v9 and IPFIX: numbers, field specifiers, lengths of fields. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "flow_protocols/big_endian.h"
+
+#define NETFLOW9_VERSION 9
+#define NETFLOW9_HEADER  20 /* bytes of a message header */
+#define IPFIX_VERSION    10
+#define IPFIX_HEADER     16
+#define SET_HEADER       4
+
+/* Set IDs. */
+enum {
+	SET_NETFLOW9_TEMPLATES = 0,
+	SET_NETFLOW9_OPTIONS = 1,
+	SET_IPFIX_TEMPLATES = 2,
+	SET_IPFIX_OPTIONS = 3,
+	SET_DATA = 256, /* lowest template ID */
+};
 
 #define FIELD_VARIABLE       UINT16_MAX /* each record carries the length of the field */
 #define FIELD_ENTERPRISE_BIT 0x8000

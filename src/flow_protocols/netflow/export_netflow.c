@@ -7,23 +7,13 @@
 
 #include "base/assertion.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/netflow/element_number.h"
-#include "flow_protocols/put.h"
-
-#define HEADER_V9    20
-#define HEADER_IPFIX 16
-#define SET_HEADER   4
+#include "flow_protocols/netflow/set_writer.h"
 
 #define RANDOM_SAMPLING 2 /* number in v9 */
 
-struct export_netflow_field {
-	uint16_t element, len;
-};
-
 struct export_netflow_template {
 	uint16_t id;
-	uint16_t scopes; /* scope fields; 0: a template of flows */
-	const struct export_netflow_field *fields;
+	const struct set_field *fields;
 	uint32_t nb_fields;
 };
 
@@ -56,20 +46,20 @@ struct export_netflow_template {
 		IE_END_REASON, 1                                                                   \
 	}
 
-static const struct export_netflow_field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
-static const struct export_netflow_field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+static const struct set_field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+static const struct set_field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 /* The first field is the scope. 1: the whole system. */
-static const struct export_netflow_field v9_sampling[] = {
+static const struct set_field v9_sampling[] = {
 	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
-static const struct export_netflow_field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
-static const struct export_netflow_field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
-static const struct export_netflow_field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
+static const struct set_field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct set_field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct set_field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}};
 
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
-#define TEMPLATE(id, scopes, list)                                                                 \
+#define TEMPLATE(id, list)                                                                         \
 	{                                                                                          \
-		id, scopes, list, COUNT(list)                                                      \
+		id, list, COUNT(list)                                                              \
 	}
 
 enum template_use {
@@ -80,15 +70,15 @@ enum template_use {
 };
 
 static const struct export_netflow_template templates_v9[TEMPLATE_USES] = {
-	[OF_IPV4] = TEMPLATE(256, 0, v9_ipv4),
-	[OF_IPV6] = TEMPLATE(257, 0, v9_ipv6),
-	[OF_SAMPLING] = TEMPLATE(258, 1, v9_sampling),
+	[OF_IPV4] = TEMPLATE(256, v9_ipv4),
+	[OF_IPV6] = TEMPLATE(257, v9_ipv6),
+	[OF_SAMPLING] = TEMPLATE(258, v9_sampling),
 };
 
 static const struct export_netflow_template templates_ipfix[TEMPLATE_USES] = {
-	[OF_IPV4] = TEMPLATE(256, 0, ipfix_ipv4),
-	[OF_IPV6] = TEMPLATE(257, 0, ipfix_ipv6),
-	[OF_SAMPLING] = TEMPLATE(258, 1, ipfix_sampling),
+	[OF_IPV4] = TEMPLATE(256, ipfix_ipv4),
+	[OF_IPV6] = TEMPLATE(257, ipfix_ipv6),
+	[OF_SAMPLING] = TEMPLATE(258, ipfix_sampling),
 };
 
 static const struct export_netflow_template *template_of(
@@ -115,8 +105,8 @@ static void close_set(struct export_message *message)
 		return;
 	while (message->len % 4 != 0)
 		message->bytes[message->len++] = 0;
-	put16(put16(message->bytes + message->set_at, message->set_id),
-		message->len - message->set_at);
+	put_set_header(
+		message->bytes + message->set_at, message->set_id, message->len - message->set_at);
 	message->set_at = 0;
 }
 
@@ -146,37 +136,31 @@ static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uin
 
 /* --- templates --- */
 
-static uint8_t *put_fields(uint8_t *at, const struct export_netflow_template *template)
-{
-	for (uint32_t f = 0; f < template->nb_fields; f++)
-		at = put16(put16(at, template->fields[f].element), template->fields[f].len);
-	return at;
-}
-
 static void add_flow_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
-	uint16_t set_id = sender->protocol == FLOW_PROTOCOL_NETFLOW9 ? 0 : 2;
-	uint8_t *at = room_in_set(message, set_id, 4 + 4 * template->nb_fields);
+	bool v9 = sender->protocol == FLOW_PROTOCOL_NETFLOW9;
+	uint8_t *at = room_in_set(message, v9 ? SET_NETFLOW9_TEMPLATES : SET_IPFIX_TEMPLATES,
+		4 + 4 * template->nb_fields);
 
-	put_fields(put16(put16(at, template->id), template->nb_fields), template);
+	put_template(at, template->id, template->fields, template->nb_fields);
 	message->count++;
 }
 
-/* v9 has the bytes of the field specifiers here, IPFIX the number of fields. */
+/* The first field is the scope. v9 has the bytes of the field specifiers. */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
 	bool v9 = sender->protocol == FLOW_PROTOCOL_NETFLOW9;
-	uint8_t *at = room_in_set(message, v9 ? 1 : 3, 6 + 4 * template->nb_fields);
+	uint32_t n = template->nb_fields;
+	uint8_t *at =
+		room_in_set(message, v9 ? SET_NETFLOW9_OPTIONS : SET_IPFIX_OPTIONS, 6 + 4 * n);
 
-	at = put16(at, template->id);
 	if (v9)
-		at = put16(put16(at, 4 * template->scopes),
-			4 * (template->nb_fields - template->scopes));
+		put_fields(
+			put16(put16(put16(at, template->id), 4), 4 * (n - 1)), template->fields, n);
 	else
-		at = put16(put16(at, template->nb_fields), template->scopes);
-	put_fields(at, template);
+		put_options_template(at, template->id, template->fields, n);
 	message->count++;
 	close_set(message); /* padding must not look like a template */
 }
@@ -254,7 +238,7 @@ static uint8_t *put_mapped(uint8_t *at, const uint8_t *ipv4)
 }
 
 static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
-	const struct export_sender *sender, const struct export_netflow_field *field)
+	const struct export_sender *sender, const struct set_field *field)
 {
 	bool ipv4 = flow->key.family == KEY_IPV4;
 
@@ -298,7 +282,8 @@ static uint32_t end_netflow9(struct export_message *message, const struct export
 	uint8_t *at = message->bytes;
 
 	close_set(message);
-	at = put32(put16(put16(at, 9), message->count), export_ms(now - sender->booted));
+	at = put32(put16(put16(at, NETFLOW9_VERSION), message->count),
+		export_ms(now - sender->booted));
 	at = put32(at, (uint64_t)(now / SECOND_NS));
 	put32(put32(at, sequence), sender->domain);
 	return 1;
@@ -307,17 +292,14 @@ static uint32_t end_netflow9(struct export_message *message, const struct export
 static uint32_t end_ipfix(struct export_message *message, const struct export_sender *sender,
 	int64_t now, uint32_t sequence)
 {
-	uint8_t *at = message->bytes;
-
 	close_set(message);
-	at = put32(put16(put16(at, 10), message->len), (uint64_t)(now / SECOND_NS));
-	put32(put32(at, sequence), sender->domain);
+	put_ipfix_header(message->bytes, message->len, now, sequence, sender->domain);
 	return message->data;
 }
 
 const struct export_ops export_netflow9 = {
 	.suits = "NetFlow v9",
-	.header = HEADER_V9,
+	.header = NETFLOW9_HEADER,
 	.templates = add_templates,
 	.flow = add_flow,
 	.end = end_netflow9,
@@ -325,7 +307,7 @@ const struct export_ops export_netflow9 = {
 
 const struct export_ops export_ipfix = {
 	.suits = "IPFIX",
-	.header = HEADER_IPFIX,
+	.header = IPFIX_HEADER,
 	.templates = add_templates,
 	.flow = add_flow,
 	.end = end_ipfix,

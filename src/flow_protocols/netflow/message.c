@@ -13,11 +13,6 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-#define NETFLOW9        9 /* versions */
-#define IPFIX           10
-#define NETFLOW9_HEADER 20
-#define IPFIX_HEADER    16
-
 /* State of the message being decoded. */
 struct decoding {
 	const struct record_handler *sink;
@@ -709,7 +704,7 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 
 static bool is_netflow9(const uint8_t *data, uint32_t len)
 {
-	return len >= 2 && read_u16(data) == NETFLOW9;
+	return len >= 2 && read_u16(data) == NETFLOW9_VERSION;
 }
 
 static enum decode_fault read_netflow9_header(
@@ -741,7 +736,7 @@ const struct flow_protocol_ops flow_protocol_netflow9 = {
 
 static bool is_ipfix(const uint8_t *data, uint32_t len)
 {
-	return len >= 2 && read_u16(data) == IPFIX;
+	return len >= 2 && read_u16(data) == IPFIX_VERSION;
 }
 
 static enum decode_fault read_ipfix_header(

@@ -2,10 +2,18 @@
 #pragma once
 
 /*
- * Element numbers of the encoder, with IANA's names. The first are also NetFlow v9 field types.
- * netflow/element.c has the elements that the decoder reads.
+ * Writes headers, sets and templates of IPFIX (RFC 7011), and those of NetFlow v9 that are the
+ * same. Each function returns the position after its bytes.
  */
 
+#include "base/units.h"
+#include "flow_protocols/fields.h"
+#include "flow_protocols/put.h"
+
+/*
+ * Elements of the encoders, with IANA's names. The first are also NetFlow v9 field types.
+ * netflow/element.c has the elements that the decoder reads.
+ */
 enum element_number {
 	IE_OCTET_DELTA_COUNT = 1,
 	IE_PACKET_DELTA_COUNT = 2,
@@ -54,3 +62,47 @@ enum element_number {
 	IE_CONFIDENCE = 338,
 	IE_LAYER2_OCTET_DELTA_COUNT = 352,
 };
+
+/* A field of a template. */
+struct set_field {
+	uint16_t element, len;
+};
+
+static inline uint8_t *put_ipfix_header(
+	uint8_t *at, uint32_t len, int64_t now, uint32_t sequence, uint32_t domain)
+{
+	at = put32(put16(put16(at, IPFIX_VERSION), len), (uint64_t)(now / SECOND_NS));
+	return put32(put32(at, sequence), domain);
+}
+
+static inline uint8_t *put_set_header(uint8_t *set, uint16_t id, uint32_t len)
+{
+	return put16(put16(set, id), len);
+}
+
+/* Writes the length of a set that ends at `at`. */
+static inline uint8_t *end_set(uint8_t *set, uint8_t *at)
+{
+	put16(set + 2, (uint64_t)(at - set));
+	return at;
+}
+
+static inline uint8_t *put_fields(uint8_t *at, const struct set_field *fields, uint32_t n)
+{
+	for (uint32_t f = 0; f < n; f++)
+		at = put16(put16(at, fields[f].element), fields[f].len);
+	return at;
+}
+
+static inline uint8_t *put_template(
+	uint8_t *at, uint16_t id, const struct set_field *fields, uint32_t n)
+{
+	return put_fields(put16(put16(at, id), n), fields, n);
+}
+
+/* Writes an options template of IPFIX with one scope field. */
+static inline uint8_t *put_options_template(
+	uint8_t *at, uint16_t id, const struct set_field *fields, uint32_t n)
+{
+	return put_fields(put16(put16(put16(at, id), n), 1), fields, n);
+}

@@ -9,17 +9,6 @@
 #include "flow_protocols/flow_protocol.h"
 #include "flow_protocols/netflow/moves.h"
 
-/* Set IDs. */
-enum {
-	SET_NETFLOW9_TEMPLATES = 0,
-	SET_NETFLOW9_OPTIONS = 1,
-	SET_IPFIX_TEMPLATES = 2,
-	SET_IPFIX_OPTIONS = 3,
-	SET_DATA = 256, /* lowest template ID */
-};
-
-#define SET_HEADER 4
-
 struct template_entry {
 	uint16_t id;
 	uint16_t record_len; /* bytes; minimum if the record is variable */

@@ -17,15 +17,8 @@
 #include "base/assertion.h"
 #include "base/units.h"
 #include "config/config.h"
-#include "flow_protocols/netflow/element_number.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/netflow/set_writer.h"
 
-#define VERSION        10
-#define HEADER         16
-#define SET_HEADER     4
-#define TEMPLATE_SET   2
-#define OPTIONS_SET    3
-#define VARIABLE       65535
 #define MILLISECOND_NS (SECOND_NS / 1000)
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
@@ -50,10 +43,6 @@ enum shape {
 	SHAPES = 1 << 7,
 };
 
-struct ipfix_field {
-	uint16_t element, len;
-};
-
 enum piece_kind {
 	PIECE_COPY,      /* bytes of the key */
 	PIECE_ZEROS,     /* padding of a prefix */
@@ -72,7 +61,7 @@ struct ipfix_template {
 	uint32_t shape; /* bits of enum shape */
 	bool key_flags; /* the key contains the TCP flags */
 	uint32_t nb_fields;
-	struct ipfix_field fields[FIELDS_MAX];
+	struct set_field fields[FIELDS_MAX];
 	uint32_t nb_pieces, nb_constants;
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
@@ -169,7 +158,7 @@ bool ipfix_carries(const struct key_rule *rule, char *why)
 static void add_field(struct ipfix_template *template, uint16_t element, uint32_t len)
 {
 	VERIFY(template->nb_fields, <, FIELDS_MAX);
-	template->fields[template->nb_fields++] = (struct ipfix_field){element, (uint16_t)len};
+	template->fields[template->nb_fields++] = (struct set_field){element, (uint16_t)len};
 	template->record_len += len;
 }
 
@@ -300,7 +289,7 @@ static struct ipfix_template *make_template(
 	template->id = (uint16_t)domain->next_id;
 	domain->next_id = domain->next_id < UINT16_MAX ? domain->next_id + 1 : FIRST_TEMPLATE;
 	template->shape = shape;
-	template->len = HEADER + SET_HEADER;
+	template->len = IPFIX_HEADER + SET_HEADER;
 	add_key(template, &domain->rule,
 		options->flows ? offsetof(struct report_flow, key)
 			       : offsetof(struct report_row, key));
@@ -312,59 +301,26 @@ static struct ipfix_template *make_template(
 
 /* --- Messages */
 
-static void put_header(
-	uint8_t *message, uint32_t len, int64_t now, const struct ipfix_domain *domain)
-{
-	uint8_t *at = put16(put16(message, VERSION), len);
-
-	put32(put32(put32(at, (uint64_t)(now / SECOND_NS)), domain->sequence), domain->number);
-}
-
 /* Completes a message with its header and sends it. Returns false if it was not sent. */
 static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
-	put_header(message, len, sink->now(sink->arg), domain);
+	put_ipfix_header(message, len, sink->now(sink->arg), domain->sequence, domain->number);
 	/* A lost message leaves a gap that the collector detects. */
 	domain->sequence += data_records;
 	domain->messages++;
 	return sink->send(sink->arg, message, len, rows);
 }
 
-static uint8_t *begin_set(uint8_t *at, uint16_t id)
-{
-	return put16(at, id) + 2;
-}
-
-static uint8_t *end_set(uint8_t *set, uint8_t *at)
-{
-	put16(set + 2, (uint64_t)(at - set));
-	return at;
-}
-
 /* The name is last: nfdump 1.7.5 reads a field after a variable-length field at a wrong offset. */
-static const struct ipfix_field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
+static const struct set_field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4},
-	{IE_DOMAIN_NAME, VARIABLE}};
-static const struct ipfix_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
+	{IE_DOMAIN_NAME, FIELD_VARIABLE}};
+static const struct set_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_OBSERVATION_MILLISECONDS, 8}, {IE_EXPORTED_FLOWS, 8}, {IE_NOT_SENT_FLOWS, 8},
 	{IE_PACKETS_OBSERVED, 8}, {IE_PACKETS_SELECTED, 8}, {IE_IGNORED_PACKETS, 8}};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static uint8_t *put_fields(uint8_t *at, const struct ipfix_field *fields, uint32_t n)
-{
-	for (uint32_t f = 0; f < n; f++)
-		at = put16(put16(at, fields[f].element), fields[f].len);
-	return at;
-}
-
-/* Writes an options template with one scope field. */
-static uint8_t *put_options_template(
-	uint8_t *at, uint16_t id, const struct ipfix_field *fields, uint32_t n)
-{
-	return put_fields(put16(put16(put16(at, id), n), 1), fields, n);
-}
 
 /* Writes the options record of a domain: systematic sampling that selects 1 packet and skips 0. */
 static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
@@ -382,11 +338,12 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
-	uint8_t *set = ipfix->message + HEADER, *at = begin_set(set, OPTIONS_SET);
+	uint8_t *set = ipfix->message + IPFIX_HEADER,
+		*at = put_set_header(set, SET_IPFIX_OPTIONS, 0);
 
 	at = put_options_template(at, OPTIONS_WHO, who_fields, COUNT(who_fields));
 	set = end_set(set, at);
-	at = end_set(set, put_who(begin_set(set, OPTIONS_WHO), domain));
+	at = end_set(set, put_who(put_set_header(set, OPTIONS_WHO, 0), domain));
 	return send_message(in, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
 }
 
@@ -403,18 +360,17 @@ static bool send_domains(struct ipfix *ipfix, const struct ipfix_sink *sink)
 static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	uint8_t *end = ipfix->message + ipfix->options.message_max;
-	uint8_t *at = begin_set(ipfix->message + HEADER, TEMPLATE_SET);
+	uint8_t *at = put_set_header(ipfix->message + IPFIX_HEADER, SET_IPFIX_TEMPLATES, 0);
 
 	for (uint32_t s = 0; s < SHAPES; s++) {
 		struct ipfix_template *template = domain->templates[s];
 
 		if (template == NULL || template->told || at + 4 + 4 * template->nb_fields > end)
 			continue;
-		at = put16(put16(at, template->id), template->nb_fields);
-		at = put_fields(at, template->fields, template->nb_fields);
+		at = put_template(at, template->id, template->fields, template->nb_fields);
 		template->told = true;
 	}
-	return end_set(ipfix->message + HEADER, at);
+	return end_set(ipfix->message + IPFIX_HEADER, at);
 }
 
 static void forget_templates(struct ipfix_domain *domain)
@@ -435,7 +391,7 @@ static void forget_all(const struct ipfix *ipfix, struct ipfix_domain *domain)
 static bool send_templates(
 	struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
-	uint8_t *nothing = ipfix->message + HEADER + SET_HEADER, *at;
+	uint8_t *nothing = ipfix->message + IPFIX_HEADER + SET_HEADER, *at;
 
 	while ((at = put_templates(ipfix, domain)) > nothing)
 		if (!send_message(
@@ -505,14 +461,14 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	struct ipfix_domain *totals = &ipfix->totals;
-	uint8_t *set = ipfix->message + HEADER, *at;
+	uint8_t *set = ipfix->message + IPFIX_HEADER, *at;
 
 	if (!is_there(ipfix, sink))
 		return false;
 	if (!renews(ipfix, totals, sink))
 		return true;
-	at = put_options_template(
-		begin_set(set, OPTIONS_SET), OPTIONS_LEDGER, ledger_fields, COUNT(ledger_fields));
+	at = put_options_template(put_set_header(set, SET_IPFIX_OPTIONS, 0), OPTIONS_LEDGER,
+		ledger_fields, COUNT(ledger_fields));
 	at = end_set(set, at);
 	totals->told =
 		send_message(totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink) &&
@@ -524,14 +480,13 @@ static void flush(struct ipfix *ipfix, struct ipfix_domain *domain, struct ipfix
 	const struct ipfix_sink *sink)
 {
 	uint32_t rows = template->rows, len = template->len;
-	uint8_t *set = template->message + HEADER;
+	uint8_t *set = template->message + IPFIX_HEADER;
 
 	template->rows = 0;
-	template->len = HEADER + SET_HEADER;
+	template->len = IPFIX_HEADER + SET_HEADER;
 	if (rows == 0)
 		return;
-	begin_set(set, template->id);
-	end_set(set, template->message + len);
+	put_set_header(set, template->id, len - IPFIX_HEADER);
 	if (prepare(ipfix, domain, sink) &&
 		send_message(domain, template->message, len, rows, rows, sink))
 		domain->exported += rows;
@@ -799,11 +754,11 @@ static void add_missed(struct ipfix_domain *domain, struct ipfix_missed *missed)
 static void reply_ledger(struct ipfix *ipfix, struct ipfix_domain *domain, int64_t end,
 	const struct ipfix_sink *sink)
 {
-	uint8_t *set = ipfix->message + HEADER, *at;
+	uint8_t *set = ipfix->message + IPFIX_HEADER, *at;
 
 	if (!prepare_totals(ipfix, sink))
 		return;
-	at = put_time(put32(begin_set(set, OPTIONS_LEDGER), domain->number), end);
+	at = put_time(put32(put_set_header(set, OPTIONS_LEDGER, 0), domain->number), end);
 	at = put64(put64(at, domain->exported), domain->not_sent);
 	at = put64(put64(put64(at, domain->offered), domain->measured), domain->ignored);
 	at = end_set(set, at);
