@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/units.h"
 
-#define SECOND       1000000000LL /* ns */
-#define MS           1000000      /* ns */
-#define TOLERANCE    5000         /* ms by which clocks and late messages may differ */
+#define MS           (SECOND_NS / 1000)
+#define TOLERANCE    5000 /* ms by which clocks and late messages may differ */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
 #define VOTES_MISSED 4       /* votes lost by a convention if another one was right */
@@ -346,8 +346,8 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {
-	double passed = (double)(header->came - base->came) / SECOND;
-	double seen = (double)(base->came - sequence->first_came) / SECOND;
+	double passed = (double)(header->came - base->came) / SECOND_NS;
+	double seen = (double)(base->came - sequence->first_came) / SECOND_NS;
 	double rate = RATE_FACTOR * (double)sequence->taken / (seen > 1 ? seen : 1);
 	double datagrams = BURST;
 

@@ -9,7 +9,6 @@
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/netflow/moves.h"
-#include "flow_protocols/netflow/option_data.h"
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 

@@ -472,21 +472,19 @@ static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 	*sampling = sampled == 0 ? 0 : sampling_interval(all / sampled);
 }
 
-static double read_double(const uint8_t *data)
+double move_read_float(const uint8_t *data, uint32_t len)
 {
-	uint64_t bits = read_u64(data);
-	double value;
+	uint64_t bits = read_number(data, len);
+	uint32_t bits32 = (uint32_t)bits;
+	double value = 0;
+	float value32;
 
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static double read_float(const uint8_t *data)
-{
-	uint32_t bits = read_u32(data);
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
+	if (len == sizeof(value)) {
+		memcpy(&value, &bits, sizeof(value));
+	} else if (len == sizeof(value32)) {
+		memcpy(&value32, &bits32, sizeof(value32));
+		value = (double)value32;
+	}
 	return value;
 }
 
@@ -659,8 +657,8 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 		break;
 	case MOVE_ALGORITHM_1: EACH(note_algorithm(RECORD, from[0])); break;
 	case MOVE_ALGORITHM_2: EACH(note_algorithm(RECORD, read_u16(from))); break;
-	case MOVE_FLOAT: EACH(RECORD->sampling = interval_of(read_float(from))); break;
-	case MOVE_DOUBLE: EACH(RECORD->sampling = interval_of(read_double(from))); break;
+	case MOVE_FLOAT: EACH(RECORD->sampling = interval_of(move_read_float(from, 4))); break;
+	case MOVE_DOUBLE: EACH(RECORD->sampling = interval_of(move_read_float(from, 8))); break;
 	case MOVE_BYTES_3: EACH(memcpy(to, from, 3)); break;
 	case MOVE_U32_3: EACH(store_u32(to, (uint32_t)read_number(from, 3))); break;
 	default: EACH(store_u64(to, read_number(from, move->op - MOVE_U64_1 + 1U)));

@@ -57,6 +57,9 @@ struct move_plan {
 /* Rounds a sampling interval. Returns 0 if it is not one. */
 uint32_t sampling_interval(double interval);
 
+/* Reads a floating-point number of 4 or 8 bytes; 0: another length. */
+double move_read_float(const uint8_t *data, uint32_t len);
+
 /* Properties of a template that its moves do not show. */
 struct move_traits {
 	bool variable; /* `from` is relative to a field, not to the record */

@@ -2,10 +2,8 @@
 
 /* Reads options records. They are rare, so each record reads the definition again. */
 
-#include "flow_protocols/netflow/option_data.h"
-
 #include "base/random.h"
-#include "flow_protocols/netflow/moves.h"
+#include "flow_protocols/netflow/template_entry.h"
 
 /* Scope numbers of v9 (RFC 3954, 6.1). */
 enum netflow9_scope {
@@ -42,22 +40,6 @@ static void set_sampling(struct option_record *option, double interval)
 	uint32_t whole = sampling_interval(interval);
 
 	set_interval(option, whole != 0 ? whole : SAMPLING_RATIO_UNKNOWN);
-}
-
-static double read_real(const uint8_t *data, uint32_t len)
-{
-	uint64_t bits = read_number(data, len);
-	uint32_t bits32 = (uint32_t)bits;
-	double real = 0;
-	float real32;
-
-	if (len == sizeof(real)) {
-		memcpy(&real, &bits, sizeof(real));
-	} else if (len == sizeof(real32)) {
-		memcpy(&real32, &bits32, sizeof(real32));
-		real = (double)real32;
-	}
-	return real;
 }
 
 static void set_interface(struct option_record *option, uint64_t interface)
@@ -101,7 +83,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 	case USE_SAMPLE_SIZE: ratios->sample_size = (double)number; break;
 	case USE_POPULATION: ratios->population = (double)number; break;
 	case USE_PROBABILITY:
-		ratios->probability = read_real(data, len);
+		ratios->probability = move_read_float(data, len);
 		ratios->sampled = true;
 		break;
 	case USE_ALGORITHM: ratios->sampled |= number != 0; break;

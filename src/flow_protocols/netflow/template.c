@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/netflow/option_data.h"
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 

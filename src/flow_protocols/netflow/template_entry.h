@@ -95,3 +95,15 @@ uint64_t templates_work(const struct templates *templates);
 enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);
+
+/* option_data.c: data records of options templates */
+
+/*
+ * Adds the meaning of a zero-length scope to entry->has and reverse_has, since it applies to every
+ * record.
+ */
+void option_add_empty_scope(struct template_entry *entry, const struct field *field);
+
+/* Reads a record of at most `left` bytes. Returns its length, or 0 if it is truncated. */
+uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
+	struct option_record *option);
