@@ -235,7 +235,6 @@ static struct exporter_id id_of_original(
 {
 	const struct exporter_row *sender = &collector->domain->row;
 	struct exporter_id id = {
-		.address = {.s6_addr = {[10] = 0xff, [11] = 0xff}},
 		.domain = record->has & FLOW_EXPORTER_DOMAIN ? record->exporter_domain
 							     : sender->domain,
 		.protocol = sender->protocol,
@@ -244,7 +243,7 @@ static struct exporter_id id_of_original(
 	if (record->exporter_ipv6)
 		memcpy(&id.address, record->exporter, sizeof(id.address));
 	else
-		memcpy(id.address.s6_addr + 12, record->exporter, 4);
+		datagram_map_ipv4(&id.address, record->exporter);
 	return id;
 }
 
@@ -892,20 +891,18 @@ static void take_from(struct collector *collector, struct session *session,
 static void identify(const struct datagram *datagram, const struct datagram_header *header,
 	struct exporter_id *id)
 {
-	static const struct in6_addr none;
-	struct in6_addr agent = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	static const uint8_t none[16];
 
 	id->address = datagram->src;
 	id->domain = header->domain;
 	id->protocol = header->protocol;
 	if (header->agent_family == 0 ||
-		memcmp(header->agent, &none, header->agent_family == 4 ? 4 : 16) == 0)
+		memcmp(header->agent, none, header->agent_family == 4 ? 4 : 16) == 0)
 		return;
 	if (header->agent_family == 4)
-		memcpy(agent.s6_addr + 12, header->agent, 4);
+		datagram_map_ipv4(&id->address, header->agent);
 	else
-		memcpy(&agent, header->agent, sizeof(agent));
-	id->address = agent;
+		memcpy(&id->address, header->agent, sizeof(id->address));
 }
 
 void collector_count_other(
@@ -1144,11 +1141,11 @@ static bool allocate(struct collector *collector)
 
 	collector->sessions_max = collector_sessions_max(max);
 	collector->sessions = calloc(collector->sessions_max, sizeof(*collector->sessions));
-	collector->exporters = exporter_table_create(max);
+	collector->exporters = exporter_table_create(max, collector->params.seed);
 	collector->domains = calloc(max, sizeof(*collector->domains));
 	collector->losses = calloc(max, sizeof(*collector->losses));
-	collector->waiting =
-		waiting_create(collector->params.waiting_bytes, collector->sessions_max);
+	collector->waiting = waiting_create(
+		collector->params.waiting_bytes, collector->sessions_max, collector->params.seed);
 	collector->checks = sampling_checks_create();
 	collector->problems = problems_create();
 	if (collector->params.links)

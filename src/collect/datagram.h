@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A complete UDP datagram. IPv4 addresses are mapped (::ffff:a.b.c.d). */
 struct datagram {
@@ -15,3 +16,9 @@ struct datagram {
 	uint32_t socket;             /* the number of the --listen; 0 from a capture */
 	uint8_t proto;               /* 0: UDP; else data is a part of a TCP or SCTP stream */
 };
+
+static inline void datagram_map_ipv4(struct in6_addr *address, const void *ipv4)
+{
+	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	memcpy(address->s6_addr + 12, ipv4, 4);
+}

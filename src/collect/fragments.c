@@ -7,6 +7,7 @@
 #include "base/power_of_two.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
+#include "flow_protocols/put.h"
 #include "rx/packet/parse.h"
 
 enum {
@@ -309,12 +310,6 @@ static bool put(struct fragments_waiting *waiting, const struct fragment *fragme
 	return true;
 }
 
-static void write_u16(uint8_t *to, uint32_t number)
-{
-	to[0] = (uint8_t)(number >> 8);
-	to[1] = (uint8_t)number;
-}
-
 /* Writes the IP header of the unfragmented packet before the payload. */
 static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 {
@@ -323,7 +318,7 @@ static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 	memset(header, 0, IPV6_HEADER);
 	if (ipv6) {
 		header[0] = 0x60;
-		write_u16(header + 4, waiting->total);
+		put16(header + 4, waiting->total);
 		header[6] = waiting->next;
 		memcpy(header + 8, &waiting->identity.src, 16);
 		memcpy(header + 24, &waiting->identity.dst, 16);
@@ -331,17 +326,11 @@ static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 	}
 	header += IPV6_HEADER - IPV4_HEADER;
 	header[0] = 0x45;
-	write_u16(header + 2, IPV4_HEADER + waiting->total);
+	put16(header + 2, IPV4_HEADER + waiting->total);
 	header[9] = waiting->next;
 	memcpy(header + 12, waiting->identity.src.s6_addr + 12, 4);
 	memcpy(header + 16, waiting->identity.dst.s6_addr + 12, 4);
 	return header;
-}
-
-static void map_ipv4(struct in6_addr *address, const uint8_t *ipv4)
-{
-	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-	memcpy(address->s6_addr + 12, ipv4, 4);
 }
 
 /* Returns the end of the IP packet by its header; 0: inside its headers. */
@@ -359,8 +348,8 @@ static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *
 		memcpy(&out->src, parsed->key6.src_ip, 16);
 		memcpy(&out->dst, parsed->key6.dst_ip, 16);
 	} else {
-		map_ipv4(&out->src, parsed->key4.src_ip);
-		map_ipv4(&out->dst, parsed->key4.dst_ip);
+		datagram_map_ipv4(&out->src, parsed->key4.src_ip);
+		datagram_map_ipv4(&out->dst, parsed->key4.dst_ip);
 	}
 }
 
@@ -424,8 +413,8 @@ static bool read_fragment4(
 	};
 	fragment->identity.id = read_u16(ip + 4);
 	fragment->identity.proto = ip[9];
-	map_ipv4(&fragment->identity.src, ip + 12);
-	map_ipv4(&fragment->identity.dst, ip + 16);
+	datagram_map_ipv4(&fragment->identity.src, ip + 12);
+	datagram_map_ipv4(&fragment->identity.dst, ip + 16);
 	return fragment->offset + fragment->len <= IP_LENGTH_MAX - IPV4_HEADER;
 }
 

@@ -48,12 +48,6 @@ struct listener {
 	struct sockaddr_in6 senders[LISTEN_BATCH];
 };
 
-static void map_ipv4(struct in6_addr *address, struct in_addr ipv4)
-{
-	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-	memcpy(address->s6_addr + 12, &ipv4, 4);
-}
-
 static bool parse_port(const char *text, in_port_t *port)
 {
 	uint32_t number = 0;
@@ -103,7 +97,7 @@ static bool parse_address(const char *text, size_t len, struct listen_address *a
 	}
 	if (inet_pton(AF_INET, copy, &ipv4) != 1)
 		return false;
-	map_ipv4(&address->address.sin6_addr, ipv4);
+	datagram_map_ipv4(&address->address.sin6_addr, &ipv4);
 	return true;
 }
 
@@ -279,7 +273,7 @@ static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 		return false;
 	if (from->sa_family == AF_INET) {
 		memcpy(&narrow, from, sizeof(narrow));
-		map_ipv4(address, narrow.sin_addr);
+		datagram_map_ipv4(address, &narrow.sin_addr);
 	} else {
 		memcpy(&wide, from, sizeof(wide));
 		*address = wide.sin6_addr;
@@ -440,7 +434,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 		struct sockaddr_in narrow;
 
 		memcpy(&narrow, sender, sizeof(narrow));
-		map_ipv4(&datagram->src, narrow.sin_addr);
+		datagram_map_ipv4(&datagram->src, &narrow.sin_addr);
 	} else {
 		datagram->src = sender->sin6_addr;
 	}

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_protocols/put.h"
+#include "flow_protocols/record.h"
+
 enum {
 	ETHERNET_HEADER = 14,
 	TYPE_AT = 12,
@@ -23,17 +26,6 @@ enum {
 
 _Static_assert(ETHERNET_HEADER + VLAN_TAG + IPV6_HEADER + TCP_HEADER <= RECORD_FRAME_MAX,
 	"a frame has room");
-
-static void put_u16(uint8_t *to, uint32_t value)
-{
-	to[0] = (uint8_t)(value >> 8);
-	to[1] = (uint8_t)value;
-}
-
-static bool has_ports(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
-}
 
 /* Returns true if the expression contains the whole word. */
 static bool has_word(const char *expression, const char *word)
@@ -91,11 +83,11 @@ uint32_t record_frame_make(
 
 	memset(frame, 0, RECORD_FRAME_MAX);
 	if (tags && (vlan[0] | vlan[1]) != 0) {
-		put_u16(at, TYPE_VLAN);
+		put16(at, TYPE_VLAN);
 		memcpy(at + 2, vlan, 2);
 		at += VLAN_TAG;
 	}
-	put_u16(at, ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+	put16(at, ipv6 ? TYPE_IPV6 : TYPE_IPV4);
 	at = ipv6 ? put_ipv6(at + 2, observation) : put_ipv4(at + 2, observation);
 	return (uint32_t)(at - frame) + TCP_HEADER;
 }
@@ -170,7 +162,7 @@ static void make_kind(struct frame_kind *kind, bool ipv6, uint8_t proto, bool ta
 		make_ipv6_kind(kind, ip);
 	else
 		make_ipv4_kind(kind, ip);
-	if (has_ports(proto))
+	if (flow_has_ports(proto))
 		set_varies(kind, ip + (ipv6 ? IPV6_HEADER : IPV4_HEADER), 4);
 }
 

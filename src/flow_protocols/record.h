@@ -6,6 +6,7 @@
  * interface counters. Numbers are in host byte order, keys in network byte order (key/key.h).
  */
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -63,6 +64,12 @@ struct flow_record {
 	uint8_t vlan_tags;    /* VLAN tags that its frames have */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
 };
+
+/* For other protocols, ports have other content: ICMP type and code (v5). */
+static inline bool flow_has_ports(uint32_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
+}
 
 #define FLOW_RECORD_BLOCK 64
 

@@ -151,11 +151,6 @@ static inline bool take_structure(
 	return true;
 }
 
-static inline bool has_ports(uint32_t proto)
-{
-	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
-}
-
 static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 {
 	switch (protocol) {
@@ -224,7 +219,7 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t *words,
 	uint8_t *src_port, uint8_t *dst_port)
 {
-	if (has_ports(proto)) {
+	if (flow_has_ports(proto)) {
 		memcpy(src_port, words + 2, 2);
 		memcpy(dst_port, words + 6, 2);
 	}

@@ -68,7 +68,7 @@ static bool is_there(struct exporter_table *table, uint32_t address)
 
 static void slots_come_in_order(void **state)
 {
-	struct exporter_table *table = exporter_table_create(100);
+	struct exporter_table *table = exporter_table_create(100, 1);
 	bool evicted;
 
 	(void)state;
@@ -108,7 +108,7 @@ static void check_model(const struct exporter_table *table, const struct model *
 
 static void it_is_what_a_list_is(void **state)
 {
-	struct exporter_table *table = exporter_table_create(MODEL_SLOTS);
+	struct exporter_table *table = exporter_table_create(MODEL_SLOTS, 1);
 	struct model model = {0};
 	struct random random;
 	uint64_t evictions = 0;
@@ -139,7 +139,7 @@ static void it_is_what_a_list_is(void **state)
 
 static void a_flood_takes_nobodys_slot(void **state)
 {
-	struct exporter_table *table = exporter_table_create(64);
+	struct exporter_table *table = exporter_table_create(64, 1);
 	struct random random;
 	bool evicted;
 
@@ -163,7 +163,7 @@ static void a_flood_takes_nobodys_slot(void **state)
 /* Messages of one datagram do not evict each other, and do not gain rank. */
 static void a_datagram_keeps_its_domains(void **state)
 {
-	struct exporter_table *table = exporter_table_create(2);
+	struct exporter_table *table = exporter_table_create(2, 1);
 	struct exporter_id ids[] = {id_of(1, 0), id_of(2, 0), id_of(3, 0), id_of(4, 0)};
 	bool evicted;
 
@@ -187,7 +187,7 @@ static void a_datagram_keeps_its_domains(void **state)
 
 static void the_oldest_silent_one_goes(void **state)
 {
-	struct exporter_table *table = exporter_table_create(3);
+	struct exporter_table *table = exporter_table_create(3, 1);
 	struct exporter_id newcomer = id_of(9, 0);
 	bool evicted;
 
@@ -253,7 +253,7 @@ static uint32_t count_proven(const struct exporter_table *table)
 /* Senders that send more, and more often, than exporters that are silent meanwhile. */
 static void no_number_of_datagrams_evicts_a_proven_one(void **state)
 {
-	struct exporter_table *table = exporter_table_create(100);
+	struct exporter_table *table = exporter_table_create(100, 1);
 
 	(void)state;
 	set_time(table, START_NS);
@@ -277,7 +277,7 @@ static void no_number_of_datagrams_evicts_a_proven_one(void **state)
 /* A datagram is one proof, with any number of messages. */
 static void a_datagram_proves_once(void **state)
 {
-	struct exporter_table *table = exporter_table_create(8);
+	struct exporter_table *table = exporter_table_create(8, 1);
 	struct exporter_id id = id_of(1, 0);
 	bool evicted;
 	uint32_t slot;
@@ -296,7 +296,7 @@ static void a_datagram_proves_once(void **state)
 
 static void newcomers_have_their_part(void **state)
 {
-	struct exporter_table *table = exporter_table_create(100);
+	struct exporter_table *table = exporter_table_create(100, 1);
 	struct exporter_id id = id_of(7777, 0);
 	bool evicted;
 
@@ -316,7 +316,7 @@ static void newcomers_have_their_part(void **state)
 
 static void an_hour_of_silence_gives_room(void **state)
 {
-	struct exporter_table *table = exporter_table_create(8);
+	struct exporter_table *table = exporter_table_create(8, 1);
 
 	(void)state;
 	set_time(table, START_NS);
@@ -353,7 +353,7 @@ static void an_hour_of_silence_gives_room(void **state)
 /* One address that invents new domains never has more than its share of slots. */
 static void one_address_has_a_part(void **state)
 {
-	struct exporter_table *table = exporter_table_create(200);
+	struct exporter_table *table = exporter_table_create(200, 1);
 	struct random random;
 
 	(void)state;

@@ -128,7 +128,7 @@ static void it_is_what_lists_are(void **state)
 
 	(void)state;
 	random_init(&random, 1);
-	model->waiting = waiting_create(800000, EXPORTERS);
+	model->waiting = waiting_create(800000, EXPORTERS, 1);
 	for (int i = 0; i < 10000; i++) {
 		uint32_t exporter = (uint32_t)random_below(&random, EXPORTERS);
 		uint64_t what = random_below(&random, 100);
@@ -159,7 +159,7 @@ static void a_flood_costs_the_flooder(void **state)
 	struct model *model = calloc(1, sizeof(*model));
 
 	(void)state;
-	model->waiting = waiting_create(400000, EXPORTERS);
+	model->waiting = waiting_create(400000, EXPORTERS, 1);
 	for (int i = 0; i < 5; i++)
 		put(model, 1);
 	for (int i = 0; i < 4000; i++)
@@ -189,7 +189,7 @@ static void proven_and_others_have_a_half_each(void **state)
 		uint32_t before;
 
 		(void)state;
-		model->waiting = waiting_create(400000, EXPORTERS);
+		model->waiting = waiting_create(400000, EXPORTERS, 1);
 		model->proven[0] = model->proven[1] = turn == 0;
 		for (uint32_t i = 2; i < EXPORTERS; i++)
 			model->proven[i] = turn != 0;
@@ -232,7 +232,7 @@ static bool never(void *arg, const struct waiting_set *set)
 /* Returns the CPU time of offers while `sets` sets wait for another template. */
 static clock_t time_of_offers(uint32_t sets)
 {
-	struct waiting *waiting = waiting_create(16 << 20, 1);
+	struct waiting *waiting = waiting_create(16 << 20, 1, 1);
 	struct waiting_set set = {.template_id = 256, .data = (const uint8_t *)""};
 	uint32_t gone = 0;
 	clock_t start;
@@ -261,7 +261,7 @@ static void what_waits_costs_other_templates_nothing(void **state)
 static void without_room_nothing_waits(void **state)
 {
 	static const uint8_t data[65535];
-	struct waiting *waiting = waiting_create(0, 1);
+	struct waiting *waiting = waiting_create(0, 1, 1);
 	struct waiting_set set = {.data = data, .len = 0};
 	uint32_t gone = 0;
 
@@ -271,7 +271,7 @@ static void without_room_nothing_waits(void **state)
 	assert_int_equal(waiting_count(waiting, 0), 0);
 	waiting_destroy(waiting);
 	/* A set larger than the pool costs the others nothing. */
-	waiting = waiting_create(4096, 1);
+	waiting = waiting_create(4096, 1, 1);
 	waiting_put(waiting, 0, &set, count_gone, &gone);
 	set.len = sizeof(data);
 	waiting_put(waiting, 0, &set, count_gone, &gone);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/random.h>
-
 #include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
@@ -113,7 +111,7 @@ static uint32_t oldest(const struct exporter_table *table, enum rank rank)
 	return slot < table->max ? slot : EXPORTER_NONE;
 }
 
-struct exporter_table *exporter_table_create(uint32_t max)
+struct exporter_table *exporter_table_create(uint32_t max, uint64_t seed)
 {
 	struct exporter_table *table = calloc(1, sizeof(*table));
 
@@ -125,8 +123,7 @@ struct exporter_table *exporter_table_create(uint32_t max)
 	if (table->address_max < ADDRESS_LEAST)
 		table->address_max = ADDRESS_LEAST;
 	table->epoch = 2;
-	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
-		table->seed = (uintptr_t)table;
+	table->seed = seed;
 	table->by_id.mask = table->by_address.mask = cells_for(max) - 1;
 	table->remembered_mask = remembered_for(max) - 1;
 	table->by_id.cell = calloc(cells_for(max), sizeof(uint32_t));

@@ -39,7 +39,7 @@ struct exporter_table;
 size_t exporter_table_memory(uint32_t max);
 
 /* Returns NULL if out of memory. */
-struct exporter_table *exporter_table_create(uint32_t max);
+struct exporter_table *exporter_table_create(uint32_t max, uint64_t seed);
 void exporter_table_destroy(struct exporter_table *table);
 
 /* Returns the number of slots used so far: slots 0 to this - 1. */

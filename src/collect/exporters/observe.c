@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/exporters/observe.h"
 
-#include <netinet/in.h>
 #include <endian.h>
 #include <string.h>
 
@@ -87,12 +86,6 @@ static bool count(const struct observation_point *point, const struct flow_recor
 	return true;
 }
 
-/* For other protocols, ports have other content: ICMP type and code (v5). */
-static inline bool has_ports(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
-}
-
 /* Sets the same key as for a packet of the flow, so that observers agree. */
 static void put_key(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
@@ -100,13 +93,13 @@ static void put_key(const struct observation_point *point, const struct flow_rec
 	observation->family = (uint8_t)record->key.family;
 	if (record->key.family == KEY_IPV4) {
 		observation->key4 = record->key.v4;
-		if (!has_ports(record->key.v4.proto)) {
+		if (!flow_has_ports(record->key.v4.proto)) {
 			memset(observation->key4.src_port, 0, sizeof(observation->key4.src_port));
 			memset(observation->key4.dst_port, 0, sizeof(observation->key4.dst_port));
 		}
 	} else {
 		observation->key6 = record->key.v6;
-		if (!has_ports(record->key.v6.proto)) {
+		if (!flow_has_ports(record->key.v6.proto)) {
 			memset(observation->key6.src_port, 0, sizeof(observation->key6.src_port));
 			memset(observation->key6.dst_port, 0, sizeof(observation->key6.dst_port));
 		}

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/random.h>
-
 #include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
@@ -78,7 +76,7 @@ size_t waiting_memory(size_t bytes, uint32_t exporters)
 	       ((size_t)exporters + RINGS) * sizeof(struct waiting_exporter);
 }
 
-struct waiting *waiting_create(size_t bytes, uint32_t exporters)
+struct waiting *waiting_create(size_t bytes, uint32_t exporters, uint64_t seed)
 {
 	struct waiting *waiting = malloc(sizeof(*waiting));
 
@@ -99,14 +97,7 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 		waiting_destroy(waiting);
 		return NULL;
 	}
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	waiting->seed = 1;
-#else
-	/* Senders must not be able to predict which templates share a bucket. */
-	if (getrandom(&waiting->seed, sizeof(waiting->seed), GRND_NONBLOCK) !=
-		sizeof(waiting->seed))
-		waiting->seed = (uintptr_t)waiting;
-#endif
+	waiting->seed = seed;
 	for (uint64_t i = 0; i <= waiting->bucket_mask; i++)
 		waiting->buckets[i] = (struct bucket){NONE, NONE};
 	for (uint32_t i = exporters; i < exporters + RINGS; i++)

@@ -29,7 +29,7 @@ struct waiting;
 size_t waiting_memory(size_t bytes, uint32_t exporters);
 
 /* Returns NULL if out of memory. bytes 0: all sets are dropped. */
-struct waiting *waiting_create(size_t bytes, uint32_t exporters);
+struct waiting *waiting_create(size_t bytes, uint32_t exporters, uint64_t seed);
 void waiting_destroy(struct waiting *waiting);
 
 /*
