@@ -39,7 +39,9 @@ enum observation_side {
 	OBSERVED_EGRESS,
 };
 
-#define EXPORTER_NONE UINT32_MAX
+#define EXPORTER_NONE    UINT32_MAX
+/* Minimum time for which an exporter counts as alive after its last datagram. */
+#define EXPORTER_LIFE_NS INT64_C(15000000000)
 
 struct observation {
 	/* 5-tuple; `family` selects the member. */

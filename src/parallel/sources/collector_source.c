@@ -35,9 +35,6 @@
 /* ms: limit for reading sockets after the end */
 #define DRAIN_MS 200
 
-/* Minimum ns for which an exporter counts as alive after its last datagram. */
-#define EXPORTER_LIFE_NS (15 * (int64_t)SECOND_NS)
-
 /*
  * Bytes of the largest IP packet in most networks, and of the largest possible one without
  * jumbograms, which records do not report.
