@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/router_names.h"
 #include "collect/collector_state.h"
 
@@ -80,6 +81,7 @@ void domain_settle_templates(struct collector *collector, struct domain *domain)
 
 	for (const struct session *s = domain->sessions; s != NULL; s = s->next)
 		bytes += s->templates != NULL ? templates_bytes(s->templates) : 0;
+	VERIFY(collector->template_lent, >=, domain->borrowed);
 	collector->template_lent -= domain->borrowed;
 	domain->borrowed =
 		bytes > collector->template_share ? bytes - collector->template_share : 0;

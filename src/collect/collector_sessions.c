@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "collect/collector_state.h"
 #include "flow_protocols/fields.h"
 
@@ -45,6 +46,7 @@ static void unlink_session(struct domain *domain, const struct session *session)
 	while (*at != session)
 		at = &(*at)->next;
 	*at = session->next;
+	VERIFY(domain->nb_sessions, >, 0);
 	domain->nb_sessions--;
 	for (struct session *s = domain->sessions; s != NULL; s = s->next)
 		if (s->before == session)
@@ -140,6 +142,7 @@ static struct session *add_session(struct collector *collector, struct domain *d
 	session->next = *at;
 	*at = session;
 	domain->nb_sessions++;
+	VERIFY(domain->nb_sessions, <=, SESSIONS_MAX);
 	return session;
 }
 

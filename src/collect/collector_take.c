@@ -56,6 +56,7 @@ size_t collector_memory(const struct collector_params *params)
 
 static void flush(struct collector *collector)
 {
+	ASSERT(collector->nb_observations, <=, BURST_MAX);
 	if (collector->nb_observations == 0)
 		return;
 	if (collector->links != NULL)
@@ -88,6 +89,7 @@ static bool borrow(const struct collector *collector, uint64_t sum, uint64_t mor
 	if (wanted > collector->sum_loan_max || wanted - borrowed > SUM_HALF - *lent)
 		return false;
 	*lent += wanted - borrowed;
+	ASSERT(*lent, <=, SUM_HALF);
 	return true;
 }
 

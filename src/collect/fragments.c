@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
@@ -268,6 +269,7 @@ static uint32_t begin_datagram(
 				    : &fragments->waiting[fragments->newest].newer) = at;
 	fragments->newest = at;
 	fragments->nb_waiting++;
+	ASSERT(fragments->nb_waiting, <=, fragments->room);
 	return at;
 }
 
@@ -303,6 +305,7 @@ static bool put(struct fragments_waiting *waiting, const struct fragment *fragme
 	if (fragment->offset == 0)
 		waiting->next = fragment->next;
 	waiting->received += fragment->len;
+	ASSERT(waiting->received, <=, IP_LENGTH_MAX);
 	if (waiting->reach < end)
 		waiting->reach = end;
 	if (!fragment->more)

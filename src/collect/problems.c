@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "flow_protocols/flow_protocol.h"
 
 #define FORMAT_BITS 12 /* low bits of a data_format: format; high bits: enterprise */
@@ -186,6 +187,7 @@ struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 		of->others += n;
 		return NULL;
 	}
+	VERIFY(of->nb, <, PROBLEM_PLACES);
 	entry = &of->entries[of->nb++];
 	*entry = (struct problem_entry){.source = *source, .detail = detail, .count = n};
 	return entry;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "flow_protocols/big_endian.h"
 #include "rx/packet/parse.h"
 
@@ -228,6 +229,7 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 {
 	enum section_verdict best = SECTION_OTHER;
 
+	ASSERT(sections->n, <=, SECTIONS_MAX);
 	*flow = (struct packet_flow){0};
 	set_extents(sections);
 	for (uint32_t i = 0; i < sections->n; i++) {

@@ -339,6 +339,7 @@ static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank
 	ring_take_out(table, slot);
 	ring_put_in(table, slot, rank);
 	table->proven += (uint32_t)is - was;
+	ASSERT(table->proven, <=, table->proven_max);
 	eldest_of(table, slot)->proven += (uint32_t)is - was;
 }
 
@@ -389,6 +390,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 	uint32_t slot = full ? victim(table, heard_before) : table->used++;
 	struct exporter_entry *entry;
 
+	ASSERT(table->used, <=, table->max);
 	*evicted = full;
 	if (slot == EXPORTER_NONE)
 		return slot;

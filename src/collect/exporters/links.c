@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/printable.h"
 #include "base/random.h"
 
@@ -156,6 +157,7 @@ static void release_interfaces(struct links *links, uint32_t exporter)
 {
 	struct owner *owner = &links->owners[exporter];
 
+	ASSERT(owner->links, >, 0);
 	owner->links--;
 	links->borrowed -= owner->links >= links->share;
 }
@@ -206,6 +208,7 @@ static uint32_t *make_room(
 		cell = find_cell(links, exporter, interface);
 	}
 	*cell = ++links->n;
+	ASSERT(links->n, <=, links->size);
 	return cell;
 }
 

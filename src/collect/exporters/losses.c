@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -35,6 +36,7 @@ uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, 
 		uint64_t gaps = losses[i].gaps, rest;
 
 		losses[i].lost_socket = part(here, before, gaps, all);
+		ASSERT(losses[i].lost_socket, <=, gaps);
 		rest = gaps - losses[i].lost_socket;
 		losses[i].lost_network = rest - part(earlier, rest_before, rest, all - here);
 		before += gaps;

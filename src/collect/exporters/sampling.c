@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/put.h"
@@ -115,6 +116,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	*find_interval(sampling, kind, id) =
 		(struct sampling_interval){.id = id, .kind = kind, .interval = interval};
 	sampling->n++;
+	ASSERT(sampling->n, <, sampling->capacity);
 	return true;
 }
 

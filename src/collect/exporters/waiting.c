@@ -179,6 +179,7 @@ static uint32_t take_block(struct waiting *waiting)
 {
 	uint32_t block = waiting->free;
 
+	ASSERT(waiting->free_blocks, >, 0);
 	waiting->free_blocks--;
 	if (block == NONE)
 		return waiting->filled++;
@@ -257,6 +258,7 @@ static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
 	waiting->blocks[last].next = waiting->free;
 	waiting->free = first;
 	waiting->free_blocks += n;
+	ASSERT(waiting->free_blocks, <=, waiting->nb_blocks);
 	count_blocks(waiting, exporter, waiting->holders[exporter].blocks - n,
 		waiting->holders[exporter].proven);
 }

@@ -2,6 +2,7 @@
 
 /* NetFlow v5: a header and up to 30 IPv4 records of 48 bytes. */
 
+#include "base/assertion.h"
 #include "base/units.h"
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/export.h"
@@ -116,6 +117,7 @@ static struct decode_result decode_netflow5(const struct datagram_header *header
 
 		for (uint32_t i = 0; i < batch; i++, data += RECORD)
 			read_record(data, header->uptime, &start, &sink->batch[i]);
+		ASSERT(batch, <=, DECODE_BATCH);
 		sink->records(sink->arg, batch);
 		result.records += batch;
 	}
@@ -144,6 +146,7 @@ static bool add_record(struct export_message *message, const struct export_sende
 	at = put8(at + 1, flow->tcp_flags);
 	put8(put8(at, key->proto), flow->tos);
 	message->len += RECORD;
+	VERIFY(message->len, <=, EXPORT_BYTES_MAX);
 	message->count++;
 	message->data++;
 	return true;

@@ -94,6 +94,7 @@ static size_t entry_bytes(const struct template_entry *entry)
 
 static void free_entry(struct templates *templates, struct template_entry *entry)
 {
+	VERIFY(templates->bytes, >=, entry_bytes(entry) + HEAP_OVERHEAD);
 	templates->bytes -= entry_bytes(entry) + HEAP_OVERHEAD;
 	free(entry);
 }
@@ -236,6 +237,7 @@ static void withdraw_kind(struct templates *templates, bool options)
 		free_entry(templates, entry);
 		templates->changes++;
 	}
+	VERIFY(kept, <=, templates->count);
 	templates->count = kept;
 	templates->nb_options = options ? 0 : kept;
 }
@@ -481,6 +483,7 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 	if (entry == NULL)
 		return DECODE_TEMPLATE_ROOM;
 	if (!replaces) {
+		VERIFY(templates->count, <, templates->room);
 		move_list(templates, place + 1, place);
 		templates->count++;
 	}
