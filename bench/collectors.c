@@ -24,7 +24,7 @@
 #include "bench/program.h"
 #include "collect/collector.h"
 #include "collect/listen.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 

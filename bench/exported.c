@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 
 #define START          INT64_C(1800000000) /* s since 1970-01-01 UTC, export time of all messages */
 #define FRAME_BYTES    64                  /* captured bytes of a sampled packet */

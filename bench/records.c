@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 
 static void fill_key(struct key *key, uint64_t number, uint64_t random)
 {

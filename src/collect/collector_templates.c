@@ -10,7 +10,7 @@
 #include "collect/collector_state.h"
 #include "collect/exporters/template_file.h"
 #include "flow_protocols/fields.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 
 /*
  * Set number in the file for the sampling described by options of the domain. No template set has

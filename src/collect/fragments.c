@@ -8,7 +8,6 @@
 #include "base/power_of_two.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/put.h"
 #include "rx/packet/parse.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 #include "flow_protocols/record.h"
 
 enum {

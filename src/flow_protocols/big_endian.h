@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Reads numbers in network byte order at any alignment. */
+/*
+ * Numbers in network byte order at any alignment. put functions return the position after the
+ * number.
+ */
 
 #include <endian.h>
 #include <stdint.h>
@@ -39,4 +42,40 @@ static inline uint64_t read_number(const uint8_t *data, uint32_t len)
 	for (uint32_t i = 0; i < len; i++)
 		value = value << 8 | data[i];
 	return value;
+}
+
+static inline uint8_t *put8(uint8_t *at, uint64_t value)
+{
+	*at = (uint8_t)value;
+	return at + 1;
+}
+
+static inline uint8_t *put16(uint8_t *at, uint64_t value)
+{
+	uint16_t big = htobe16((uint16_t)value);
+
+	memcpy(at, &big, sizeof(big));
+	return at + sizeof(big);
+}
+
+static inline uint8_t *put32(uint8_t *at, uint64_t value)
+{
+	uint32_t big = htobe32((uint32_t)value);
+
+	memcpy(at, &big, sizeof(big));
+	return at + sizeof(big);
+}
+
+static inline uint8_t *put64(uint8_t *at, uint64_t value)
+{
+	uint64_t big = htobe64(value);
+
+	memcpy(at, &big, sizeof(big));
+	return at + sizeof(big);
+}
+
+static inline uint8_t *put_bytes(uint8_t *at, const void *bytes, uint32_t len)
+{
+	memcpy(at, bytes, len);
+	return at + len;
 }

@@ -13,7 +13,6 @@
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/packet_section.h"
-#include "flow_protocols/put.h"
 
 /* Formats of enterprise 0. The format word is enterprise << 12 | format. */
 enum sample_format {

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/signals.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 #include "rx/generate/synthetic.h"
 
 #define ETHERNET_LEN 14

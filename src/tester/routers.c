@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 #include "rx/packet/parse.h"
 #include "rx/packet/unaligned.h"
 

@@ -25,7 +25,7 @@ static inline void put(struct bytes *bytes, uint64_t value, uint32_t width)
 			(uint8_t)(width - i > 8 ? 0 : value >> (8 * (width - i - 1)));
 }
 
-static inline void put_bytes(struct bytes *bytes, const void *data, uint32_t len)
+static inline void append_bytes(struct bytes *bytes, const void *data, uint32_t len)
 {
 	assert(bytes->len + len <= sizeof(bytes->data));
 	memcpy(bytes->data + bytes->len, data, len);

@@ -259,7 +259,7 @@ static void test_bytes(void **state)
 	put(&want[1], 1, 4);
 	put(&want[1], 0, 4);
 	put(&want[1], 4, 1);
-	put_bytes(&want[1], "main", 4);
+	append_bytes(&want[1], "main", 4);
 	end_set(&want[1], set);
 	set = begin_set(&want[2], 258);
 	for (uint32_t f = 0; f < 3; f++) {

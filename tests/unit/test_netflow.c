@@ -411,7 +411,7 @@ static void put_raw_record(bool ipfix, uint32_t id, const struct raw *fields, ui
 	for (uint32_t i = 0; i < n; i++) {
 		if (fields[i].len == VARIABLE)
 			put(&bytes, fields[i].data_len, 1);
-		put_bytes(&bytes, fields[i].data, fields[i].data_len);
+		append_bytes(&bytes, fields[i].data, fields[i].data_len);
 	}
 	end_set(&bytes, set);
 }
@@ -2031,10 +2031,10 @@ static void names_of_interfaces(void **state)
 	put_options_template(false, 300, 1, fixed, 3);
 	set = begin_set(&bytes, 300);
 	put(&bytes, 7, 4);
-	put_bytes(&bytes, "uplink", 6);
-	put_bytes(&bytes, "eth7\0\0\0", 8);
+	append_bytes(&bytes, "uplink", 6);
+	append_bytes(&bytes, "eth7\0\0\0", 8);
 	put(&bytes, 8, 4);
-	put_bytes(&bytes, "uplink\0\0\0\0\0\0\0", 14);
+	append_bytes(&bytes, "uplink\0\0\0\0\0\0\0", 14);
 	end_set(&bytes, set);
 	assert_int_equal(decode().options, 2);
 	assert_int_equal(seen.nb_options, 2);
@@ -2048,7 +2048,7 @@ static void names_of_interfaces(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		put(&bytes, i, 4);
 		put(&bytes, 5 * i, 1);
-		put_bytes(&bytes, "Te1/0Te1/1", 5 * i);
+		append_bytes(&bytes, "Te1/0Te1/1", 5 * i);
 		put(&bytes, 10, 4);
 	}
 	end_set(&bytes, set);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assertion.h"
+#include "base/power_of_two.h"
 #include "base/printable.h"
 #include "base/random.h"
 
@@ -83,11 +84,7 @@ static uint32_t size_for(uint32_t exporters)
 
 static uint64_t cells_for(uint32_t links)
 {
-	uint64_t cells = 64;
-
-	while (cells < (uint64_t)links * 2)
-		cells *= 2;
-	return cells;
+	return power_of_two_at_least((uint64_t)links * 2);
 }
 
 size_t links_memory(uint32_t exporters)

@@ -7,7 +7,6 @@
 #include "base/assertion.h"
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
-#include "flow_protocols/put.h"
 
 #define FIRST_CAPACITY 16
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION

@@ -6,7 +6,6 @@
 #include "base/units.h"
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/put.h"
 
 #define VERSION  5
 #define HEADER   24

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "flow_protocols/fields.h"
-#include "flow_protocols/put.h"
+#include "flow_protocols/big_endian.h"
 
 /*
  * Elements of the encoders, with IANA's names. The first are also NetFlow v9 field types.

@@ -4,7 +4,6 @@
 
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/export.h"
-#include "flow_protocols/put.h"
 
 #define MAGIC  0x746f7946 /* "toyF" */
 #define HEADER 20         /* magic, records, sequence number, domain, export time in seconds */
