@@ -4,7 +4,7 @@
 /*
  * Decodes datagrams into observations: finds the exporter, its templates and its sampling interval,
  * and counts losses. Single-threaded; only the template file has a thread of its own
- * (collect/exporters/template_saver.h). Allocates memory for new exporters and templates, never per
+ * (collect/exporters/template_file.h). Allocates memory for new exporters and templates, never per
  * record. Slots are named by base/router_names.h: "NAME" or "ADDRESS", and "/DOMAIN" if the
  * exporter has several domains.
  */

@@ -17,7 +17,7 @@
 #include "collect/exporters/losses.h"
 #include "collect/exporters/observe.h"
 #include "collect/exporters/sampling.h"
-#include "collect/exporters/template_saver.h"
+#include "collect/exporters/template_file.h"
 #include "collect/exporters/waiting.h"
 #include "collect/problems.h"
 #include "flow_protocols/netflow/template.h"

@@ -9,8 +9,8 @@
 #include "base/regular_file.h"
 #include "collect/collector_state.h"
 #include "collect/exporters/template_file.h"
-#include "flow_protocols/fields.h"
 #include "flow_protocols/big_endian.h"
+#include "flow_protocols/fields.h"
 
 /*
  * Set number in the file for the sampling described by options of the domain. No template set has

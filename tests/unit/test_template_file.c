@@ -26,7 +26,6 @@
 #include "base/regular_file.h"
 #include "base/units.h"
 #include "collect/exporters/template_file.h"
-#include "collect/exporters/template_saver.h"
 
 #define ENTRIES 6
 
