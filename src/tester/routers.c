@@ -167,7 +167,7 @@ static bool flow_cache_init(struct flow_cache *cache)
 	return false;
 }
 
-static uint32_t first_slot(const struct key *key)
+static uint32_t flow_home(const struct key *key)
 {
 	size_t len = key->family == KEY_IPV4 ? sizeof(key->v4) : sizeof(key->v6);
 	const uint8_t *bytes = (const uint8_t *)key;
@@ -179,9 +179,9 @@ static uint32_t first_slot(const struct key *key)
 }
 
 /* Returns the slot of the flow of a key, or the free slot for it. */
-static uint32_t find_slot(const struct flow_cache *cache, const struct key *key)
+static uint32_t flow_slot(const struct flow_cache *cache, const struct key *key)
 {
-	uint32_t slot = first_slot(key);
+	uint32_t slot = flow_home(key);
 
 	while (cache->slots[slot] != 0 &&
 		!key_equal(&cache->flows[cache->slots[slot] - 1].key, key))
@@ -201,7 +201,7 @@ static void put_in_slot(struct flow_cache *cache, uint32_t slot, uint32_t place)
  */
 static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *key)
 {
-	uint32_t slot = find_slot(cache, key);
+	uint32_t slot = flow_slot(cache, key);
 	struct export_flow *flow;
 
 	if (cache->slots[slot] != 0)
@@ -221,7 +221,7 @@ static void index_anew(struct flow_cache *cache, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		cache->slots[cache->slot_of[i]] = 0;
 	for (uint32_t i = 0; i < cache->n; i++)
-		put_in_slot(cache, find_slot(cache, &cache->flows[i].key), i);
+		put_in_slot(cache, flow_slot(cache, &cache->flows[i].key), i);
 }
 
 /* --- messages --- */

@@ -258,7 +258,7 @@ static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
 	}
 }
 
-static bool add_flow(struct export_message *message, const struct export_sender *sender,
+static bool add_flow_record(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow)
 {
 	const struct export_netflow_template *template =
@@ -301,7 +301,7 @@ const struct export_ops export_netflow9 = {
 	.suits = "NetFlow v9",
 	.header = NETFLOW9_HEADER,
 	.templates = add_templates,
-	.flow = add_flow,
+	.flow = add_flow_record,
 	.end = end_netflow9,
 };
 
@@ -309,6 +309,6 @@ const struct export_ops export_ipfix = {
 	.suits = "IPFIX",
 	.header = IPFIX_HEADER,
 	.templates = add_templates,
-	.flow = add_flow,
+	.flow = add_flow_record,
 	.end = end_ipfix,
 };

@@ -701,7 +701,7 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 
 /* --- protocols --- */
 
-static bool is_netflow9(const uint8_t *data, uint32_t len)
+static bool is_netflow9_message(const uint8_t *data, uint32_t len)
 {
 	return len >= 2 && read_u16(data) == NETFLOW9_VERSION;
 }
@@ -722,7 +722,7 @@ static enum decode_fault read_netflow9_header(
 
 const struct flow_protocol_ops flow_protocol_netflow9 = {
 	.name = "netflow9",
-	.recognise = is_netflow9,
+	.recognise = is_netflow9_message,
 	.read_header = read_netflow9_header,
 	.decode = decode_message,
 	.sequence = SEQUENCE_MESSAGES,
@@ -733,7 +733,7 @@ const struct flow_protocol_ops flow_protocol_netflow9 = {
 	.exports = &export_netflow9,
 };
 
-static bool is_ipfix(const uint8_t *data, uint32_t len)
+static bool is_ipfix_message(const uint8_t *data, uint32_t len)
 {
 	return len >= 2 && read_u16(data) == IPFIX_VERSION;
 }
@@ -756,7 +756,7 @@ static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 {
 	uint32_t total, set, set_len;
 
-	if (len < IPFIX_HEADER + SET_HEADER || !is_ipfix(data, len))
+	if (len < IPFIX_HEADER + SET_HEADER || !is_ipfix_message(data, len))
 		return false;
 	total = read_u16(data + 2);
 	set = read_u16(data + IPFIX_HEADER);
@@ -767,7 +767,7 @@ static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 
 const struct flow_protocol_ops flow_protocol_ipfix = {
 	.name = "ipfix",
-	.recognise = is_ipfix,
+	.recognise = is_ipfix_message,
 	.read_header = read_ipfix_header,
 	.decode = decode_message,
 	.is_framed = is_framed_ipfix,
