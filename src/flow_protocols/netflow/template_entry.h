@@ -22,7 +22,7 @@ struct template_entry {
 	uint16_t walk_len; /* bytes of these field specifiers; 0: they are in the definition */
 	/*
 	 * Bits of enum flow_has. Options templates: meaning of zero-length scopes, as bits of enum
-	 * wire_option_has and part of the scope.
+	 * option_record_has and part of the scope.
 	 */
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
