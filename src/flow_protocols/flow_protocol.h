@@ -81,7 +81,6 @@ enum decode_skip {
 	DECODE_SKIP_SAMPLE_FORMAT, /* sFlow; detail: enterprise << 12 | format */
 	DECODE_SKIP_FLOW_FORMAT,   /* same, for the flow records of a sample */
 	DECODE_SKIP_OTHERS,        /* more than DECODE_SKIPPED_MAX reasons in one message */
-	DECODE_SKIP_COUNT,
 };
 
 struct decode_skipped {

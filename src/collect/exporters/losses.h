@@ -16,7 +16,6 @@
 
 struct exporter_loss {
 	uint32_t slot;
-	uint32_t socket;
 	uint64_t gaps;                      /* datagrams */
 	uint64_t lost_socket, lost_network; /* split of `gaps` */
 };
