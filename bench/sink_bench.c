@@ -298,7 +298,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 	if (sink == NULL)
 		return 0;
 	delivery = &sink->delivery;
-	params.ops = &sink->scheme->ops;
+	params.ops = &sink->type->ops;
 	params.place = sink;
 	params.name = request->url;
 	params.deliveries = &delivery;

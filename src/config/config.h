@@ -21,7 +21,7 @@
 #define CONFIG_KINDS_MAX        4  /* kinds of sections with their own keys */
 #define CONFIG_NAMED_MAX        32 /* number of such sections */
 #define CONFIG_TITLE_MAX        80
-#define NAMED_BLOCK_BYTES       512
+#define NAMED_BLOCK_BYTES       1024
 
 /* Origin of a value. A later level takes precedence over an earlier one. */
 enum option_level {
@@ -66,9 +66,10 @@ struct measurement_config {
 struct config_named {
 	const struct option_owner *owner;
 	const char *name;
-	char title[CONFIG_TITLE_MAX];                          /* "[export NAME]" */
-	uint32_t line;                                         /* first line */
-	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES]; /* struct of the owner */
+	char title[CONFIG_TITLE_MAX]; /* "[export NAME]" */
+	uint32_t line;                /* first line */
+	/* structs of the owner and of its parts */
+	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES];
 };
 
 struct config_file;
@@ -168,12 +169,15 @@ void config_init(struct config *config, const struct command *command);
 /* Returns true if the command has options of measurements. */
 bool config_measures(const struct config *config);
 
+/* Returns the struct of the section's owner, or of one of its parts. */
+const void *config_named_block(const struct config_named *named, const struct option_owner *owner);
+
 /* Returns the line of a key (NAME or NAME.PROPERTY) of the section, or 0. */
 uint32_t config_named_line(
 	const struct config *config, const struct config_named *named, const char *key);
 
-/* Returns the keys of the section by row name, from 0; NULL after the last. */
-const char *config_named_key(
+/* Returns the rows of the keys of the section, from 0; NULL after the last. */
+struct config_row config_named_key(
 	const struct config *config, const struct config_named *named, uint32_t i);
 
 /*

@@ -351,7 +351,7 @@ static bool find_key(struct config_file_reader *reader, const char *key, struct 
 		&reader->file->named[reader->section - CONFIG_FIRST_NAMED];
 	char unknown[OPTION_WHY_MAX];
 
-	*row = (struct config_row){options_find_key(section->owner, key), section->owner};
+	*row = options_find_key(section->owner, key);
 	if (row->row != NULL)
 		return true;
 	options_say_unknown_key(section->owner, key, unknown, sizeof(unknown));

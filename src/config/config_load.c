@@ -36,11 +36,16 @@ static const struct option_source *find_source(
 	return NULL;
 }
 
+static uint32_t rounded(size_t size)
+{
+	return (uint32_t)(size + 15) & ~15u;
+}
+
 /* Allocates the struct of an owner in a storage of `room` bytes; *used are in use. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
-	uint32_t size = (uint32_t)(block_of(owner)->size + 15) & ~15u;
+	uint32_t size = rounded(block_of(owner)->size);
 
 	assert(size <= sizeof(zeros) && *used + size <= room);
 	sources[*n] = (struct option_source){block_of(owner), *used};
@@ -89,6 +94,24 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 	return measurement->storage + source->offset;
 }
 
+static void *named_block(struct config_named *named, const struct option_owner *owner)
+{
+	const struct option_owner *of = named->owner;
+	uint32_t offset = 0;
+
+	for (uint32_t part = 0; of != NULL && of != owner; part++) {
+		offset += rounded(of->size);
+		of = named->owner->part != NULL ? named->owner->part(part) : NULL;
+	}
+	assert(of != NULL && offset + of->size <= sizeof(named->storage));
+	return named->storage + offset;
+}
+
+const void *config_named_block(const struct config_named *named, const struct option_owner *owner)
+{
+	return named_block((struct config_named *)(uintptr_t)named, owner);
+}
+
 /* --- options of a command --- */
 
 static const struct option_row own_rows[] = {
@@ -133,7 +156,7 @@ static const struct option_owner config_owner = {.rows = own_rows};
 static void add_owner(struct config *config, const struct option_owner *owner)
 {
 	if (owner->section != NULL) {
-		assert(config->nb_kinds < CONFIG_KINDS_MAX && owner->size <= NAMED_BLOCK_BYTES);
+		assert(config->nb_kinds < CONFIG_KINDS_MAX);
 		config->kinds[config->nb_kinds++] = owner;
 		return;
 	}
@@ -212,48 +235,13 @@ static const void *field_of(const struct config *config, const struct config_row
 	return (const char *)config_block(config, row->owner) + row->row->offset;
 }
 
-static const char *named_text(const struct config_named *named, const struct option_row *row)
-{
-	const char *text;
-	uint32_t choice;
-
-	if (row->type == OPTION_CHOICE) {
-		memcpy(&choice, named->storage + row->offset, sizeof(choice));
-		return row->word(choice);
-	}
-	memcpy(&text, named->storage + row->offset, sizeof(text));
-	return text;
-}
-
-/* Returns the needs of section keys, as enum option_need. */
-static uint32_t named_needs(const struct config *config)
+uint32_t config_needs(const struct config *config)
 {
 	uint32_t needs = 0;
 
-	for (uint32_t n = 0; n < config->nb_named; n++) {
-		const struct config_named *named = &config->named[n];
-
-		for (const struct option_row *row = named->owner->rows; row->name != NULL; row++)
-			if (row->needs != NULL && named_text(named, row) != NULL)
-				needs |= row->needs(named_text(named, row));
-	}
-	return needs;
-}
-
-uint32_t config_needs(const struct config *config)
-{
-	uint32_t needs = named_needs(config);
-
-	for (uint32_t r = 0; r < config->nb_rows; r++) {
-		const struct option_row *row = config->rows[r].row;
-		const struct option_list *list;
-
-		if (row->needs == NULL)
-			continue;
-		list = field_of(config, &config->rows[r]);
-		for (uint32_t i = 0; i < list->n; i++)
-			needs |= row->needs(list->texts[i]);
-	}
+	for (uint32_t i = 0; i < config->nb_sources; i++)
+		if (config->sources[i].owner->needs != NULL)
+			needs |= config->sources[i].owner->needs(config);
 	return needs;
 }
 
@@ -513,12 +501,14 @@ static bool make_measurements(struct option_target target)
 }
 
 /* Sets the defaults of the keys of a section. */
-static bool give_named_defaults(const struct option_owner *owner, void *block)
+static bool give_named_defaults(struct config_named *named)
 {
+	struct config_row key;
 	char why[OPTION_WHY_MAX];
 
-	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
-		if (row->default_text != NULL && !option_set(row, row->default_text, block, why))
+	for (uint32_t i = 0; (key = options_key(named->owner, i)).row != NULL; i++)
+		if (key.row->default_text != NULL && !option_set(key.row, key.row->default_text,
+							     named_block(named, key.owner), why))
 			return false;
 	return true;
 }
@@ -552,14 +542,15 @@ static bool give_named(const struct option_target *target, uint32_t n)
 		.name = file->named[n].name,
 		.line = file->named[n].line};
 	snprintf(named->title, sizeof(named->title), "[%s %s]", named->owner->section, named->name);
-	if (!give_named_defaults(named->owner, named->storage))
+	if (!give_named_defaults(named))
 		return false;
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
 		char why[OPTION_WHY_MAX];
 
 		if (setting->section == CONFIG_FIRST_NAMED + n &&
-			!option_set(setting->row.row, setting->value, named->storage, why))
+			!option_set(setting->row.row, setting->value,
+				named_block(named, setting->row.owner), why))
 			return set_setting_error(target, named, setting, why);
 	}
 	return true;
@@ -578,7 +569,7 @@ static bool make_named(const struct option_target *target)
 	return true;
 }
 
-const char *config_named_key(
+struct config_row config_named_key(
 	const struct config *config, const struct config_named *named, uint32_t i)
 {
 	const struct config_file *file = config->file;
@@ -586,8 +577,8 @@ const char *config_named_key(
 
 	for (uint32_t s = 0; file != NULL && s < file->nb_settings; s++)
 		if (file->settings[s].section == section && i-- == 0)
-			return file->settings[s].row.row->name;
-	return NULL;
+			return file->settings[s].row;
+	return (struct config_row){0};
 }
 
 /* Returns the setting of a section's key, or NULL. */
@@ -915,7 +906,7 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 		const char *key = dot + 1;
 
 		if (owner != NULL)
-			argument->key = (struct config_row){options_find_key(owner, key), owner};
+			argument->key = options_find_key(owner, key);
 		else
 			argument->row = options_find(loader->config, key);
 		if (owner != NULL ? argument->key.row == NULL

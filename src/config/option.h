@@ -118,9 +118,6 @@ struct option_row {
 		const struct config *config, const struct measurement_config *measurement);
 	/* Returns true if the run reads this regular file because of the text. NULL: never. */
 	bool (*reads)(const char *text, const struct stat *file);
-	/* Returns the data that packets need because of a text of an OPTION_LIST, or of an
-	 * OPTION_STRING in a section, as enum option_need. NULL: none. */
-	uint32_t (*needs)(const char *text);
 	const char *default_text;              /* default value; NULL: the field is 0 */
 	const char *default_note;              /* default shown by help instead of default_text */
 	void (*note)(char *note, size_t size); /* writes a computed default_note */
@@ -146,8 +143,12 @@ struct option_owner {
 	/* Word of sections [WORD NAME], each a struct config_named, whose only keys are the rows;
 	 * NULL: the rows are options. */
 	const char *section;
-	/* Further owners, such as those of a registry, from 0; NULL after the last. */
+	/* Further owners, such as those of a registry, from 0; NULL after the last. The sections of
+	 * an owner also have the keys of its parts: config_named_block(). */
 	const struct option_owner *(*part)(uint32_t i);
+	/* Returns the data that packets need because of the values, as enum option_need. NULL: none.
+	 * Only for owners of options. */
+	uint32_t (*needs)(const struct config *config);
 	/* Returns true, or false with *fault filled (option_fault()). NULL: no check. Called once
 	 * with measurement == NULL, or for owners of measurements once for each. */
 	bool (*check)(const struct config *config, const struct measurement_config *measurement,

@@ -178,18 +178,34 @@ void options_say_unknown(const struct config *config, const char *name, char *te
 		*part != '\0' ? " " : "", part, row != NULL ? "?" : "");
 }
 
-const struct option_row *options_find_key(const struct option_owner *owner, const char *key)
+struct config_row options_key(const struct option_owner *owner, uint32_t i)
 {
-	for (const struct option_row *row = owner->rows; row->name != NULL; row++) {
-		size_t len = strlen(row->name);
+	const struct option_owner *of = owner;
 
-		if (row->type != OPTION_PROPERTIES
-				? strcmp(row->name, key) == 0
-				: strncmp(row->name, key, len) == 0 && key[len] == '.' &&
-					  key[len + 1] != '\0')
-			return row;
-	}
-	return NULL;
+	for (uint32_t part = 0; of != NULL; of = owner->part != NULL ? owner->part(part++) : NULL)
+		for (const struct option_row *row = of->rows; row->name != NULL; row++)
+			if (i-- == 0)
+				return (struct config_row){row, of};
+	return (struct config_row){0};
+}
+
+static bool is_key(const struct option_row *row, const char *key)
+{
+	size_t len = strlen(row->name);
+
+	if (row->type != OPTION_PROPERTIES)
+		return strcmp(row->name, key) == 0;
+	return strncmp(row->name, key, len) == 0 && key[len] == '.' && key[len + 1] != '\0';
+}
+
+struct config_row options_find_key(const struct option_owner *owner, const char *key)
+{
+	struct config_row found;
+
+	for (uint32_t i = 0; (found = options_key(owner, i)).row != NULL; i++)
+		if (is_key(found.row, key))
+			break;
+	return found;
 }
 
 /* Returns the rest of a key after the name of the row. */
@@ -201,14 +217,14 @@ static const char *key_rest(const struct option_row *row)
 void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size)
 {
-	const struct option_row *near = NULL;
+	const struct option_row *near = NULL, *row;
 	char first[NAME_MAX_LEN + 1]; /* text before the first dot: kafka of kafka.acks */
 	unsigned int least;
 	int used;
 
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(key, "."), key);
 	least = least_at_first(first);
-	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
+	for (uint32_t i = 0; (row = options_key(owner, i).row) != NULL; i++)
 		if (is_nearer(row->type == OPTION_PROPERTIES ? first : key, row->name, &least))
 			near = row;
 	used = snprintf(text, size, "%.200s: unknown key of [%s NAME]", key, owner->section);
@@ -217,10 +233,9 @@ void options_say_unknown_key(
 			key_rest(near));
 		return;
 	}
-	for (const struct option_row *row = owner->rows; row->name != NULL && used < (int)size;
-		row++)
+	for (uint32_t i = 0; (row = options_key(owner, i).row) != NULL && used < (int)size; i++)
 		used += snprintf(text + used, size - (size_t)used, "%s %s%s",
-			row == owner->rows ? "; keys:" : ",", row->name, key_rest(row));
+			i == 0 ? "; keys:" : ",", row->name, key_rest(row));
 }
 
 /* --- texts of options --- */
@@ -454,8 +469,10 @@ static void print_config_only(const struct config *config, FILE *out)
 
 static void print_keys(const struct option_owner *owner, FILE *out)
 {
+	const struct option_row *row;
+
 	fprintf(out, "\nKeys of a section [%s NAME]:\n", owner->section);
-	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
+	for (uint32_t i = 0; (row = options_key(owner, i).row) != NULL; i++)
 		print_row(row, true, out);
 }
 
@@ -680,8 +697,10 @@ static void print_man_config_only(const struct config *config, FILE *out)
 
 static void print_man_keys(const struct option_owner *owner, FILE *out)
 {
+	const struct option_row *row;
+
 	fprintf(out, ".SS Keys of a section [%s NAME]\n", owner->section);
-	for (const struct option_row *row = owner->rows; row->name != NULL; row++) {
+	for (uint32_t i = 0; (row = options_key(owner, i).row) != NULL; i++) {
 		print_man_key(row, out);
 		print_man_help(row, out);
 		print_man_default(row, out);
@@ -764,8 +783,9 @@ void options_words(const struct config *config, const struct program *program, F
 			fprintf(out, "--" CONFIG_SET " %s=\n", row->name);
 		if (row->part_of != NULL && *row->part != ',')
 			fprintf(out, "--%s %s\n", row->part_of, row->part);
-		for (uint32_t w = 0;
-			is_listed(row, true) && row->word != NULL && row->word(w) != NULL; w++)
+		for (uint32_t w = 0; is_listed(row, true) && row->word != NULL &&
+				     row->type != OPTION_PARTS && row->word(w) != NULL;
+			w++)
 			fprintf(out, "--%s %s\n", row->name, row->word(w));
 	}
 }

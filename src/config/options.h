@@ -20,11 +20,13 @@ const struct config_row *options_nearest(const struct config *config, const char
 /* Writes the error of an unknown key, with a suggestion, to text[size]. */
 void options_say_unknown(const struct config *config, const char *name, char *text, size_t size);
 
+/* Returns the keys of the owner's sections, also those of its parts, from 0; NULL after the last. */
+struct config_row options_key(const struct option_owner *owner, uint32_t i);
 /*
  * Return the row of a key of the owner's sections (NAME or NAME.PROPERTY), or NULL; write the error
  * of an unknown key.
  */
-const struct option_row *options_find_key(const struct option_owner *owner, const char *key);
+struct config_row options_find_key(const struct option_owner *owner, const char *key);
 void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size);
 

@@ -27,6 +27,7 @@ static void hear(bool warning, const char *line, void *arg)
 static struct sink_log sink_log = {.log = hear};
 
 static struct sink_options sink_options;
+static const void *sink_own; /* struct of the keys of its type */
 
 static inline struct sink_request request_of(const char *url)
 {
@@ -34,6 +35,7 @@ static inline struct sink_request request_of(const char *url)
 		.url = url,
 		.name = url,
 		.options = &sink_options,
+		.own = sink_own,
 		.kind = ROWS_FLOWS,
 		.usual_format = FORMAT_CSV,
 		.choice = {.key_fields = UINT32_MAX, .records = true},
@@ -122,7 +124,7 @@ static inline void start(struct sender *sender)
 	sender->delivery = &sender->sink->delivery;
 	if (sender->spools)
 		open_spool(sender);
-	params.ops = sender->spools ? &sink_spool_ops : &sender->sink->scheme->ops;
+	params.ops = sender->spools ? &sink_spool_ops : &sender->sink->type->ops;
 	params.place = sender->spools ? (void *)sender->sink->spooled : sender->sink;
 	params.keeps = sender->spools;
 	params.name = sender->url;

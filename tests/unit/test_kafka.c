@@ -98,9 +98,12 @@ static void assert_messages(const struct text *wanted)
 	rd_kafka_destroy(consumer);
 }
 
-static void give(struct option_properties *properties)
+static void give(const struct option_properties *properties)
 {
-	sink_options.kafka = *properties;
+	static struct option_properties given;
+
+	given = *properties;
+	sink_own = &given;
 }
 
 static void test_urls(void **state)

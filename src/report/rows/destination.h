@@ -48,13 +48,10 @@ struct sink_options {
 	enum row_kind kind;
 	const char *url; /* FILE, FORMAT:FILE or URL, unchanged */
 	enum output_format format;
-	uint32_t names;           /* enum column_names */
-	uint64_t queue;           /* bytes; 0: default */
-	bool require;             /* the destination must be reachable at the start */
-	uint32_t rate;            /* datagrams per second; 0: default */
-	uint32_t interface_index; /* index of the first interface; 0: 1 */
+	uint32_t names; /* enum column_names */
+	uint64_t queue; /* bytes; 0: default */
+	bool require;   /* the destination must be reachable at the start */
 	struct spool_options spool;
-	struct option_properties kafka;
 };
 
 struct destination {

@@ -10,17 +10,15 @@
 
 #include "report/sinks/sink.h"
 
-#define PREFIX     "clickhouse://"
-#define PREFIX_TLS "clickhouses://"
-#define FORM       PREFIX "HOST[:PORT]/TABLE"
-#define FORM_TLS   PREFIX_TLS "HOST[:PORT]/TABLE"
+static const struct sink_scheme schemes[] = {
+	{"clickhouse://", "clickhouse://HOST[:PORT]/TABLE", .note = "JSON"},
+	{"clickhouses://", "clickhouses://HOST[:PORT]/TABLE", .note = "JSON, TLS", .tls = true},
+	{0},
+};
 
 #ifdef CLICKHOUSE_MISSING
 
-const struct sink_type sink_type_clickhouse = {
-	.prefix = PREFIX, .form = FORM, .missing = CLICKHOUSE_MISSING};
-const struct sink_type sink_type_clickhouse_tls = {
-	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CLICKHOUSE_MISSING};
+const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CLICKHOUSE_MISSING};
 
 #else
 
@@ -742,21 +740,22 @@ static bool is_table(const char *table)
 }
 
 /* Parses the address of HOST[:PORT]/TABLE. slash: the one before TABLE. */
-static bool parse(const struct sink_type *scheme, const char *host, const char *slash,
+static bool parse(const struct sink_url *url, const char *slash,
 	struct socket_client_address *address, char *why)
 {
 	char text[sizeof(address->host) + PORT_TEXT_ROOM];
 
-	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
-	return socket_client_parse(text, SOCKET_CLIENT_TCP,
-		scheme == &sink_type_clickhouse_tls ? PORT_TLS : PORT, address, why);
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - url->rest), url->rest);
+	return socket_client_parse(
+		text, SOCKET_CLIENT_TCP, url->scheme->tls ? PORT_TLS : PORT, address, why);
 }
 
-static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
+static bool check(const struct sink_url *url, const struct sink_request *request, char *why)
 {
-	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	const char *host = url->rest, *slash = strchr(host, '/');
 	struct socket_client_address address;
 
+	(void)request;
 	if (strcspn(host, "@") < strcspn(host, "/")) {
 		snprintf(why, SINK_ERROR_MAX,
 			"contains a user; write a line \"machine HOST login USER password PASSWORD\" "
@@ -768,7 +767,7 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 			"must end with /TABLE or /DATABASE.TABLE, of letters, digits and '_'");
 		return false;
 	}
-	return parse(scheme, host, slash, &address, why);
+	return parse(url, slash, &address, why);
 }
 
 static void free_place(struct sink *sink)
@@ -789,20 +788,21 @@ static void init_curl(void)
 }
 
 static struct sink *create(
-	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
+	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sink_clickhouse *clickhouse = calloc(1, sizeof(*clickhouse));
-	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	const char *host = url->rest, *slash = strchr(host, '/');
 	struct socket_client_address address;
 	char why[SINK_ERROR_MAX];
 
+	(void)request;
 	(void)number;
 	pthread_once(&once, init_curl);
-	if (clickhouse != NULL && parse(scheme, host, slash, &address, why) &&
-		asprintf(&clickhouse->server, "http%s://%s%s%s:%s/",
-			scheme == &sink_type_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
-			address.host, *host == '[' ? "]" : "", address.port) >= 0) {
+	if (clickhouse != NULL && parse(url, slash, &address, why) &&
+		asprintf(&clickhouse->server, "http%s://%s%s%s:%s/", url->scheme->tls ? "s" : "",
+			*host == '[' ? "[" : "", address.host, *host == '[' ? "]" : "",
+			address.port) >= 0) {
 		clickhouse->table = slash + 1;
 		return &clickhouse->sink;
 	}
@@ -818,33 +818,15 @@ static void reopen(void *arg)
 	clickhouse->backoff = 0;
 }
 
-#define OPS                                                                                        \
-	{                                                                                          \
-		.write = sink_write, .reopen = reopen                                              \
-	}
-
 const struct sink_type sink_type_clickhouse = {
-	.prefix = PREFIX,
-	.form = FORM,
+	.schemes = schemes,
 	.rows = SINK_ENCODING_JSON,
 	.check = check,
 	.create = create,
 	.open = open_place,
 	.bring = send_rows,
 	.free = free_place,
-	.ops = OPS,
-};
-
-const struct sink_type sink_type_clickhouse_tls = {
-	.prefix = PREFIX_TLS,
-	.form = FORM_TLS,
-	.rows = SINK_ENCODING_JSON,
-	.check = check,
-	.create = create,
-	.open = open_place,
-	.bring = send_rows,
-	.free = free_place,
-	.ops = OPS,
+	.ops = {.write = sink_write, .reopen = reopen},
 };
 
 #endif

@@ -18,6 +18,42 @@
 #define DOMAINS    100             /* observation domains per sink */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
+/* Keys of a section; zeros: unset. */
+struct sink_ipfix_keys {
+	uint32_t rate;            /* datagrams per second; 0: default */
+	uint32_t interface_index; /* index of the first interface; 0: 1 */
+};
+
+static const struct option_row ipfix_key_rows[] = {
+	{
+		.name = "rate",
+		.placeholder = "N",
+		.type = OPTION_COUNT,
+		.min = 1,
+		.max = UINT32_MAX,
+		OPTION_FIELD(sink_ipfix_keys, rate),
+		.default_note = "spread over the next interval, 2000 or more",
+		.help = "Send N datagrams per second. For ipfix:// only.",
+	},
+	{
+		.name = "interface-index",
+		.placeholder = "N",
+		.type = OPTION_COUNT,
+		.min = 1,
+		.max = UINT32_MAX - UINT16_MAX,
+		OPTION_FIELD(sink_ipfix_keys, interface_index),
+		.default_note = "1",
+		.help = "Set the ingress interface of records. For ipfix:// only. With in_port in "
+			"the key: that of the first port.",
+	},
+	{0},
+};
+
+static const struct option_owner ipfix_owner = {
+	.rows = ipfix_key_rows,
+	.size = sizeof(struct sink_ipfix_keys),
+};
+
 struct sink_ipfix {
 	struct sink sink;
 	struct ipfix_socket *socket;
@@ -91,15 +127,13 @@ static void reopen(void *arg)
 	ipfix_socket_reopen(ipfix_sink->socket);
 }
 
-static bool parse(const struct sink_type *scheme, const char *url,
-	struct socket_client_address *address, char *why)
+static bool parse(const struct sink_url *url, struct socket_client_address *address, char *why)
 {
-	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &sink_type_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT,
-		address, why);
+	return socket_client_parse(url->rest, (enum socket_client_transport)url->scheme->transport,
+		PORT, address, why);
 }
 
-static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
+static bool check(const struct sink_url *url, const struct sink_request *request, char *why)
 {
 	const struct config *config = request->config;
 	struct socket_client_address address;
@@ -121,20 +155,22 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 				config->measurements[m].name, field);
 			return false;
 		}
-	return parse(scheme, request->url, &address, why);
+	return parse(url, &address, why);
 }
 
 static struct sink *create(
-	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
+	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
+	static const struct sink_ipfix_keys no_keys;
 	struct sink_ipfix *ipfix_sink = calloc(1, sizeof(*ipfix_sink));
-	uint32_t first = request->options->interface_index;
+	const struct sink_ipfix_keys *keys = request->own != NULL ? request->own : &no_keys;
+	uint32_t first = keys->interface_index;
 	const struct ipfix_socket_options options = {
 		.records = {.flows = request->kind == ROWS_FLOWS,
 			.domain = number * DOMAINS,
 			.ingress = first > 0 ? first : 1,
 			.egress = 0},
-		.rate = request->options->rate,
+		.rate = keys->rate,
 		.patience = retry_time,
 		.left = left,
 		.log = log_text,
@@ -143,7 +179,7 @@ static struct sink *create(
 	struct socket_client_address address;
 	char why[SINK_ERROR_MAX];
 
-	if (ipfix_sink != NULL && parse(scheme, request->url, &address, why))
+	if (ipfix_sink != NULL && parse(url, &address, why))
 		ipfix_sink->socket = ipfix_socket_create(&address, &options);
 	if (ipfix_sink != NULL && ipfix_sink->socket != NULL)
 		return &ipfix_sink->sink;
@@ -159,35 +195,22 @@ static void free_place(struct sink *sink)
 	free(ipfix_sink);
 }
 
-static const char *const udp_keys[] = {"rate", "interface-index", NULL};
-static const char *const tcp_keys[] = {"interface-index", NULL};
-
-#define OPS                                                                                        \
-	{                                                                                          \
-		.write = write_report, .miss = miss, .reopen = reopen, .end = reopen               \
-	}
-
-const struct sink_type sink_type_ipfix = {
-	.prefix = "ipfix://",
-	.rows = SINK_ENCODING_ENCODED,
-	.keys = udp_keys,
-	.needs = OPTION_NEED_IP_BYTES,
-	.form = "ipfix://HOST[:PORT]",
-	.check = check,
-	.create = create,
-	.free = free_place,
-	.ops = OPS,
+static const struct sink_scheme schemes[] = {
+	{"ipfix://", "ipfix://HOST[:PORT]", .note = "UDP", .lacks = "require",
+		.transport = SOCKET_CLIENT_UDP},
+	{"ipfix+tcp://", "ipfix+tcp://HOST[:PORT]", .lacks = "rate",
+		.transport = SOCKET_CLIENT_TCP},
+	{0},
 };
 
-const struct sink_type sink_type_ipfix_tcp = {
-	.prefix = "ipfix+tcp://",
+const struct sink_type sink_type_ipfix = {
+	.schemes = schemes,
 	.rows = SINK_ENCODING_ENCODED,
-	.keys = tcp_keys,
+	.keys = &ipfix_owner,
 	.needs = OPTION_NEED_IP_BYTES,
-	.form = "ipfix+tcp://HOST[:PORT]",
 	.check = check,
 	.create = create,
 	.open = open_place,
 	.free = free_place,
-	.ops = OPS,
+	.ops = {.write = write_report, .miss = miss, .reopen = reopen, .end = reopen},
 };

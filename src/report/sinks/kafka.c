@@ -9,12 +9,31 @@
 
 #include "report/sinks/sink.h"
 
-#define PREFIX "kafka://"
-#define FORM   "kafka://HOST[:PORT],.../TOPIC"
+static const struct option_row kafka_rows[] = {
+	{
+		.name = "kafka",
+		.placeholder = "VALUE",
+		.type = OPTION_PROPERTIES,
+		.size = sizeof(struct option_properties),
+		.help = "Set a property of librdkafka. For kafka:// only.",
+	},
+	{0},
+};
+
+static const struct option_owner kafka_owner = {
+	.rows = kafka_rows,
+	.size = sizeof(struct option_properties),
+};
+
+static const struct sink_scheme schemes[] = {
+	{"kafka://", "kafka://HOST[:PORT],.../TOPIC", .note = "JSON"},
+	{0},
+};
 
 #ifdef KAFKA_MISSING
 
-const struct sink_type sink_type_kafka = {.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
+const struct sink_type sink_type_kafka = {
+	.schemes = schemes, .keys = &kafka_owner, .missing = KAFKA_MISSING};
 
 #else
 
@@ -656,16 +675,16 @@ static bool check_properties(const struct sink_request *request, char *why)
 	char name[KAFKA_PROPERTY_MAX];
 
 	_Static_assert(SINK_ERROR_MAX >= KAFKA_WHY_MAX, "for messages about properties");
-	if (kafka_properties_check(&request->options->kafka, name, why))
+	if (request->own == NULL || kafka_properties_check(request->own, name, why))
 		return true;
 	if (request->key != NULL)
 		snprintf(request->key, SINK_KEY_MAX, "kafka.%s", name);
 	return false;
 }
 
-static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
+static bool check(const struct sink_url *url, const struct sink_request *request, char *why)
 {
-	const char *at = request->url + strlen(scheme->prefix), *topic = strchr(at, '/');
+	const char *at = url->rest, *topic = strchr(at, '/');
 
 	if (topic == NULL || !is_topic(topic + 1)) {
 		snprintf(why, SINK_ERROR_MAX,
@@ -690,15 +709,16 @@ static void free_place(struct sink *sink)
 }
 
 static struct sink *create(
-	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
+	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
+	static const struct option_properties no_properties;
 	struct sink_kafka *kafka_sink = calloc(1, sizeof(*kafka_sink));
 	char *slash;
 
 	(void)number;
 	if (kafka_sink == NULL)
 		return NULL;
-	kafka_sink->brokers = strdup(request->url + strlen(scheme->prefix));
+	kafka_sink->brokers = strdup(url->rest);
 	if (kafka_sink->brokers == NULL) {
 		free(kafka_sink);
 		return NULL;
@@ -706,18 +726,15 @@ static struct sink *create(
 	slash = strchr(kafka_sink->brokers, '/');
 	*slash = '\0';
 	kafka_sink->topic_name = slash + 1;
-	kafka_sink->properties = &request->options->kafka;
+	kafka_sink->properties = request->own != NULL ? request->own : &no_properties;
 	kafka_sink->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
 	return &kafka_sink->sink;
 }
 
-static const char *const keys[] = {"kafka", NULL};
-
 const struct sink_type sink_type_kafka = {
-	.prefix = PREFIX,
-	.form = FORM,
+	.schemes = schemes,
 	.rows = SINK_ENCODING_JSON,
-	.keys = keys,
+	.keys = &kafka_owner,
 	.check = check,
 	.create = create,
 	.open = open_place,

@@ -18,31 +18,57 @@
 #define LINE_MAX_BYTES 1024
 #define WHY_SHOWN      (SINK_ERROR_MAX - 64)
 
-static const struct sink_type *const schemes[] = {
-	&sink_type_clickhouse,
-	&sink_type_clickhouse_tls,
-	&sink_type_ipfix,
-	&sink_type_ipfix_tcp,
-	&sink_type_kafka,
-	&sink_type_tcp,
-	&sink_type_unix,
-};
+#define SINK_ROW(name) &sink_type_##name,
+const struct sink_type *const sink_types[] = {SINKS(SINK_ROW) NULL};
 
-#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
-
-static const struct sink_type *scheme_of(const char *url)
+/* Returns the scheme i of all types, and its type; NULL after the last. */
+static const struct sink_scheme *scheme_at(uint32_t i, const struct sink_type **of)
 {
-	for (uint32_t s = 0; s < SCHEMES; s++)
-		if (strncasecmp(url, schemes[s]->prefix, strlen(schemes[s]->prefix)) == 0)
-			return schemes[s];
+	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)
+		for (const struct sink_scheme *scheme = (*type)->schemes; scheme->prefix != NULL;
+			scheme++)
+			if (i-- == 0) {
+				*of = *type;
+				return scheme;
+			}
 	return NULL;
+}
+
+const char *sink_form(uint32_t i)
+{
+	const struct sink_type *type;
+	const struct sink_scheme *scheme = scheme_at(i, &type);
+
+	return scheme != NULL ? scheme->form : NULL;
+}
+
+const char *sink_form_note(uint32_t i)
+{
+	const struct sink_type *type;
+
+	return scheme_at(i, &type)->note;
+}
+
+struct sink_url sink_url_of(const char *name)
+{
+	struct sink_url url = {0};
+
+	for (uint32_t i = 0; (url.scheme = scheme_at(i, &url.type)) != NULL; i++) {
+		size_t len = strlen(url.scheme->prefix);
+
+		if (strncasecmp(name, url.scheme->prefix, len) == 0) {
+			url.rest = name + len;
+			return url;
+		}
+	}
+	return (struct sink_url){0};
 }
 
 bool sink_is_url(const char *name)
 {
 	size_t len = 0;
 
-	if (scheme_of(name) != NULL)
+	if (sink_url_of(name).type != NULL)
 		return true;
 	while (isalnum((unsigned char)name[len]) || name[len] == '+')
 		len++;
@@ -51,41 +77,13 @@ bool sink_is_url(const char *name)
 
 const char *sink_meant(const char *name)
 {
-	for (uint32_t s = 0; s < SCHEMES; s++) {
-		size_t len = strcspn(schemes[s]->prefix, ":") + 1;
+	const struct sink_scheme *scheme;
+	const struct sink_type *type;
 
-		if (strncasecmp(name, schemes[s]->prefix, len) == 0 && scheme_of(name) == NULL)
-			return schemes[s]->form;
-	}
+	for (uint32_t i = 0; (scheme = scheme_at(i, &type)) != NULL; i++)
+		if (strncasecmp(name, scheme->prefix, strcspn(scheme->prefix, ":") + 1) == 0)
+			return sink_url_of(name).type == NULL ? scheme->form : NULL;
 	return NULL;
-}
-
-const char *const *sink_keys(const char *name)
-{
-	const struct sink_type *scheme = scheme_of(name);
-
-	return scheme != NULL ? scheme->keys : NULL;
-}
-
-bool sink_may_spool(const char *name)
-{
-	const struct sink_type *scheme = scheme_of(name);
-
-	return scheme != NULL && (scheme->bring != NULL || scheme->missing != NULL);
-}
-
-bool sink_may_require(const char *name)
-{
-	const struct sink_type *scheme = scheme_of(name);
-
-	return scheme != NULL && (scheme->open != NULL || scheme->missing != NULL);
-}
-
-uint32_t sink_needs(const char *name)
-{
-	const struct sink_type *scheme = scheme_of(name);
-
-	return scheme != NULL ? scheme->needs : 0;
 }
 
 void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
@@ -114,37 +112,37 @@ static void list_schemes(char *why)
 {
 	int len = snprintf(why, SINK_ERROR_MAX, "unknown kind of URL; allowed:");
 
-	for (uint32_t s = 0; s < SCHEMES && len < SINK_ERROR_MAX; s++)
+	for (uint32_t i = 0; sink_form(i) != NULL && len < SINK_ERROR_MAX; i++)
 		len += snprintf(why + len, (size_t)(SINK_ERROR_MAX - len), "%s %s",
-			s > 0 ? "," : "", schemes[s]->form);
+			i > 0 ? "," : "", sink_form(i));
 }
 
 bool sink_check(const struct sink_request *request, char *why)
 {
-	const struct sink_type *scheme = scheme_of(request->url);
+	const struct sink_url url = sink_url_of(request->url);
+	const struct sink_type *type = url.type;
 
-	if (scheme == NULL) {
+	if (type == NULL) {
 		list_schemes(why);
 		return false;
 	}
-	if (scheme->missing != NULL) {
+	if (type->missing != NULL) {
 		snprintf(why, SINK_ERROR_MAX,
-			"not supported: sketchtap was built without it, because %s",
-			scheme->missing);
+			"not supported: sketchtap was built without it, because %s", type->missing);
 		return false;
 	}
-	if (scheme->rows == SINK_ENCODING_JSON && request->format != FORMAT_AUTO &&
+	if (type->rows == SINK_ENCODING_JSON && request->format != FORMAT_AUTO &&
 		request->format != FORMAT_JSON) {
 		snprintf(why, SINK_ERROR_MAX, "receives JSON only; omit the format");
 		return false;
 	}
-	return scheme->check(scheme, request, why);
+	return type->check(&url, request, why);
 }
 
 static const struct format *format_of(
-	const struct sink_type *scheme, const struct sink_request *request)
+	const struct sink_type *type, const struct sink_request *request)
 {
-	switch (scheme->rows) {
+	switch (type->rows) {
 	case SINK_ENCODING_JSON: return &format_json;
 	case SINK_ENCODING_TEXT:
 		return formats[request->format != FORMAT_AUTO ? request->format
@@ -156,18 +154,18 @@ static const struct format *format_of(
 struct sink *sink_create(
 	const struct sink_request *request, uint32_t number, struct sink_log *sink_log)
 {
-	const struct sink_type *scheme = scheme_of(request->url);
-	struct sink *sink = scheme->create(scheme, request, number);
+	const struct sink_url url = sink_url_of(request->url);
+	struct sink *sink = url.type->create(&url, request, number);
 
 	if (sink == NULL)
 		return NULL;
-	sink->scheme = scheme;
+	sink->type = url.type;
 	sink->kind = request->kind;
 	sink->delivery = (struct delivery){.name = request->name, .output = outputs[request->kind]};
 	sink->fates = &sink->delivery;
 	sink->sink_log = sink_log;
 	sink->queue = request->options->queue;
-	sink->format = format_of(scheme, request);
+	sink->format = format_of(url.type, request);
 	if (sink->format != NULL) {
 		struct column_choice choice = request->choice;
 
@@ -189,7 +187,7 @@ void sink_free(struct sink *sink)
 	free(sink->columns);
 	text_free(&sink->header);
 	text_free(&sink->text);
-	sink->scheme->free(sink);
+	sink->type->free(sink);
 }
 
 int sink_absent(char *why, const char *reason)
@@ -200,7 +198,7 @@ int sink_absent(char *why, const char *reason)
 
 int sink_open(struct sink *sink, bool require, char *why)
 {
-	return sink->scheme->open != NULL ? sink->scheme->open(sink, require, why) : 0;
+	return sink->type->open != NULL ? sink->type->open(sink, require, why) : 0;
 }
 
 /* --- Called by the sink's thread */
@@ -247,9 +245,9 @@ void sink_write(void *arg, const struct report_epoch *epoch)
 	struct sink *sink = arg;
 	uint64_t rows = sink_format(sink, epoch, &sink->text);
 
-	VERIFY(sink->scheme->bring, !=, NULL);
+	VERIFY(sink->type->bring, !=, NULL);
 	if (rows > 0)
-		sink->scheme->bring(sink, rows);
+		sink->type->bring(sink, rows);
 }
 
 bool sink_roused(struct sink *sink)

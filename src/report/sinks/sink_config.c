@@ -149,6 +149,7 @@ enum output_format sink_config_format(const struct config *config, enum row_kind
 struct sink_request sink_config_request(
 	const struct config *config, const struct requested_sink *requested)
 {
+	const struct sink_type *type = sink_url_of(requested->to.name).type;
 	struct sink_request request = {
 		.url = requested->to.name,
 		.name = requested->name,
@@ -161,6 +162,8 @@ struct sink_request sink_config_request(
 	};
 
 	request.choice.names = (enum column_names)requested->options->names;
+	if (requested->section != NULL && type != NULL && type->keys != NULL)
+		request.own = config_named_block(requested->section, type->keys);
 	return request;
 }
 
@@ -340,26 +343,40 @@ static bool check_file(const struct config *config, const struct requested_sink 
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, requested, fault);
 }
 
-/* Keys of a section for all types of sinks. */
-static const char *const keys_of_all[] = {"what", "url", "format", "names", "queue", NULL};
-
-static bool is_among(const char *key, const char *const *keys)
+/* Returns true if the destination supports a key of its section. */
+static bool is_supported(const struct config_row *key, const struct sink_url *url)
 {
-	while (keys != NULL && *keys != NULL && strcmp(key, *keys) != 0)
-		keys++;
-	return keys != NULL && *keys != NULL;
+	const char *name = key->row->name;
+
+	if (key->owner != &sink_owner)
+		return url->type != NULL && key->owner == url->type->keys &&
+		       (url->scheme->lacks == NULL || strcmp(url->scheme->lacks, name) != 0);
+	if (strcmp(name, "spool") == 0)
+		return url->type != NULL &&
+		       (url->type->bring != NULL || url->type->missing != NULL);
+	if (strcmp(name, "require") == 0)
+		return url->type != NULL &&
+		       (url->type->open != NULL || url->type->missing != NULL) &&
+		       (url->scheme->lacks == NULL || strcmp(url->scheme->lacks, name) != 0);
+	return true;
 }
 
-/* Returns the first kafka.NAME for the row "kafka", else the key. */
-static const char *key_as_written(const struct requested_sink *requested, const char *key)
+/* Returns the first NAME.PROPERTY for a row of properties, else the key. */
+static const char *key_as_written(
+	const struct requested_sink *requested, const struct config_row *key)
 {
 	static _Thread_local char property[SINK_KEY_MAX]; /* fault->option points to it */
+	const struct option_properties *properties;
 	const char *first;
 
-	if (strcmp(key, "kafka") != 0)
-		return key;
-	first = requested->options->kafka.texts[0];
-	snprintf(property, sizeof(property), "kafka.%.*s", (int)strcspn(first, "="), first);
+	if (key->row->type != OPTION_PROPERTIES)
+		return key->row->name;
+	properties =
+		(const void *)((const char *)config_named_block(requested->section, key->owner) +
+			       key->row->offset);
+	first = properties->texts[0];
+	snprintf(property, sizeof(property), "%s.%.*s", key->row->name, (int)strcspn(first, "="),
+		first);
 	return property;
 }
 
@@ -367,16 +384,16 @@ static const char *key_as_written(const struct requested_sink *requested, const 
 static bool check_keys(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
-	const char *key, *const *own = sink_keys(requested->to.name);
+	const struct sink_url url = sink_url_of(requested->to.name);
 	char shown[SINK_SHOWN_MAX];
+	struct config_row key;
 
 	sink_hide(requested->text, shown);
-	for (uint32_t k = 0; (key = config_named_key(config, requested->section, k)) != NULL; k++)
-		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
-			!(strcmp(key, "spool") == 0 && sink_may_spool(requested->to.name)) &&
-			!(strcmp(key, "require") == 0 && sink_may_require(requested->to.name)))
-			return set_fault(fault, requested, key_as_written(requested, key),
-				strcmp(key, "require") != 0
+	for (uint32_t k = 0; (key = config_named_key(config, requested->section, k)).row != NULL;
+		k++)
+		if (!is_supported(&key, &url))
+			return set_fault(fault, requested, key_as_written(requested, &key),
+				strcmp(key.row->name, "require") != 0
 					? "has no effect on '%s'; omit it"
 					: "'%s': cannot be tested at the start; omit it",
 				shown);
@@ -564,15 +581,12 @@ static const struct option_row writer_rows[] = {
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
 		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
-		.needs = sink_needs,
 		.default_text = "-",
 		.part_of = "export",
 		.part = "heavy-hitters=",
 		.help = "Write heavy hitters to FILE or URL. - is standard output. json:FILE: "
-			"JSON lines instead of CSV; ./json:FILE is a file of that name. URLs: "
-			"tcp://HOST:PORT, unix:PATH, kafka://HOST[:PORT],.../TOPIC, "
-			"clickhouse://HOST[:PORT]/TABLE, ipfix://HOST:PORT (UDP), "
-			"ipfix+tcp://HOST:PORT. Repeatable.",
+			"JSON lines instead of CSV; ./json:FILE is a file of that name. --export "
+			"lists the URLs. Repeatable.",
 		.man = "Sockets receive the rows of a file. Kafka and ClickHouse receive JSON. "
 		       "IPFIX collectors receive records; they also accept --flows.",
 	},
@@ -604,7 +618,6 @@ static const struct option_row writer_rows[] = {
 		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
 		.inapplicable = inapplicable_without_records,
-		.needs = sink_needs,
 		.part_of = "export",
 		.part = "flows=",
 		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
@@ -646,7 +659,9 @@ static const struct option_row writer_rows[] = {
 		.rare = true,
 		.help = "Write rows of another KIND to FILE or URL, as CSV. - is standard output. "
 			"Kinds that are options also: heavy-hitters (--output), stats, flows, "
-			"exporters. Repeatable.",
+			"exporters. Repeatable. URLs:",
+		.word = sink_form,
+		.alias = sink_form_note,
 	},
 	{
 		.name = "format",
@@ -751,9 +766,28 @@ const struct option_owner collected_writer_owner = {
 	.check = check_templates,
 };
 
+/* GoFlow2 counts layer 3 bytes. */
+static uint32_t needs_of_outputs(const struct config *config)
+{
+	struct sink_config_iter walk = {0};
+	struct requested_sink requested;
+	uint32_t needs = 0;
+
+	while (sink_config_next(config, &walk, &requested)) {
+		const struct sink_type *type = sink_url_of(requested.to.name).type;
+
+		if (type != NULL)
+			needs |= type->needs;
+		if (requested.options->names == COLUMN_NAMES_GOFLOW2)
+			needs |= OPTION_NEED_IP_BYTES;
+	}
+	return needs;
+}
+
 const struct option_owner writer_owner = {
 	.rows = writer_rows,
 	.size = sizeof(struct writer_options),
+	.needs = needs_of_outputs,
 	.check = check_outputs,
 };
 
@@ -770,13 +804,6 @@ static const char *what_former(uint32_t i)
 }
 
 OPTION_WORDS_OF(row_format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE))
-
-/* GoFlow2 counts layer 3 bytes. */
-static uint32_t names_need(const char *text)
-{
-	return strcmp(text, column_names_word(COLUMN_NAMES_GOFLOW2)) == 0 ? OPTION_NEED_IP_BYTES
-									  : 0;
-}
 
 #define QUEUE_MIN (1 << 12)
 #define SPOOL_MIN (1 << 20)
@@ -810,7 +837,6 @@ static const struct option_row rows_of_sink[] = {
 		.name = "url",
 		.placeholder = "URL",
 		.type = OPTION_STRING,
-		.needs = sink_needs,
 		OPTION_FIELD(sink_options, url),
 		.help = "Write the rows to FILE, FORMAT:FILE or a URL, like --output.",
 	},
@@ -827,7 +853,6 @@ static const struct option_row rows_of_sink[] = {
 		.placeholder = "NAMES",
 		.type = OPTION_CHOICE,
 		.word = column_names_word,
-		.needs = names_need,
 		OPTION_FIELD(sink_options, names),
 		.help = "Select the names of the columns:",
 	},
@@ -857,39 +882,21 @@ static const struct option_row rows_of_sink[] = {
 		.help = "Keep rows in FOLDER, up to SIZE, until the receiver accepts them, also "
 			"after the run.",
 	},
-	{
-		.name = "rate",
-		.placeholder = "N",
-		.type = OPTION_COUNT,
-		.min = 1,
-		.max = UINT32_MAX,
-		OPTION_FIELD(sink_options, rate),
-		.default_note = "spread over the next interval, 2000 or more",
-		.help = "Send N datagrams per second. For ipfix:// only.",
-	},
-	{
-		.name = "interface-index",
-		.placeholder = "N",
-		.type = OPTION_COUNT,
-		.min = 1,
-		.max = UINT32_MAX - UINT16_MAX,
-		OPTION_FIELD(sink_options, interface_index),
-		.default_note = "1",
-		.help = "Set the ingress interface of records. For ipfix:// only. With in_port in "
-			"the key: that of the first port.",
-	},
-	{
-		.name = "kafka",
-		.placeholder = "VALUE",
-		.type = OPTION_PROPERTIES,
-		OPTION_FIELD(sink_options, kafka),
-		.help = "Set a property of librdkafka. For kafka:// only.",
-	},
 	{0},
 };
+
+/* Returns the keys of types of sinks, from 0. */
+static const struct option_owner *keys_of_type(uint32_t i)
+{
+	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)
+		if ((*type)->keys != NULL && i-- == 0)
+			return (*type)->keys;
+	return NULL;
+}
 
 const struct option_owner sink_owner = {
 	.rows = rows_of_sink,
 	.size = sizeof(struct sink_options),
 	.section = "export",
+	.part = keys_of_type,
 };

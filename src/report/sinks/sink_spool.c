@@ -68,8 +68,8 @@ static void suit_header(struct sink_spool *spool, struct spool_segment *segment)
 	text_free(&sink->header);
 	sink->header = segment->header;
 	segment->header = (struct text){0};
-	if (sink->scheme->ops.reopen != NULL)
-		sink->scheme->ops.reopen(sink);
+	if (sink->type->ops.reopen != NULL)
+		sink->type->ops.reopen(sink);
 }
 
 static void send_segment(struct sink_spool *spool, struct spool_segment *segment)
@@ -81,7 +81,7 @@ static void send_segment(struct sink_spool *spool, struct spool_segment *segment
 	sink->text = segment->text;
 	segment->text = (struct text){0};
 	memset(&spool->fates, 0, sizeof(spool->fates));
-	sink->scheme->bring(sink, segment->rows);
+	sink->type->bring(sink, segment->rows);
 	/* A segment that was not delivered at the end of the run stays for the next run. */
 	if (!sink->left) {
 		spool_done(spool->spool);
@@ -146,11 +146,11 @@ static void *sender_main(void *arg)
 	struct sink_spool *spool = arg;
 	struct sink *sink = spool->sink;
 
-	if (sink->scheme->ops.begin != NULL)
-		sink->scheme->ops.begin(sink);
+	if (sink->type->ops.begin != NULL)
+		sink->type->ops.begin(sink);
 	do {
-		if (sink_roused(sink) && sink->scheme->ops.reopen != NULL)
-			sink->scheme->ops.reopen(sink);
+		if (sink_roused(sink) && sink->type->ops.reopen != NULL)
+			sink->type->ops.reopen(sink);
 		send_all(spool);
 	} while (wait_for_work(spool));
 	return NULL;
@@ -243,8 +243,8 @@ static void end(void *arg)
 	if (spool->runs)
 		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits the wait */
 	/* Delivered rows are no longer in the spool: end() lets the receiver read them. */
-	if (sink->scheme->ops.end != NULL)
-		sink->scheme->ops.end(sink);
+	if (sink->type->ops.end != NULL)
+		sink->type->ops.end(sink);
 	rows = spool_give_up(spool->spool);
 	if (rows > 0) {
 		sink_say(sink, true, "%llu rows that could not be written to the spool are lost",

@@ -143,27 +143,27 @@ static void reopen(void *arg)
 	socket_client_reopen(&socket->client);
 }
 
-static bool parse(const struct sink_type *scheme, const char *url,
-	struct socket_client_address *address, char *why)
+static bool parse(const struct sink_url *url, struct socket_client_address *address, char *why)
 {
-	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &sink_type_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address,
-		why);
+	return socket_client_parse(url->rest, (enum socket_client_transport)url->scheme->transport,
+		NULL, address, why);
 }
 
-static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
+static bool check(const struct sink_url *url, const struct sink_request *request, char *why)
 {
 	struct socket_client_address address;
 
-	return parse(scheme, request->url, &address, why);
+	(void)request;
+	return parse(url, &address, why);
 }
 
 static struct sink *create(
-	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
+	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
 	struct sink_socket *socket = calloc(1, sizeof(*socket));
 	char why[SINK_ERROR_MAX];
 
+	(void)request;
 	(void)number;
 	if (socket == NULL)
 		return NULL;
@@ -171,7 +171,7 @@ static struct sink *create(
 		.patience = retry_time,
 		.arg = socket,
 	};
-	parse(scheme, request->url, &socket->client.address, why);
+	parse(url, &socket->client.address, why);
 	socket_client_init(&socket->client);
 	return &socket->sink;
 }
@@ -184,29 +184,18 @@ static void free_sink(struct sink *sink)
 	free(socket);
 }
 
-#define OPS                                                                                        \
-	{                                                                                          \
-		.begin = begin, .write = sink_write, .reopen = reopen, .end = reopen               \
-	}
-
-const struct sink_type sink_type_tcp = {
-	.prefix = "tcp://",
-	.form = "tcp://HOST:PORT",
-	.check = check,
-	.create = create,
-	.open = open_sink,
-	.bring = send_rows,
-	.free = free_sink,
-	.ops = OPS,
+static const struct sink_scheme schemes[] = {
+	{"tcp://", "tcp://HOST:PORT", .transport = SOCKET_CLIENT_TCP},
+	{"unix:", "unix:PATH", .transport = SOCKET_CLIENT_UNIX},
+	{0},
 };
 
-const struct sink_type sink_type_unix = {
-	.prefix = "unix:",
-	.form = "unix:PATH",
+const struct sink_type sink_type_socket = {
+	.schemes = schemes,
 	.check = check,
 	.create = create,
 	.open = open_sink,
 	.bring = send_rows,
 	.free = free_sink,
-	.ops = OPS,
+	.ops = {.begin = begin, .write = sink_write, .reopen = reopen, .end = reopen},
 };

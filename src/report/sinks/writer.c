@@ -126,7 +126,7 @@ static bool add_network_sink(
 		return false;
 	writer->network_sinks = network_sinks;
 	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
-		number += network_sinks[r]->scheme->rows == SINK_ENCODING_ENCODED;
+		number += network_sinks[r]->type->rows == SINK_ENCODING_ENCODED;
 	network_sink = sink_create(&request, number, &writer->sink_log);
 	if (network_sink == NULL)
 		return false;
@@ -440,7 +440,7 @@ static bool is_regular(const struct writer_route *route)
 
 static const struct sink_queue_ops *ops_of(const struct sink *network_sink)
 {
-	return network_sink->spooled != NULL ? &sink_spool_ops : &network_sink->scheme->ops;
+	return network_sink->spooled != NULL ? &sink_spool_ops : &network_sink->type->ops;
 }
 
 static bool make_queue(struct writer *writer, struct writer_route *route)
