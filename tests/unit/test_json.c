@@ -162,7 +162,7 @@ static void test_strings(void **state)
 			"{\"epoch\":1," SPAN ",\"prefix\":\"10.0.0.0/8\",\"name\":\"%s\","
 			"\"packets\":18446744073709551615,\"bytes\":0,\"flows\":0}\n",
 			names[n].printed);
-		assert_epoch(&output_rules, epoch, expected);
+		assert_epoch(&output_prefixes, epoch, expected);
 	}
 }
 
@@ -173,7 +173,7 @@ static bool is_row(const struct columns *columns, const char *line)
 
 static void test_rows_are_told(void **state)
 {
-	struct columns *columns = some_columns(&format_json, &output_rules, 0);
+	struct columns *columns = some_columns(&format_json, &output_prefixes, 0);
 
 	(void)state;
 	assert_true(is_row(columns,

@@ -310,7 +310,7 @@ static void test_all_outputs(void **state)
 {
 	struct config config =
 		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats),
-			.rows[ROWS_QUEUES] = TO(aside), .rows[ROWS_RULES] = TO("/dev/null"),
+			.rows[ROWS_QUEUES] = TO(aside), .rows[ROWS_PREFIXES] = TO("/dev/null"),
 			.rows[ROWS_FLOWS] = TO("/dev/null"), .format = FORMAT_TABLE);
 
 	(void)state;

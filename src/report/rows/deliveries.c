@@ -30,8 +30,9 @@ static const struct column columns[] = {
 ITEMS(epoch, deliveries, nb_deliveries)
 
 const struct output output_deliveries = {
-	.option = "--export deliveries",
-	.word = "deliveries",
+	OUTPUT_PART(DELIVERIES, "deliveries", "deliveries",
+		.help = "Write delivery counts of each export: delivered, failed, dropped, "
+			"waiting."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

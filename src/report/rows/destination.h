@@ -12,6 +12,7 @@
  */
 #include "config/option.h"
 #include "report/rows/format_names.h"
+#include "report/rows/kind_names.h" /* ROW_KIND_NAMES(KIND): KIND(NAME, word) for each kind */
 
 #define FORMAT_ID(name, word) FORMAT_##name,
 enum output_format {
@@ -20,20 +21,13 @@ enum output_format {
 	FORMAT_COUNT,
 };
 
-/* Kinds of rows; struct output of report/rows/rows.h defines their contents. */
+/*
+ * Kinds of rows: ROWS_NAME for each name in meson.build. struct output of report/rows/rows.h
+ * defines their contents.
+ */
+#define ROW_KIND_ID(name, word) ROWS_##name,
 enum row_kind {
-	ROWS_HEAVY_HITTERS,
-	ROWS_STATS,
-	ROWS_QUEUES,
-	ROWS_RULES,
-	ROWS_FLOWS,
-	ROWS_FORWARDED,
-	ROWS_OVERLOAD,
-	ROWS_DELIVERIES,
-	ROWS_EXPORTERS,
-	ROWS_PATHS,
-	ROWS_LINKS,
-	ROW_KINDS,
+	ROW_KIND_NAMES(ROW_KIND_ID) ROW_KINDS,
 };
 
 /* FOLDER,SIZE */

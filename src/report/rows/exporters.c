@@ -3,6 +3,7 @@
 /* --exporters: datagrams and records of each exporter, a row for each of its domains. */
 
 #include "collect/exporters/collector_rows.h"
+#include "collect/options.h"
 #include "report/rows/rows.h"
 
 COLUMN_PRINTER(print_exporter)
@@ -86,8 +87,11 @@ static const struct column columns[] = {
 ITEMS(epoch->collected, exporters, nb_exporters)
 
 const struct output output_exporters = {
-	.option = "--exporters",
-	.word = "exporters",
+	OUTPUT_OPTION(EXPORTERS, "exporters", "exporters", .default_note = "not written",
+		.inapplicable = collect_option_inapplicable,
+		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
+			"records that were counted, lost, waiting or not readable. Repeatable."),
+	.collected = true,
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -6,6 +6,7 @@
  */
 
 #include "report/rows/rows.h"
+#include "sketch/measurement.h"
 
 COLUMN_PRINTER(print_end)
 {
@@ -56,9 +57,19 @@ static const struct column columns[] = {
 
 ITEMS(measurement, flows, nb_flows)
 
+static const char *inapplicable_without_records(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
+}
+
 const struct output output_flows = {
-	.option = "--flows",
-	.word = "flows",
+	OUTPUT_OPTION(FLOWS, "flows", "flows", .default_note = "not written", .rare = true,
+		.inapplicable = inapplicable_without_records,
+		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
+			"is written within seconds after it ends: after --idle-timeout, or with "
+			"the interval. Repeatable."),
 	OUTPUT_COLUMNS(columns),
 	.goflow2 = &goflow2_flows,
 	.items = items,

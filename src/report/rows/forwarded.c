@@ -3,6 +3,7 @@
 /* --export forwarded: forwarded and dropped packets of each direction. */
 
 #include "report/rows/rows.h"
+#include "rx/port/forwarding.h"
 
 #define AT(member)    .at = offsetof(struct report_forwarded, member)
 #define COUNT(member) {#member, COLUMN_U64, AT(counts.member)},
@@ -26,8 +27,9 @@ static const struct column columns[] = {
 ITEMS(epoch, forwarded, nb_forwarded)
 
 const struct output output_forwarded = {
-	.option = "--export forwarded",
-	.word = "forwarded",
+	OUTPUT_PART(FORWARDED, "forwarded", "forwarded",
+		.inapplicable = forward_option_inapplicable,
+		.help = "Write packets that --forward sent or lost, by reason, and their delay."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -82,8 +82,12 @@ static const struct column columns[] = {
 ITEMS(measurement, rows, nb_rows)
 
 const struct output output_heavy_hitters = {
-	.option = "--output",
-	.word = "heavy-hitters",
+	OUTPUT_OPTION(HEAVY_HITTERS, "output", "heavy-hitters", .default_text = "-",
+		.help = "Write heavy hitters to FILE or URL. - is standard output. json:FILE: JSON "
+			"lines instead of CSV; ./json:FILE is a file of that name. --export lists "
+			"the URLs. Repeatable.",
+		.man = "Sockets receive the rows of a file. Kafka and ClickHouse receive JSON. "
+		       "IPFIX collectors receive records; they also accept --flows."),
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "collect/exporters/collector_rows.h"
+#include "collect/options.h"
 #include "report/rows/rows.h"
 
 COLUMN_PRINTER(print_direction)
@@ -140,8 +141,10 @@ static const struct column columns[] = {
 ITEMS(epoch->collected, links, nb_links)
 
 const struct output output_links = {
-	.option = "--export links",
-	.word = "links",
+	OUTPUT_PART(LINKS, "links", "links", .inapplicable = collect_option_inapplicable,
+		.help = "Write the load of each interface of the exporters, by records and by "
+			"interface counters."),
+	.collected = true,
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -2,6 +2,7 @@
 
 /* --export overload: a row for each change of detail, and for each measurement. */
 
+#include "parallel/shed/shed_options.h"
 #include "report/rows/rows.h"
 
 #define AT(member)    .at = offsetof(struct report_state, member)
@@ -26,8 +27,8 @@ static const struct column columns[] = {
 ITEMS(epoch, states, nb_states)
 
 const struct output output_overload = {
-	.option = "--export overload",
-	.word = "states",
+	OUTPUT_PART(OVERLOAD, "states", "overload", .inapplicable = shed_policy_option_inapplicable,
+		.help = "Write every change of measurement detail under overload."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -3,6 +3,7 @@
 /* --export paths: paths of flows, a row for every reported flow. */
 
 #include "collect/exporters/collector_rows.h"
+#include "collect/options.h"
 #include "report/rows/rows.h"
 
 static const struct path_row *path_of(const struct output_row *row)
@@ -99,8 +100,9 @@ static const struct column columns[] = {
 ITEMS(epoch->collected, paths, nb_paths)
 
 const struct output output_paths = {
-	.option = "--export paths",
-	.word = "paths",
+	OUTPUT_PART(PATHS, "paths", "paths", .inapplicable = collect_option_inapplicable,
+		.help = "Write the path of each flow through the exporters."),
+	.collected = true,
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

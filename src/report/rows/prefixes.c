@@ -3,6 +3,7 @@
 /* --export prefixes: counts of each prefix that matched packets. */
 
 #include "report/rows/rows.h"
+#include "rx/filter/prefix_file.h"
 
 #define AT(member) .at = offsetof(struct report_rule, member)
 
@@ -19,9 +20,9 @@ static const struct column columns[] = {
 
 ITEMS(epoch, rules, nb_rules)
 
-const struct output output_rules = {
-	.option = "--export prefixes",
-	.word = "rules",
+const struct output output_prefixes = {
+	OUTPUT_PART(PREFIXES, "rules", "prefixes", .inapplicable = prefix_option_inapplicable,
+		.help = "Write packets, bytes and flows of each prefix of --prefixes."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -68,8 +68,8 @@ static const struct column columns[] = {
 ITEMS(epoch, loads, workers)
 
 const struct output output_queues = {
-	.option = "--export queues",
-	.word = "queues",
+	OUTPUT_PART(QUEUES, "queues", "queues",
+		.help = "Write packets and losses of each worker and queue."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

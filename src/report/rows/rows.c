@@ -9,19 +9,8 @@
 #include "report/rows/rows.h"
 #include "sketch/sketch.h"
 
-const struct output *const outputs[ROW_KINDS] = {
-	[ROWS_HEAVY_HITTERS] = &output_heavy_hitters,
-	[ROWS_STATS] = &output_stats,
-	[ROWS_QUEUES] = &output_queues,
-	[ROWS_RULES] = &output_rules,
-	[ROWS_FLOWS] = &output_flows,
-	[ROWS_FORWARDED] = &output_forwarded,
-	[ROWS_OVERLOAD] = &output_overload,
-	[ROWS_DELIVERIES] = &output_deliveries,
-	[ROWS_EXPORTERS] = &output_exporters,
-	[ROWS_PATHS] = &output_paths,
-	[ROWS_LINKS] = &output_links,
-};
+#define OUTPUT_ROW(name, word) [ROWS_##name] = &output_##word,
+const struct output *const outputs[ROW_KINDS] = {ROW_KIND_NAMES(OUTPUT_ROW)};
 
 const char *output_word_of(const struct output *output)
 {

@@ -151,8 +151,12 @@ struct column_table {
 extern const struct column_table goflow2_flows; /* goflow2.c */
 
 struct output {
-	const char *option; /* option of its files: "--stats", "--export queues" */
-	const char *word;   /* name of the kind in rows: "stats" */
+	const char *option; /* option of its files, for messages: "--stats", "--export queues" */
+	const char *word;   /* name of the kind in rows and spools: "stats" */
+	const char *what;   /* name of the kind in --export and in sections */
+	bool collected;     /* only runs of collect have the option */
+	/* The option that takes its destinations; row[1] ends the list. */
+	struct option_row row[2];
 	const struct column *columns;
 	uint32_t nb_columns;
 	const struct column_table *goflow2; /* columns with names of GoFlow2; NULL: none */
@@ -163,18 +167,27 @@ struct output {
 
 #define OUTPUT_COLUMNS(table) .columns = (table), .nb_columns = sizeof(table) / sizeof((table)[0])
 
-extern const struct output output_heavy_hitters; /* heavy_hitters.c: a row per reported key */
-extern const struct output output_stats;         /* stats.c: a row per measurement */
-extern const struct output output_queues;        /* queues.c: a row per worker */
-extern const struct output output_rules;         /* prefixes.c: a row per prefix */
-extern const struct output output_flows;         /* flows.c: a row per record that ended */
-extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
-/* overload.c: a row per change, and one per measurement */
-extern const struct output output_overload;
-extern const struct output output_exporters;  /* exporters.c: a row per exporter's domain */
-extern const struct output output_paths;      /* paths.c: a row per flow */
-extern const struct output output_deliveries; /* deliveries.c: a row per destination and kind */
-extern const struct output output_links;      /* links.c: a row per interface and direction */
+/* A kind with an option of its own. Further arguments are members of the row. */
+#define OUTPUT_OPTION(kind, name_, what_, ...)                                                     \
+	.option = "--" name_, .word = (what_), .what = (what_),                                    \
+	.row = {{.name = (name_), .part = what_ "=", OUTPUT_DESTINATIONS(kind), __VA_ARGS__}}
+/* A kind that is only a part of --export. */
+#define OUTPUT_PART(kind, word_, what_, ...)                                                       \
+	.option = "--export " what_, .word = (word_), .what = (what_),                             \
+	.row = {{.name = (word_),                                                                  \
+		.part = what_ "=",                                                                 \
+		.hidden = true,                                                                    \
+		.default_note = "not written",                                                     \
+		OUTPUT_DESTINATIONS(kind),                                                         \
+		__VA_ARGS__}}
+/* The field is an option_list in an array indexed by kinds, at the start of the owner's struct. */
+#define OUTPUT_DESTINATIONS(kind)                                                                  \
+	.placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,              \
+	.part_of = "export", .offset = ROWS_##kind * sizeof(struct option_list),                   \
+	.size = sizeof(struct option_list)
+
+#define OUTPUT_DECLARE(name, word) extern const struct output output_##word;
+ROW_KIND_NAMES(OUTPUT_DECLARE)
 
 extern const struct output *const outputs[ROW_KINDS];
 

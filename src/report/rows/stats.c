@@ -151,8 +151,9 @@ static struct output_items items(
 }
 
 const struct output output_stats = {
-	.option = "--stats",
-	.word = "stats",
+	OUTPUT_OPTION(STATS, "stats", "stats", .default_note = "not written",
+		.help = "Write the packet ledger of each interval to FILE or URL, as CSV. Each "
+			"packet has one term, and the terms add up. Repeatable."),
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };

@@ -14,8 +14,6 @@
 #include "config/options.h"
 #include "parallel/shed/shed_options.h"
 #include "report/formats/format.h"
-#include "rx/filter/prefix_filter.h"
-#include "rx/port/forwarding.h"
 #include "sketch/measurement.h"
 
 #define NEAR_LETTERS 2 /* extra letters of a mistyped format */
@@ -268,12 +266,6 @@ static bool begins_as_format(const char *name)
 	return false;
 }
 
-/* Returns the option for files of a kind. */
-static const char *option_of_kind(enum row_kind kind)
-{
-	return kind == ROWS_HEAVY_HITTERS ? "output" : output_word(kind);
-}
-
 /* Reports a fault of the option, or of the key of the section. Returns false. */
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
 	const struct requested_sink *requested, const char *key, const char *format, ...)
@@ -284,7 +276,7 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 	va_start(arguments, format);
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	option_fault(fault, requested->section != NULL ? key : option_of_kind(requested->kind),
+	option_fault(fault, requested->section != NULL ? key : outputs[requested->kind]->row->name,
 		NULL, "%s", why);
 	fault->named = requested->section;
 	return false;
@@ -433,28 +425,21 @@ static bool check_spool(const struct config *config, const struct requested_sink
 	return true;
 }
 
-static const char *what_of(enum row_kind kind)
-{
-	return kind == ROWS_RULES      ? "prefixes"
-	       : kind == ROWS_OVERLOAD ? "overload"
-				       : output_word(kind);
-}
-
 /* Returns true if the run has rows of this kind. */
 static bool check_kind(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
-	const struct config_row *row = options_find(config, option_of_kind(requested->kind));
+	const struct config_row *row = options_find(config, outputs[requested->kind]->row->name);
 	const char *reason = NULL;
 
 	if (row == NULL)
 		return set_fault(fault, requested, "what", "'%s': sketchtap %s has no such rows",
-			what_of(requested->kind), config->command->name);
+			outputs[requested->kind]->what, config->command->name);
 	if (row->row->inapplicable != NULL)
 		reason = row->row->inapplicable(config, NULL);
 	return reason == NULL ||
 	       set_fault(fault, requested, "what", "'%s' has no effect %s; omit it",
-		       what_of(requested->kind), reason);
+		       outputs[requested->kind]->what, reason);
 }
 
 /* Checks names = goflow2. Files do not support it: their rows could not be read again. */
@@ -562,95 +547,7 @@ static const char *inapplicable_without_file(
 		   : option_inapplicable_without_file(NULL);
 }
 
-static const char *inapplicable_without_records(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
-}
-
-#define ROWS_OPTION(word, kind)                                                                    \
-	.name = (word), .placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT,                   \
-	.type = OPTION_LIST, .default_note = "not written",                                        \
-	OPTION_FIELD(writer_options, rows[kind])
-
-static const struct option_row writer_rows[] = {
-	{
-		.name = "output",
-		.placeholder = "FILE|URL",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
-		.default_text = "-",
-		.part_of = "export",
-		.part = "heavy-hitters=",
-		.help = "Write heavy hitters to FILE or URL. - is standard output. json:FILE: "
-			"JSON lines instead of CSV; ./json:FILE is a file of that name. --export "
-			"lists the URLs. Repeatable.",
-		.man = "Sockets receive the rows of a file. Kafka and ClickHouse receive JSON. "
-		       "IPFIX collectors receive records; they also accept --flows.",
-	},
-	{
-		ROWS_OPTION("stats", ROWS_STATS),
-		.part_of = "export",
-		.part = "stats=",
-		.help = "Write the packet ledger of each interval to FILE or URL, as CSV. Each "
-			"packet has one term, and the terms add up. Repeatable.",
-	},
-	{
-		ROWS_OPTION("queues", ROWS_QUEUES),
-		.rare = true,
-		.hidden = true,
-		.part_of = "export",
-		.part = "queues=",
-		.help = "Write packets and losses of each worker and queue.",
-	},
-	{
-		ROWS_OPTION("rules", ROWS_RULES),
-		.rare = true,
-		.inapplicable = prefix_option_inapplicable,
-		.hidden = true,
-		.part_of = "export",
-		.part = "prefixes=",
-		.help = "Write packets, bytes and flows of each prefix of --prefixes.",
-	},
-	{
-		ROWS_OPTION("flows", ROWS_FLOWS),
-		.rare = true,
-		.inapplicable = inapplicable_without_records,
-		.part_of = "export",
-		.part = "flows=",
-		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
-			"is written within seconds after it ends: after --idle-timeout, or with "
-			"the interval. Repeatable.",
-	},
-	{
-		ROWS_OPTION("states", ROWS_OVERLOAD),
-		.rare = true,
-		.inapplicable = shed_policy_option_inapplicable,
-		.hidden = true,
-		.part_of = "export",
-		.part = "overload=",
-		.help = "Write every change of measurement detail under overload.",
-	},
-	{
-		ROWS_OPTION("deliveries", ROWS_DELIVERIES),
-		.rare = true,
-		.hidden = true,
-		.part_of = "export",
-		.part = "deliveries=",
-		.help = "Write delivery counts of each export: delivered, failed, dropped, "
-			"waiting.",
-	},
-	{
-		ROWS_OPTION("forwarded", ROWS_FORWARDED),
-		.rare = true,
-		.inapplicable = forward_option_inapplicable,
-		.hidden = true,
-		.part_of = "export",
-		.part = "forwarded=",
-		.help = "Write packets that --forward sent or lost, by reason, and their delay.",
-	},
+static const struct option_row file_rows[] = {
 	{
 		.name = "export",
 		.placeholder = "KIND=FILE|URL",
@@ -730,42 +627,6 @@ static bool check_templates(const struct config *config,
 	return true;
 }
 
-static const struct option_row collector_rows[] = {
-	{
-		ROWS_OPTION("exporters", ROWS_EXPORTERS),
-		.inapplicable = collect_option_inapplicable,
-		.part_of = "export",
-		.part = "exporters=",
-		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
-			"records that were counted, lost, waiting or not readable. Repeatable.",
-	},
-	{
-		ROWS_OPTION("paths", ROWS_PATHS),
-		.inapplicable = collect_option_inapplicable,
-		.hidden = true,
-		.part_of = "export",
-		.part = "paths=",
-		.help = "Write the path of each flow through the exporters.",
-	},
-	{
-		ROWS_OPTION("links", ROWS_LINKS),
-		.inapplicable = collect_option_inapplicable,
-		.hidden = true,
-		.part_of = "export",
-		.part = "links=",
-		.help = "Write the load of each interface of the exporters, by records and by "
-			"interface counters.",
-	},
-	{0},
-};
-
-const struct option_owner collected_writer_owner = {
-	.rows = collector_rows,
-	.size = sizeof(struct writer_options),
-	.fills = &writer_owner,
-	.check = check_templates,
-};
-
 /* GoFlow2 counts layer 3 bytes. */
 static uint32_t needs_of_outputs(const struct config *config)
 {
@@ -784,9 +645,45 @@ static uint32_t needs_of_outputs(const struct config *config)
 	return needs;
 }
 
-const struct option_owner writer_owner = {
-	.rows = writer_rows,
+static const struct option_owner file_owner = {
+	.rows = file_rows,
 	.size = sizeof(struct writer_options),
+	.fills = &writer_owner,
+};
+
+#define KIND_OWNER(name, word)                                                                     \
+	[ROWS_##name] = {.rows = output_##word.row,                                                \
+		.size = sizeof(struct writer_options),                                             \
+		.fills = &writer_owner},
+static const struct option_owner kind_owners[ROW_KINDS] = {ROW_KIND_NAMES(KIND_OWNER)};
+_Static_assert(offsetof(struct writer_options, rows) == 0, "OUTPUT_DESTINATIONS() expects it");
+
+static const struct option_owner *part_of_writer(uint32_t i)
+{
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (!outputs[kind]->collected && i-- == 0)
+			return &kind_owners[kind];
+	return i == 0 ? &file_owner : NULL;
+}
+
+static const struct option_owner *part_of_collected(uint32_t i)
+{
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (outputs[kind]->collected && i-- == 0)
+			return &kind_owners[kind];
+	return NULL;
+}
+
+const struct option_owner collected_writer_owner = {
+	.size = sizeof(struct writer_options),
+	.fills = &writer_owner,
+	.part = part_of_collected,
+	.check = check_templates,
+};
+
+const struct option_owner writer_owner = {
+	.size = sizeof(struct writer_options),
+	.part = part_of_writer,
 	.needs = needs_of_outputs,
 	.check = check_outputs,
 };
@@ -795,7 +692,7 @@ const struct option_owner writer_owner = {
 
 static const char *what_word(uint32_t i)
 {
-	return i < ROW_KINDS ? what_of(i) : NULL;
+	return i < ROW_KINDS ? outputs[i]->what : NULL;
 }
 
 static const char *what_former(uint32_t i)
