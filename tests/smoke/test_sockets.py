@@ -182,7 +182,7 @@ def test_silent_name_server(test):
     stats = [test.path(f'stats{number}.csv') for number in range(len(places))]
     processes = [test.start(*traffic, '--stats', file, *where, inside=namespace) for file, where in zip(stats, places)]
     for file in stats:
-        test.until(lambda file=file: os.path.exists(file) and lib.read_stats(file), 'an epoch has rows for them')
+        test.until(lambda file=file: os.path.exists(file) and lib.read_text(file).count('\n') > 1, 'an epoch has rows')
     begin = time.monotonic()
     test.until(lambda: time.monotonic() > begin + 1, 'they look names up')
     for process in processes:
