@@ -29,7 +29,8 @@
 #include "bench/sink_bench.h"
 #include "report/formats/format.h"
 #include "report/formats/ipfix.h"
-#include "report/sinks/ipfix_socket.h"
+#include "report/sinks/sink.h"
+#include "report/sinks/socket_client.h"
 
 #define RECORDS       1500000 /* flow records at the end of an epoch */
 #define QUICK_RECORDS 50000
@@ -288,32 +289,43 @@ static struct took since(struct took begin)
 	return (struct took){end.seconds - begin.seconds, end.cpu - begin.cpu};
 }
 
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)warning;
+	(void)line;
+	(void)arg;
+}
+
 /* Sends an epoch as IPFIX. *lost: percentage of bytes that did not arrive. */
 static struct took leave_ipfix(const struct report_epoch *epoch, int type, double *lost)
 {
-	const struct ipfix_socket_options options = {
-		.records = {.flows = true, .ingress = 1}, .patience = patience};
-	struct socket_client_address address;
-	struct ipfix_counts counts;
-	struct ipfix_socket *ipfix;
+	static struct sink_log sink_log = {.log = hear};
+	static const struct sink_options options;
+	struct sink_request request = {.name = "ipfix", .kind = ROWS_FLOWS, .options = &options};
+	struct took took = {0}, begin;
+	struct report_delivery counts;
 	struct reader reader;
-	struct took took = {0};
+	struct sink *sink;
+	char url[64];
 
 	if (!open_reader(&reader, type))
 		return took;
-	if (connect_to(&reader, &address, "127.0.0.1") &&
-		(ipfix = ipfix_socket_create(&address, &options)) != NULL) {
-		struct took begin = now();
-
-		counts = ipfix_socket_write(ipfix, epoch);
-		took = since(begin);
-		ipfix_socket_free(ipfix);
+	snprintf(url, sizeof(url), "ipfix%s://127.0.0.1:%u", type == SOCK_STREAM ? "+tcp" : "",
+		reader.port);
+	request.url = url;
+	sink = sink_create(&request, 0, &sink_log);
+	if (sink == NULL) {
 		close_reader(&reader);
-		*lost = 100 - 100 * (double)atomic_load(&reader.bytes) / (double)counts.bytes;
-		return counts.failed == 0 ? took : (struct took){0};
+		return took;
 	}
+	begin = now();
+	sink->type->ops.write(sink, epoch);
+	took = since(begin);
+	counts = delivery_totals(&sink->delivery);
+	sink_free(sink);
 	close_reader(&reader);
-	return took;
+	*lost = 100 - 100 * (double)atomic_load(&reader.bytes) / (double)counts.bytes;
+	return counts.failed == 0 ? took : (struct took){0};
 }
 
 static struct took leave_json(struct exports_bench *bench, const struct report_epoch *epoch)

@@ -18,9 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/option_value.h"
+#include "config/options.h"
+#include "config/config.h"
 #include "flow_protocols/big_endian.h"
 #include "many_flows.h"
-#include "report/sinks/ipfix_socket.h"
+#include "report/formats/ipfix.h"
+#include "report/sinks/sink.h"
+#include "report/sinks/socket_client.h"
 
 #define STREAM_MAX (8 << 20)
 
@@ -29,19 +34,13 @@ static struct seen seen;
 static struct templates *templates;
 static uint32_t warnings, notices;
 static char last_line[512];
-static bool over;
-
-static int64_t patience(void *arg)
-{
-	(void)arg;
-	return (over ? 2 : 10) * SAMPLE_SECOND;
-}
 
 static void hear(bool warning, const char *line, void *arg)
 {
 	(void)arg;
 	*(warning ? &warnings : &notices) += 1;
-	snprintf(last_line, sizeof(last_line), "%s", line);
+	assert_memory_equal(line, "ipfix: ", strlen("ipfix: "));
+	snprintf(last_line, sizeof(last_line), "%s", line + strlen("ipfix: "));
 }
 
 static int begin(void **state)
@@ -49,7 +48,6 @@ static int begin(void **state)
 	(void)state;
 	memset(&many, 0, sizeof(many));
 	warnings = notices = 0;
-	over = false;
 	templates = templates_create(1 << 20);
 	return templates == NULL;
 }
@@ -87,24 +85,38 @@ static in_port_t port_of(int fd)
 	return at.sin_port;
 }
 
-static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
+static struct sink *open_url(const char *url, const char *rate)
 {
-	const struct ipfix_socket_options options = {
-		.records = {.flows = true, .domain = 9, .ingress = 1},
-		.rate = rate,
-		.patience = patience,
-		.log = hear,
-	};
-	struct ipfix_socket *ipfix;
-	struct socket_client_address address;
-	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
+	static struct sink_log sink_log = {.log = hear};
+	static const struct sink_options options;
+	_Alignas(16) unsigned char own[64] = {0};
+	const struct sink_request request = {
+		.url = url, .name = "ipfix", .kind = ROWS_FLOWS, .options = &options, .own = own};
+	char why[OPTION_WHY_MAX];
+	struct sink *sink;
 
-	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port));
-	assert_true(socket_client_parse(
-		text, tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, NULL, &address, why));
-	ipfix = ipfix_socket_create(&address, &options);
-	assert_non_null(ipfix);
-	return ipfix;
+	assert_true(sink_type_ipfix.keys->size <= sizeof(own));
+	if (rate != NULL)
+		assert_true(option_set(
+			options_find_key(sink_type_ipfix.keys, "rate").row, rate, own, why));
+	sink = sink_create(&request, 0, &sink_log);
+	assert_non_null(sink);
+	return sink;
+}
+
+static struct sink *open_to(bool tcp, in_port_t port, const char *rate)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "ipfix%s://127.0.0.1:%u", tcp ? "+tcp" : "", ntohs(port));
+	return open_url(url, rate);
+}
+
+/* Writes without a queue. Returns the counts of this report. */
+static struct report_delivery write_report(struct sink *sink, const struct report_epoch *epoch)
+{
+	sink->type->ops.write(sink, epoch);
+	return delivery_look(&sink->delivery);
 }
 
 /* Reads a message; returns its number of data records. */
@@ -140,16 +152,16 @@ static uint32_t take_datagrams(int fd, uint32_t *sequence)
 static void test_datagrams(void **state)
 {
 	int fd = open_at(false, 0);
-	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 0);
+	struct sink *ipfix = open_to(false, port_of(fd), NULL);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_counts counts;
+	struct report_delivery counts;
 	uint32_t sequence = 0;
 
 	(void)state;
 	for (uint32_t e = 0; e < 3; e++) {
 		memset(&many, 0, sizeof(many));
 		many.n = 500;
-		counts = ipfix_socket_write(ipfix, epoch);
+		counts = write_report(ipfix, epoch);
 		assert_int_equal(counts.delivered, 500);
 		assert_int_equal(counts.failed, 0);
 		assert_int_equal(counts.reconnects, 0);
@@ -161,7 +173,7 @@ static void test_datagrams(void **state)
 	assert_int_equal(warnings + notices, 0);
 	close(fd);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 /* Loopback reports a missing receiver at once: every row failed, with one log line. */
@@ -169,20 +181,20 @@ static void test_nobody(void **state)
 {
 	int fd = open_at(false, 0);
 	in_port_t port = port_of(fd);
-	struct ipfix_socket *ipfix = open_to(false, port, 0);
+	struct sink *ipfix = open_to(false, port, NULL);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_counts counts;
+	struct report_delivery counts;
 	uint32_t sequence = 0, first;
 
 	(void)state;
 	many.n = 500;
-	counts = ipfix_socket_write(ipfix, epoch);
+	counts = write_report(ipfix, epoch);
 	assert_int_equal(counts.delivered, 500);
 	(void)take_datagrams(fd, &sequence);
 	first = sequence;
 	close(fd);
 	for (uint32_t e = 0; e < 3; e++) {
-		counts = ipfix_socket_write(ipfix, epoch);
+		counts = write_report(ipfix, epoch);
 		assert_int_equal(counts.delivered, 0);
 		assert_int_equal(counts.failed, 500);
 		assert_int_equal(counts.bytes, 0);
@@ -193,8 +205,8 @@ static void test_nobody(void **state)
 	fd = open_at(false, port);
 	memset(&many, 0, sizeof(many));
 	many.n = 500;
-	ipfix_socket_reopen(ipfix);
-	counts = ipfix_socket_write(ipfix, epoch);
+	ipfix->type->ops.reopen(ipfix);
+	counts = write_report(ipfix, epoch);
 	assert_int_equal(counts.delivered, 500);
 	assert_int_equal(counts.reconnects, 1);
 	assert_int_equal(notices, 1);
@@ -209,7 +221,7 @@ static void test_nobody(void **state)
 	assert_int_equal(many.seen, 500);
 	close(fd);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 static int64_t monotonic(void)
@@ -223,14 +235,14 @@ static int64_t monotonic(void)
 static void test_pace(void **state)
 {
 	int fd = open_at(false, 0);
-	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 500);
+	struct sink *ipfix = open_to(false, port_of(fd), "500");
 	struct report_epoch *epoch = many_flows(1000);
 	uint32_t sequence = 0, n;
 	int64_t start = monotonic(), took;
 
 	(void)state;
 	many.n = 1000;
-	assert_int_equal(ipfix_socket_write(ipfix, epoch).delivered, 1000);
+	assert_int_equal(write_report(ipfix, epoch).delivered, 1000);
 	took = monotonic() - start;
 	n = take_datagrams(fd, &sequence);
 	assert_int_equal(many.seen, 1000);
@@ -238,7 +250,7 @@ static void test_pace(void **state)
 	assert_true(took >= (n - 2) * SAMPLE_SECOND / 500);
 	close(fd);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 static void stand_still(int number)
@@ -249,13 +261,13 @@ static void stand_still(int number)
 	nanosleep(&pause, NULL);
 }
 
-static int64_t time_report(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
+static int64_t time_report(struct sink *ipfix, const struct report_epoch *epoch)
 {
 	const struct itimerval soon = {.it_value.tv_usec = 100000};
 	int64_t start = monotonic();
 
 	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
-	ipfix_socket_write(ipfix, epoch);
+	write_report(ipfix, epoch);
 	return monotonic() - start;
 }
 
@@ -264,7 +276,7 @@ static void test_late(void **state)
 {
 	const struct sigaction still = {.sa_handler = stand_still, .sa_flags = SA_RESTART};
 	int fd = open_at(false, 0);
-	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 0);
+	struct sink *ipfix = open_to(false, port_of(fd), NULL);
 	struct report_epoch *epoch = many_flows(50000);
 	int64_t took = 0;
 
@@ -279,15 +291,37 @@ static void test_late(void **state)
 	assert_in_range(took, SAMPLE_SECOND * 8 / 10, SAMPLE_SECOND);
 	close(fd);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
-static uint32_t calls;
-
-static int64_t half_a_second(void *arg)
+/* Starts a queue whose timeouts count seconds of this length, in ns. */
+static struct sink_queue *start_queue(struct sink *ipfix, int64_t second)
 {
-	(void)arg;
-	return ++calls < 20 ? INT64_MAX : SAMPLE_SECOND / 2;
+	static struct delivery *delivery;
+	const struct sink_queue_params params = {
+		.ops = &ipfix->type->ops,
+		.place = ipfix,
+		.name = "ipfix",
+		.deliveries = &delivery,
+		.nb_deliveries = 1,
+		.log = hear,
+		.second = second,
+	};
+
+	delivery = &ipfix->delivery;
+	ipfix->sink_queue = sink_queue_create(&params);
+	assert_non_null(ipfix->sink_queue);
+	sink_queue_bound_flows(ipfix->sink_queue, SIZE_MAX);
+	assert_int_equal(sink_queue_start(ipfix->sink_queue), 0);
+	return ipfix->sink_queue;
+}
+
+static struct report_delivery end_queue(struct sink *ipfix)
+{
+	assert_int_equal(sink_queue_end(ipfix->sink_queue), 0);
+	sink_queue_free(ipfix->sink_queue);
+	ipfix->sink_queue = NULL;
+	return delivery_look(&ipfix->delivery);
 }
 
 /*
@@ -297,37 +331,25 @@ static int64_t half_a_second(void *arg)
 static void test_hurried(void **state)
 {
 	int fd = open_at(false, 0);
-	const struct ipfix_socket_options options = {
-		.records = {.flows = true, .domain = 9, .ingress = 1},
-		.patience = patience,
-		.left = half_a_second,
-		.log = hear,
-	};
-	struct socket_client_address address;
-	struct ipfix_socket *ipfix;
+	struct sink *ipfix = open_to(false, port_of(fd), NULL);
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_counts counts;
-	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
+	struct report_delivery counts;
 	int64_t took;
 
 	(void)state;
-	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port_of(fd)));
-	assert_true(socket_client_parse(text, SOCKET_CLIENT_UDP, NULL, &address, why));
-	ipfix = ipfix_socket_create(&address, &options);
-	assert_non_null(ipfix);
 	epoch->flows_only = false;
 	epoch->arrival_ns = 60 * SAMPLE_SECOND;
-	calls = 0;
+	sink_queue_push(start_queue(ipfix, SAMPLE_SECOND / 20), epoch);
+	usleep(50000);
 	took = monotonic();
-	counts = ipfix_socket_write(ipfix, epoch);
+	counts = end_queue(ipfix);
 	took = monotonic() - took;
 	assert_int_equal(counts.delivered, MANY_MAX);
-	assert_int_equal(calls, 20); /* not called again after it returned a limit */
-	/* 2.3 s at the minimum of 2000 datagrams per second. */
+	/* 10 of these seconds; 2.3 s at the minimum of 2000 datagrams per second. */
 	assert_in_range(took, SAMPLE_SECOND * 4 / 10, SAMPLE_SECOND * 15 / 10);
 	close(fd);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 /* --- TCP */
@@ -355,13 +377,13 @@ static void take_stream(int fd)
 static void test_stream(void **state)
 {
 	int listener = open_at(true, 0), fd;
-	struct ipfix_socket *ipfix = open_to(true, port_of(listener), 0);
+	struct sink *ipfix = open_to(true, port_of(listener), NULL);
 	struct report_epoch *epoch = many_flows(2000);
-	struct ipfix_counts counts;
+	struct report_delivery counts;
 
 	(void)state;
 	many.n = 2000;
-	counts = ipfix_socket_write(ipfix, epoch);
+	counts = write_report(ipfix, epoch);
 	assert_int_equal(counts.delivered, 2000);
 	fd = accept(listener, NULL, NULL);
 	take_stream(fd);
@@ -372,13 +394,13 @@ static void test_stream(void **state)
 	 * with templates.
 	 */
 	close(fd);
-	counts = ipfix_socket_write(ipfix, epoch);
+	counts = write_report(ipfix, epoch);
 	assert_int_equal(counts.failed, 2000);
 	assert_int_equal(warnings, 1);
 	assert_string_equal(last_line,
 		"the receiver closed the connection; rows are lost until the receiver accepts them");
-	ipfix_socket_reopen(ipfix);
-	counts = ipfix_socket_write(ipfix, epoch);
+	ipfix->type->ops.reopen(ipfix);
+	counts = write_report(ipfix, epoch);
 	assert_int_equal(counts.delivered, 2000);
 	assert_int_equal(counts.reconnects, 1);
 	fd = accept(listener, NULL, NULL);
@@ -390,69 +412,62 @@ static void test_stream(void **state)
 	close(fd);
 	close(listener);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 static void test_nobody_listens(void **state)
 {
 	int listener = open_at(true, 0);
 	in_port_t port = port_of(listener);
-	struct ipfix_socket *ipfix = open_to(true, port, 0);
+	struct sink *ipfix = open_to(true, port, NULL);
 	struct report_epoch *epoch = many_flows(10);
 
 	(void)state;
 	close(listener);
-	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
-	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
+	assert_int_equal(write_report(ipfix, epoch).failed, 10);
+	assert_int_equal(write_report(ipfix, epoch).failed, 10);
 	assert_int_equal(warnings, 1);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 /* A receiver that never reads is dropped after a timeout, which is short at the end of the run. */
 static void test_frozen(void **state)
 {
 	int listener = open_at(true, 0);
-	struct ipfix_socket *ipfix;
+	struct sink *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_counts counts;
+	struct report_delivery counts;
 	static const int small = 4096;
 
 	(void)state;
 	assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-	over = true;
-	ipfix = open_to(true, port_of(listener), 0);
-	counts = ipfix_socket_write(ipfix, epoch);
+	ipfix = open_to(true, port_of(listener), NULL);
+	sink_queue_push(start_queue(ipfix, SAMPLE_SECOND / 5), epoch);
+	counts = end_queue(ipfix);
 	assert_true(counts.failed > 0);
 	assert_int_equal(counts.delivered + counts.failed, MANY_MAX);
 	assert_string_equal(last_line,
 		"the receiver accepts no data; rows are lost until the receiver accepts them");
 	close(listener);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 static void test_no_such_host(void **state)
 {
-	const struct ipfix_socket_options options = {
-		.records = {.flows = true}, .patience = patience, .log = hear};
+	/* A name beyond the length limit is not sent to a name server. */
+	struct sink *ipfix = open_url(
+		"ipfix://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aaaaaaaaaaaaaaaaaaaa.invalid",
+		NULL);
 	struct report_epoch *epoch = many_flows(10);
-	struct ipfix_socket *ipfix;
-	struct socket_client_address address;
-	char why[SOCKET_CLIENT_ERROR_MAX];
 
 	(void)state;
-	/* A name beyond the length limit is not sent to a name server. */
-	assert_true(socket_client_parse(
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
-		SOCKET_CLIENT_UDP, "4739", &address, why));
-	ipfix = ipfix_socket_create(&address, &options);
-	assert_non_null(ipfix);
-	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
+	assert_int_equal(write_report(ipfix, epoch).failed, 10);
 	assert_int_equal(warnings, 1);
 	report_epoch_free(epoch);
-	ipfix_socket_free(ipfix);
+	sink_free(ipfix);
 }
 
 int main(void)

@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sink: an IPFIX collector (ipfix://, ipfix+tcp://). */
+/*
+ * Sink: an IPFIX collector over UDP (ipfix://), paced and never fragmented, or TCP (ipfix+tcp://).
+ * Waits for the receiver for a limited time, and for the next datagram. Rows that cannot be sent at
+ * once are lost.
+ */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
+#include "base/assertion.h"
+#include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "report/sinks/ipfix_socket.h"
+#include "report/formats/ipfix.h"
 #include "report/sinks/sink.h"
+#include "report/sinks/socket_client.h"
 #include "sketch/measurement.h"
 
 #define PORT       "4739"
 #define PATIENCE_S 10              /* limit of waiting for a receiver that accepts nothing */
 #define ENDING_NS  (2 * SECOND_NS) /* the same at the end of the run */
 #define DOMAINS    100             /* observation domains per sink */
+/* ns between datagrams; small receive buffers keep up with this rate */
+#define GAP_MAX_NS (SECOND_NS / 2000)
+#define EARLY_NS   (SECOND_NS / 5000) /* ns; shorter waits are skipped */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
 /* Keys of a section; zeros: unset. */
@@ -54,18 +65,40 @@ static const struct option_owner ipfix_owner = {
 	.size = sizeof(struct sink_ipfix_keys),
 };
 
+/* Used by the sink's thread. */
 struct sink_ipfix {
 	struct sink sink;
-	struct ipfix_socket *socket;
-	bool end_bounded; /* the source does not wait for outputs; used by the sink's thread */
+	struct socket_client client;
+	struct ipfix *ipfix;
+	double rate;      /* datagrams per second; 0: spread over the next epoch, at least 2000 */
+	bool end_bounded; /* the source does not wait for outputs */
+
+	struct log_ratelimit_state loses; /* warnings about lost rows */
+	uint64_t lost;                    /* lost rows since the last message with their number */
+
+	/* Rows and bytes of the current report that the kernel accepted, and that were not refused
+	 * later. */
+	uint64_t delivered, bytes;
+	/* UDP: rows and bytes of the last datagram of the report, which may still be refused. */
+	uint32_t last_rows, last_bytes;
+
+	/* Pacing, in monotonic ns. */
+	int64_t next_at, gap_per_row; /* planned time of the next datagram; time per row */
+	int64_t least_at;             /* earliest time of the next datagram */
+	uint64_t rows_left;           /* rows of the report not sent yet */
+	/* the rest was spread over the time left at the end of the run */
+	bool hurried;
+	uint64_t flow_rows; /* rows of flow records in the current epoch so far */
+	/* time per row that the previous epoch's records needed; 0: not known */
+	int64_t flow_gap_per_row;
 };
 
 static int64_t retry_time(void *arg)
 {
-	const struct sink_ipfix *ipfix_sink = arg;
-	struct sink_queue *queue = ipfix_sink->sink.sink_queue;
-	int64_t left = sink_patience(&ipfix_sink->sink, PATIENCE_S);
-	bool ending = queue != NULL && sink_queue_ending(queue);
+	const struct sink_ipfix *ipfix = arg;
+	const struct sink *sink = &ipfix->sink;
+	int64_t left = sink_patience(sink, PATIENCE_S);
+	bool ending = sink->sink_queue != NULL && sink_queue_ending(sink->sink_queue);
 
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
@@ -74,58 +107,237 @@ static int64_t retry_time(void *arg)
  * Returns the time for the rest of the report, in ns. INT64_MAX: no limit, since the run goes on,
  * or its source waits for outputs and was not stopped.
  */
-static int64_t left(void *arg)
+static int64_t time_left(const struct sink_ipfix *ipfix)
 {
-	const struct sink_ipfix *ipfix_sink = arg;
-	struct sink_queue *queue = ipfix_sink->sink.sink_queue;
-	bool over =
-		signals_stop_requested() || (ipfix_sink->end_bounded && sink_queue_ending(queue));
+	struct sink_queue *queue = ipfix->sink.sink_queue;
 
-	return over ? sink_queue_share(queue) : INT64_MAX;
+	if (queue != NULL &&
+		(signals_stop_requested() || (ipfix->end_bounded && sink_queue_ending(queue))))
+		return sink_queue_share(queue);
+	return INT64_MAX;
 }
 
-static void log_text(bool warning, const char *line, void *arg)
+static int64_t wall_clock(void *arg)
 {
-	const struct sink_ipfix *ipfix_sink = arg;
-
-	sink_say(&ipfix_sink->sink, warning, "%s", line);
+	(void)arg;
+	return clock_now(CLOCK_REALTIME);
 }
 
-static int open_place(struct sink *sink, bool require, char *why)
+static bool is_udp(const struct sink_ipfix *ipfix)
 {
-	struct sink_ipfix *ipfix_sink = (struct sink_ipfix *)sink;
-	const char *cannot = require ? ipfix_socket_open(ipfix_sink->socket) : NULL;
+	return ipfix->client.address.transport == SOCKET_CLIENT_UDP;
+}
 
-	return cannot == NULL ? 0 : sink_absent(why, cannot);
+static void heed_mtu(struct sink_ipfix *ipfix)
+{
+	uint32_t max = is_udp(ipfix) ? socket_client_datagram_max(&ipfix->client) : 0;
+
+	if (max > 0)
+		ipfix_limit(ipfix->ipfix, max);
+}
+
+/* Takes back the last datagram: the error may be the answer to it. */
+static void take_back_last(struct sink_ipfix *ipfix)
+{
+	VERIFY(ipfix->delivered, >=, ipfix->last_rows);
+	VERIFY(ipfix->bytes, >=, ipfix->last_bytes);
+	ipfix->delivered -= ipfix->last_rows;
+	ipfix->bytes -= ipfix->last_bytes;
+	ipfix->last_rows = 0;
+	ipfix->last_bytes = 0;
+}
+
+static enum ipfix_peer peer(void *arg)
+{
+	struct sink_ipfix *ipfix = arg;
+
+	if (socket_client_heed(&ipfix->client) && !ipfix->client.fresh)
+		return IPFIX_THERE;
+	take_back_last(ipfix);
+	if (socket_client_look(&ipfix->client) != SOCKET_CLIENT_RECONNECTED)
+		return IPFIX_GONE;
+	delivery_count(&ipfix->sink.delivery.reconnects, ipfix->client.connects > 1);
+	heed_mtu(ipfix);
+	return IPFIX_ANEW;
+}
+
+/* Connects first, since the path MTU limits the messages. */
+static void meet(struct sink_ipfix *ipfix)
+{
+	if (is_udp(ipfix) && ipfix->client.fd < 0 && socket_client_reach(&ipfix->client))
+		heed_mtu(ipfix);
+}
+
+/* --- Sending */
+
+static void sleep_until(int64_t time)
+{
+	const struct timespec until = {time / SECOND_NS, time % SECOND_NS};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+/*
+ * At the end of the run spreads the rest of the report over the time that is left, if that is
+ * shorter than planned.
+ */
+static void hurry(struct sink_ipfix *ipfix, int64_t now)
+{
+	int64_t left = ipfix->hurried ? INT64_MAX : time_left(ipfix);
+
+	if (left == INT64_MAX || ipfix->rows_left == 0)
+		return;
+	ipfix->hurried = true;
+	if (ipfix->gap_per_row <= left / (int64_t)ipfix->rows_left)
+		return;
+	ipfix->gap_per_row = left / (int64_t)ipfix->rows_left;
+	ipfix->next_at = now;
+}
+
+/*
+ * Waits until the next datagram may be sent. A late thread sends up to twice as fast until it has
+ * caught up, so that the report ends in time. A configured rate is never exceeded.
+ */
+static void pace(struct sink_ipfix *ipfix, uint32_t rows)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC), gap, least, at;
+
+	hurry(ipfix, now);
+	ipfix->rows_left -= rows < ipfix->rows_left ? rows : ipfix->rows_left;
+	gap = ipfix->gap_per_row * rows;
+	if (gap > GAP_MAX_NS)
+		gap = GAP_MAX_NS;
+	least = gap / 2;
+	if (ipfix->rate > 0)
+		gap = least = (int64_t)((double)SECOND_NS / ipfix->rate);
+	if (ipfix->least_at < now - EARLY_NS)
+		ipfix->least_at = now - EARLY_NS;
+	at = ipfix->next_at > ipfix->least_at ? ipfix->next_at : ipfix->least_at;
+	if (at > now + EARLY_NS)
+		sleep_until(at);
+	ipfix->next_at += gap;
+	ipfix->least_at += least;
+}
+
+static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
+{
+	struct sink_ipfix *ipfix = arg;
+	int error;
+
+	if (ipfix->client.fd < 0)
+		return false;
+	if (is_udp(ipfix))
+		pace(ipfix, rows);
+	error = socket_client_send(&ipfix->client, message, len);
+	if (error == EMSGSIZE)
+		heed_mtu(ipfix);
+	else if (error != 0)
+		take_back_last(ipfix);
+	if (error != 0)
+		return false;
+	ipfix->delivered += rows;
+	ipfix->bytes += len;
+	if (is_udp(ipfix) && rows > 0) {
+		ipfix->last_rows = rows;
+		ipfix->last_bytes = len;
+	}
+	return true;
+}
+
+/* --- Reports */
+
+/*
+ * Spreads the rows of an epoch over the next one, and its flow records, which are reported while it
+ * is open, at the rate of the previous epoch; but not slower than one datagram per GAP_MAX_NS.
+ * Sources that wait for outputs have no duration.
+ */
+static void choose_pace(struct sink_ipfix *ipfix, const struct report_epoch *epoch, uint64_t rows)
+{
+	int64_t duration = (int64_t)epoch->arrival_ns, now = clock_now(CLOCK_MONOTONIC);
+
+	if (ipfix->next_at < now)
+		ipfix->next_at = now;
+	ipfix->gap_per_row = GAP_MAX_NS;
+	ipfix->rows_left = rows;
+	ipfix->hurried = false;
+	if (epoch->flows_only) {
+		ipfix->flow_rows += rows;
+		if (ipfix->flow_gap_per_row > 0)
+			ipfix->gap_per_row = ipfix->flow_gap_per_row;
+		return;
+	}
+	ipfix->flow_gap_per_row = 0;
+	if (duration > 0 && rows > 0)
+		ipfix->gap_per_row = duration * 9 / 10 / (int64_t)rows;
+	if (duration > 0 && ipfix->flow_rows > 0)
+		ipfix->flow_gap_per_row = duration * 8 / 10 / (int64_t)ipfix->flow_rows;
+	ipfix->flow_rows = 0;
+}
+
+/* Logs once when rows begin to be lost, and once when they are accepted again. */
+static void log_losses(struct sink_ipfix *ipfix, uint64_t failed)
+{
+	ipfix->lost += failed;
+	if (failed > 0)
+		sink_warn(&ipfix->sink, &ipfix->loses, ipfix->client.why,
+			"rows are lost until the receiver accepts them");
+	if (failed > 0 || ipfix->delivered == 0 ||
+		!log_ratelimit_ends(&ipfix->loses, clock_now(CLOCK_MONOTONIC)))
+		return;
+	sink_say(&ipfix->sink, false, "resumed; %llu rows were lost",
+		(unsigned long long)ipfix->lost);
+	ipfix->lost = 0;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_ipfix *ipfix_sink = arg;
-	struct ipfix_counts counts;
+	struct sink_ipfix *ipfix = arg;
+	struct delivery *delivery = &ipfix->sink.delivery;
+	const struct ipfix_sink sink = {ipfix, wall_clock, peer, send_message};
+	uint64_t rows = ipfix_rows(ipfix->ipfix, epoch);
 
-	ipfix_sink->end_bounded |= epoch->arrival_ns > 0;
-	counts = ipfix_socket_write(ipfix_sink->socket, epoch);
-
-	delivery_count(&ipfix_sink->sink.delivery.delivered, counts.delivered);
-	delivery_count(&ipfix_sink->sink.delivery.failed, counts.failed);
-	delivery_count(&ipfix_sink->sink.delivery.bytes, counts.bytes);
-	delivery_count(&ipfix_sink->sink.delivery.reconnects, counts.reconnects);
+	ipfix->end_bounded |= epoch->arrival_ns > 0;
+	ipfix->delivered = ipfix->bytes = 0;
+	ipfix->last_rows = ipfix->last_bytes = 0;
+	choose_pace(ipfix, epoch, rows);
+	meet(ipfix);
+	ipfix_epoch(ipfix->ipfix, epoch, &sink);
+	if (!socket_client_heed(&ipfix->client))
+		take_back_last(ipfix);
+	VERIFY(ipfix->delivered, <=, rows);
+	delivery_count(&delivery->delivered, ipfix->delivered);
+	delivery_count(&delivery->failed, rows - ipfix->delivered);
+	delivery_count(&delivery->bytes, ipfix->bytes);
+	socket_client_praise(&ipfix->client);
+	log_losses(ipfix, rows - ipfix->delivered);
 }
 
+/* Called by the pushing thread. Adds a dropped report to the next totals. */
 static void miss(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_ipfix *ipfix_sink = arg;
+	struct sink_ipfix *ipfix = arg;
 
-	ipfix_socket_miss(ipfix_sink->socket, epoch);
+	ipfix_miss(ipfix->ipfix, epoch);
 }
 
 static void reopen(void *arg)
 {
-	struct sink_ipfix *ipfix_sink = arg;
+	struct sink_ipfix *ipfix = arg;
 
-	ipfix_socket_reopen(ipfix_sink->socket);
+	socket_client_reopen(&ipfix->client);
 }
+
+static int open_sink(struct sink *sink, bool require, char *why)
+{
+	struct sink_ipfix *ipfix = (struct sink_ipfix *)sink;
+
+	if (!require || socket_client_reach(&ipfix->client))
+		return 0;
+	return sink_absent(why, ipfix->client.why);
+}
+
+/* --- Options */
 
 static bool parse(const struct sink_url *url, struct socket_client_address *address, char *why)
 {
@@ -158,41 +370,40 @@ static bool check(const struct sink_url *url, const struct sink_request *request
 	return parse(url, &address, why);
 }
 
+static void free_sink(struct sink *sink)
+{
+	struct sink_ipfix *ipfix = (struct sink_ipfix *)sink;
+
+	socket_client_free(&ipfix->client);
+	ipfix_free(ipfix->ipfix);
+	free(ipfix);
+}
+
 static struct sink *create(
 	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
 	static const struct sink_ipfix_keys no_keys;
-	struct sink_ipfix *ipfix_sink = calloc(1, sizeof(*ipfix_sink));
 	const struct sink_ipfix_keys *keys = request->own != NULL ? request->own : &no_keys;
-	uint32_t first = keys->interface_index;
-	const struct ipfix_socket_options options = {
-		.records = {.flows = request->kind == ROWS_FLOWS,
-			.domain = number * DOMAINS,
-			.ingress = first > 0 ? first : 1,
-			.egress = 0},
-		.rate = keys->rate,
-		.patience = retry_time,
-		.left = left,
-		.log = log_text,
-		.arg = ipfix_sink,
+	struct sink_ipfix *ipfix = calloc(1, sizeof(*ipfix));
+	const struct ipfix_options records = {
+		.flows = request->kind == ROWS_FLOWS,
+		.reliable = url->scheme->transport != SOCKET_CLIENT_UDP,
+		.domain = number * DOMAINS,
+		.ingress = keys->interface_index > 0 ? keys->interface_index : 1,
 	};
-	struct socket_client_address address;
 	char why[SINK_ERROR_MAX];
 
-	if (ipfix_sink != NULL && parse(url, &address, why))
-		ipfix_sink->socket = ipfix_socket_create(&address, &options);
-	if (ipfix_sink != NULL && ipfix_sink->socket != NULL)
-		return &ipfix_sink->sink;
-	free(ipfix_sink);
+	if (ipfix == NULL)
+		return NULL;
+	ipfix->rate = keys->rate;
+	ipfix->client = (struct socket_client){.patience = retry_time, .arg = ipfix};
+	parse(url, &ipfix->client.address, why);
+	socket_client_init(&ipfix->client);
+	ipfix->ipfix = ipfix_create(&records);
+	if (ipfix->ipfix != NULL)
+		return &ipfix->sink;
+	free(ipfix);
 	return NULL;
-}
-
-static void free_place(struct sink *sink)
-{
-	struct sink_ipfix *ipfix_sink = (struct sink_ipfix *)sink;
-
-	ipfix_socket_free(ipfix_sink->socket);
-	free(ipfix_sink);
 }
 
 static const struct sink_scheme schemes[] = {
@@ -210,7 +421,7 @@ const struct sink_type sink_type_ipfix = {
 	.needs = OPTION_NEED_IP_BYTES,
 	.check = check,
 	.create = create,
-	.open = open_place,
-	.free = free_place,
+	.open = open_sink,
+	.free = free_sink,
 	.ops = {.write = write_report, .miss = miss, .reopen = reopen, .end = reopen},
 };
