@@ -30,7 +30,6 @@
 #include "report/rows/rows.h"
 #include "report/sinks/sink_queue.h"
 #include "report/files/output_file.h"
-#include "report/files/output_mark.h"
 #include "report/sinks/writer.h"
 #include "print_output.h"
 #include "sample_epoch.h"

@@ -3,7 +3,7 @@
 
 /*
  * Output file for rows of complete epochs. A failed write to a regular file is rolled back; the
- * next run removes an epoch that a killed run left incomplete (report/files/output_mark.h). Named
+ * next run removes an epoch that a killed run left incomplete. Named
  * regular files are opened for appending, so that after another program truncates one (logrotate's
  * copytruncate) rows continue at its new end, with a header.
  *
@@ -22,12 +22,19 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "report/files/output_tail.h"
 #include "base/text.h"
 #include "report/files/rotation.h"
+#include "report/formats/format.h"
 
 /* Logs one line, without its end; see writer.h. */
 typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);
+
+/* Form of an output file. */
+struct output_form {
+	struct text header; /* first line, with its end; empty: none */
+	const struct format *format;
+	const struct columns *columns; /* columns of its rows */
+};
 
 enum output_file_mode {
 	OUTPUT_NEW,    /* fails if a regular file exists */
@@ -142,3 +149,23 @@ const char *output_file_reopen(struct output_file *file);
  * counts as one lost row if no other row was lost.
  */
 void output_file_close(struct output_file *file);
+
+/*
+ * Stores in an output file the length of its complete epochs, so that the next run finds an epoch
+ * that a killed run left incomplete. The mark is an extended attribute: it moves with the file and
+ * rows are unchanged. A file that was closed normally has no mark.
+ *
+ * An epoch is written to all outputs, then marked in all. If one mark has `next` = N, every other
+ * output has epoch N - 1 complete, marked or not. The exception is --export deliveries, which is
+ * written one epoch later.
+ */
+struct output_mark {
+	uint64_t whole; /* bytes of complete epochs, from the beginning of the file */
+	uint64_t next;  /* first epoch not yet in all outputs of the run */
+};
+
+/* Returns false if there is no mark; errno ENOTSUP: the file system does not support marks. */
+bool output_mark_read(int fd, struct output_mark *mark);
+
+/* Writes the mark, or removes the old one on failure. */
+void output_mark_write(int fd, const struct output_mark *mark);
