@@ -11,8 +11,9 @@
 #include "base/identity.h"
 #include "base/standard_files.h"
 #include "report/formats/format.h"
+#include "report/formats/screen.h"
+#include "report/formats/table.h"
 #include "report/rows/rows.h"
-#include "report/sinks/file.h"
 #include "report/sinks/sink.h"
 #include "report/sinks/sink_spool.h"
 #include "report/sinks/writer.h"
@@ -22,23 +23,50 @@
 
 #define WAIT_NS 50000000 /* limit of writer_wait() per queue */
 
-/* A queue and its destination: files, or a network sink. */
+struct file_destination {
+	/*
+	 * Columns of the rows; NULL: the table of heavy hitters. A format without a header gets the
+	 * columns of each epoch's measurements.
+	 */
+	struct columns *columns;
+	struct output_file file;
+	struct delivery delivery;
+	size_t queue; /* bytes; see struct sink_queue_params */
+	bool on_terminal;
+	bool left;    /* its reader closed it, and that was logged */
+	bool redrawn; /* on the terminal: each epoch overwrites the last */
+	struct screen screen;
+};
+
+/*
+ * A queue and its destination: a network sink, or files. All regular files of a run have one queue:
+ * an epoch is complete only when all of them have it. A pipe, a terminal or a device has its own.
+ */
 struct writer_route {
 	struct sink_queue *sink_queue;
-	struct sink_file files;
-	struct sink *sink; /* NULL: `files` */
-	struct delivery **deliveries;
+	struct sink *sink;            /* NULL: `files` */
+	struct delivery **deliveries; /* also those of the files, in the same order */
 	uint32_t nb_deliveries;
 	size_t queue; /* see struct sink_queue_params; the largest value of the files */
+
+	struct sink_log *sink_log;
+	bool alone; /* the run has no other output */
+	struct file_destination **files;
+	uint32_t nb_files;
+	/* Used only by the queue's thread while it runs. */
+	struct text text;
+	uint64_t next_epoch; /* number of the first epoch that is not written yet */
+	/* result; valid after sink_queue_reopening() returned false */
+	struct sink_log_reopened reopened;
 };
 
 struct writer {
 	/* Written by writer_open() only. */
 	struct sink_log sink_log;
-	struct file_destination **sinks; /* [nb_sinks]; each used by the thread of its route */
+	struct file_destination **files; /* [nb_files]; each used by the thread of its route */
+	uint32_t nb_files;
+	struct sink **sinks; /* [nb_sinks] */
 	uint32_t nb_sinks;
-	struct sink **network_sinks; /* [nb_network_sinks] */
-	uint32_t nb_network_sinks;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told;        /* a sink receives delivery reports */
@@ -52,6 +80,159 @@ struct writer {
 	int64_t last_start, last_end;
 };
 
+/* --- Files, in the thread of their queue */
+
+static uint64_t lines_said(const struct writer_route *route)
+{
+	return route->sink_log->lines_said != NULL ? route->sink_log->lines_said() : 0;
+}
+
+static void format_rows(
+	struct writer_route *route, struct file_destination *file, const struct report_epoch *epoch)
+{
+	text_clear(&route->text);
+	if (file->redrawn) {
+		screen_epoch(&route->text, &file->screen, epoch, lines_said(route));
+	} else if (file->columns == NULL) {
+		table_epoch(&route->text, epoch);
+	} else {
+		if (file->file.form.format->header == NULL) {
+			columns_suit(&file->columns, epoch);
+			file->file.form.columns = file->columns;
+		}
+		format_epoch(&route->text, file->file.form.format, file->columns, epoch);
+	}
+}
+
+/* Rows for a reader that closed its end count as failed, but not as lost. */
+static void account(struct file_destination *file, uint64_t rows, uint64_t lost, size_t bytes)
+{
+	bool arrived = lost == 0 && !file->file.unread;
+
+	delivery_count(&file->delivery.delivered, arrived ? rows : 0);
+	delivery_count(&file->delivery.failed, arrived ? 0 : rows);
+	delivery_count(&file->delivery.bytes, arrived ? bytes : 0);
+}
+
+/* Writes route->text. rows: its number of rows. start: start of their epoch, ns since 1970. */
+static void write_text(
+	struct writer_route *route, struct file_destination *file, uint64_t rows, int64_t start)
+{
+	if (file->on_terminal)
+		sink_log_pause(route->sink_log);
+	output_file_write(&file->file,
+		&(struct output_rows){.text = &route->text, .n = rows, .start = start});
+	if (file->on_terminal)
+		sink_log_go_on(route->sink_log);
+}
+
+static void write_rows(
+	struct writer_route *route, struct file_destination *file, const struct report_epoch *epoch)
+{
+	uint64_t rows = delivery_rows(&file->delivery, epoch), lost = file->file.lost;
+
+	format_rows(route, file, epoch);
+	write_text(route, file, rows, epoch->start);
+	account(file, rows, file->file.lost - lost, route->text.len);
+}
+
+/* All files get the rows before any file marks the epoch as complete. */
+static void write_epoch(void *arg, const struct report_epoch *epoch)
+{
+	struct writer_route *route = arg;
+
+	for (uint32_t s = 0; s < route->nb_files; s++)
+		if (delivery_concerns(route->deliveries[s], epoch))
+			write_rows(route, route->files[s], epoch);
+	if (!epoch->flows_only)
+		route->next_epoch = epoch->number + 1;
+	for (uint32_t s = 0; s < route->nb_files; s++)
+		if (delivery_concerns(route->deliveries[s], epoch))
+			output_file_mark(&route->files[s]->file, route->next_epoch);
+	for (uint32_t s = 0; s < route->nb_files; s++)
+		if (delivery_concerns(route->deliveries[s], epoch))
+			output_file_pass(&route->files[s]->file, epoch->end);
+}
+
+/* No rows start before `time` (ns since 1970). */
+static void pass(void *arg, int64_t time)
+{
+	struct writer_route *route = arg;
+
+	for (uint32_t s = 0; s < route->nb_files; s++) {
+		struct file_destination *file = route->files[s];
+
+		output_file_pass(&file->file, time);
+		if (!file->redrawn)
+			continue;
+		text_clear(&route->text);
+		screen_silence(&route->text, &file->screen, time, lines_said(route));
+		write_text(route, file, 1, time);
+	}
+}
+
+static void reopen_files(void *arg)
+{
+	struct writer_route *route = arg;
+	struct sink_log_reopened reopened = {0};
+
+	for (uint32_t s = 0; s < route->nb_files; s++) {
+		struct output_file *file = &route->files[s]->file;
+		const char *why = output_file_reopen(file);
+
+		if (why == NULL)
+			reopened.files += file->named;
+		else
+			snprintf(reopened.error, sizeof(reopened.error),
+				"%.300s: cannot be opened again: %.100s", file->name, why);
+	}
+	route->reopened = reopened;
+}
+
+/* Logs once if the reader of standard output closed it, as head does. */
+static void look_at_readers(void *arg)
+{
+	struct writer_route *route = arg;
+
+	for (uint32_t s = 0; s < route->nb_files; s++) {
+		struct file_destination *file = route->files[s];
+
+		if (!file->file.unread || file->left)
+			continue;
+		file->left = true;
+		if (!route->alone)
+			sink_log_line(false,
+				"standard output: closed by its reader; the other outputs go on",
+				route->sink_log);
+		else if (route->sink_log->unread != NULL)
+			route->sink_log->unread();
+	}
+}
+
+static void write_headers(void *arg)
+{
+	struct writer_route *route = arg;
+
+	for (uint32_t s = 0; s < route->nb_files; s++)
+		output_file_write_header(&route->files[s]->file);
+}
+
+static const struct sink_queue_ops file_ops = {
+	.begin = write_headers,
+	.write = write_epoch,
+	.pass = pass,
+	.reopen = reopen_files,
+	.look = look_at_readers,
+};
+
+/* A pipe cannot be reopened by name. */
+static const struct sink_queue_ops stream_ops = {
+	.begin = write_headers,
+	.write = write_epoch,
+	.pass = pass,
+	.look = look_at_readers,
+};
+
 /* --- Opening */
 
 /* Returns NULL if out of memory. */
@@ -59,16 +240,16 @@ static struct file_destination *add_sink(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
 	struct file_destination **sinks =
-		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
+		reallocarray(writer->files, writer->nb_files + 1, sizeof(writer->files[0]));
 	struct file_destination *sink = malloc(sizeof(*sink));
 
 	if (sinks != NULL)
-		writer->sinks = sinks;
+		writer->files = sinks;
 	if (sinks == NULL || sink == NULL) {
 		free(sink);
 		return NULL;
 	}
-	sinks[writer->nb_sinks++] = sink;
+	sinks[writer->nb_files++] = sink;
 	*sink = (struct file_destination){
 		.delivery = {.name = name},
 		.on_terminal = standard_files_is_output(name) && isatty(STDOUT_FILENO),
@@ -117,20 +298,20 @@ static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
 	const struct sink_request request = sink_config_request(config, requested);
-	struct sink **network_sinks = reallocarray(writer->network_sinks,
-		writer->nb_network_sinks + 1, sizeof(writer->network_sinks[0]));
+	struct sink **sinks =
+		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
 	struct sink *network_sink;
 	uint32_t number = 0;
 
-	if (network_sinks == NULL)
+	if (sinks == NULL)
 		return false;
-	writer->network_sinks = network_sinks;
-	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
-		number += network_sinks[r]->type->rows == SINK_ENCODING_ENCODED;
+	writer->sinks = sinks;
+	for (uint32_t r = 0; r < writer->nb_sinks; r++)
+		number += sinks[r]->type->rows == SINK_ENCODING_ENCODED;
 	network_sink = sink_create(&request, number, &writer->sink_log);
 	if (network_sink == NULL)
 		return false;
-	network_sinks[writer->nb_network_sinks++] = network_sink;
+	sinks[writer->nb_sinks++] = network_sink;
 	return true;
 }
 
@@ -192,10 +373,10 @@ static bool sinks_differ(const struct writer *writer,
 	bool (*same)(const struct file_destination *a, const struct file_destination *b),
 	char *error)
 {
-	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
-		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
-			const struct file_destination *first = writer->sinks[a],
-						      *second = writer->sinks[b];
+	for (uint32_t a = 0; a < writer->nb_files; a++) {
+		for (uint32_t b = a + 1; b < writer->nb_files; b++) {
+			const struct file_destination *first = writer->files[a],
+						      *second = writer->files[b];
 
 			if (!same(first, second))
 				continue;
@@ -231,15 +412,15 @@ static int open_files(struct writer *writer, const struct config *config, char *
 
 	if (!sinks_differ(writer, same_sink_name, error))
 		return 2;
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
 		int status =
-			output_file_open(&writer->sinks[s]->file, mode, error, WRITER_ERROR_MAX);
+			output_file_open(&writer->files[s]->file, mode, error, WRITER_ERROR_MAX);
 
 		if (status != 0)
 			return status;
 	}
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		const struct output_file *file = &writer->sinks[s]->file;
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		const struct output_file *file = &writer->files[s]->file;
 
 		if (!config_spares_inputs(
 			    config, file->option, file->name, file->fd, error, WRITER_ERROR_MAX))
@@ -304,17 +485,17 @@ static int look_at_files(struct writer *writer, char *error)
 {
 	uint64_t next = 0;
 
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		struct output_file *file = &writer->sinks[s]->file;
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		struct output_file *file = &writer->files[s]->file;
 
 		if (output_file_lock(file, error, WRITER_ERROR_MAX) != 0)
 			return 1;
-		keep_columns(writer->sinks[s], &writer->sink_log);
+		keep_columns(writer->files[s], &writer->sink_log);
 		if (file->next > next)
 			next = file->next;
 	}
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		struct file_destination *sink = writer->sinks[s];
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		struct file_destination *sink = writer->files[s];
 
 		if (output_file_look(&sink->file,
 			    sink->delivery.output == &output_deliveries ? sink->file.next : next,
@@ -328,8 +509,8 @@ static uint64_t first_epoch_of(const struct writer *writer)
 {
 	uint64_t first = 0;
 
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		const struct output_file *file = &writer->sinks[s]->file;
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		const struct output_file *file = &writer->files[s]->file;
 
 		if (file->has_epoch && file->last_epoch >= first)
 			first = file->last_epoch + 1;
@@ -348,9 +529,9 @@ static int open_sinks(
 	if (status != 0)
 		return status;
 	*first_epoch = first_epoch_of(writer);
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
 		if (output_file_start(
-			    &writer->sinks[s]->file, *first_epoch, error, WRITER_ERROR_MAX) != 0)
+			    &writer->files[s]->file, *first_epoch, error, WRITER_ERROR_MAX) != 0)
 			return 1;
 	}
 	return 0;
@@ -360,21 +541,21 @@ static void writer_free(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		sink_queue_free(writer->routes[r].sink_queue);
-		free(writer->routes[r].files.sinks);
+		free(writer->routes[r].files);
 		free(writer->routes[r].deliveries);
-		text_free(&writer->routes[r].files.text);
+		text_free(&writer->routes[r].text);
 	}
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		free(writer->sinks[s]->columns);
-		free(writer->sinks[s]);
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		free(writer->files[s]->columns);
+		free(writer->files[s]);
 	}
-	for (uint32_t r = 0; r < writer->nb_network_sinks; r++) {
-		sink_spool_close(writer->network_sinks[r]->spooled);
-		sink_free(writer->network_sinks[r]);
+	for (uint32_t r = 0; r < writer->nb_sinks; r++) {
+		sink_spool_close(writer->sinks[r]->spooled);
+		sink_free(writer->sinks[r]);
 	}
-	free(writer->network_sinks);
-	free(writer->routes);
 	free(writer->sinks);
+	free(writer->routes);
+	free(writer->files);
 	free(writer);
 }
 
@@ -384,19 +565,19 @@ static struct writer_route *add_route(struct writer *writer, uint64_t first_epoc
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
 
 	*route = (struct writer_route){
-		.files = {.sink_log = &writer->sink_log,
-			.alone = writer->nb_sinks + writer->nb_network_sinks == 1,
-			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
-			.next_epoch = first_epoch},
-		.deliveries = calloc(writer->nb_sinks + 1, sizeof(route->deliveries[0])),
+		.sink_log = &writer->sink_log,
+		.alone = writer->nb_files + writer->nb_sinks == 1,
+		.files = calloc(writer->nb_files + 1, sizeof(route->files[0])),
+		.next_epoch = first_epoch,
+		.deliveries = calloc(writer->nb_files + 1, sizeof(route->deliveries[0])),
 	};
-	return route->files.sinks != NULL && route->deliveries != NULL ? route : NULL;
+	return route->files != NULL && route->deliveries != NULL ? route : NULL;
 }
 
 static void add_to_route(struct writer_route *route, struct file_destination *sink)
 {
 	route->deliveries[route->nb_deliveries++] = &sink->delivery;
-	route->files.sinks[route->files.nb_sinks++] = sink;
+	route->files[route->nb_files++] = sink;
 	if (sink->queue > route->queue)
 		route->queue = sink->queue;
 }
@@ -406,26 +587,25 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
 
-	writer->routes =
-		calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(writer->routes[0]));
+	writer->routes = calloc(writer->nb_files + writer->nb_sinks, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
 		return false;
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		bool regular = writer->sinks[s]->file.regular;
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		bool regular = writer->files[s]->file.regular;
 
 		route = regular && files != NULL ? files : add_route(writer, first_epoch);
 		if (route == NULL)
 			return false;
 		if (regular)
 			files = route;
-		add_to_route(route, writer->sinks[s]);
-		writer->told |= writer->sinks[s]->delivery.output == &output_deliveries;
+		add_to_route(route, writer->files[s]);
+		writer->told |= writer->files[s]->delivery.output == &output_deliveries;
 	}
-	for (uint32_t r = 0; r < writer->nb_network_sinks; r++) {
+	for (uint32_t r = 0; r < writer->nb_sinks; r++) {
 		route = add_route(writer, first_epoch);
 		if (route == NULL)
 			return false;
-		route->sink = writer->network_sinks[r];
+		route->sink = writer->sinks[r];
 		route->queue = route->sink->queue;
 		route->deliveries[route->nb_deliveries++] = &route->sink->delivery;
 		writer->told |= route->sink->delivery.output == &output_deliveries;
@@ -435,7 +615,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 
 static bool is_regular(const struct writer_route *route)
 {
-	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
+	return route->nb_files > 0 && route->files[0]->file.regular;
 }
 
 static const struct sink_queue_ops *ops_of(const struct sink *network_sink)
@@ -448,7 +628,7 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 	const struct sink_queue_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct sink_queue_params params = {
 		.ops = route->sink == NULL ? files : ops_of(route->sink),
-		.place = route->sink == NULL            ? (void *)&route->files
+		.place = route->sink == NULL            ? (void *)route
 			 : route->sink->spooled == NULL ? (void *)route->sink
 							: route->sink->spooled,
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
@@ -539,7 +719,7 @@ static int for_each_sink(struct writer *writer, const struct config *config,
 
 	while (status == 0 && sink_config_next(config, &walk, &requested))
 		if (sink_is_url(requested.to.name))
-			status = open(writer, writer->network_sinks[r++], &requested, error);
+			status = open(writer, writer->sinks[r++], &requested, error);
 	return status;
 }
 
@@ -563,9 +743,9 @@ static void log_run(struct writer *writer)
 	char line[128];
 	uint32_t r = 0;
 
-	while (r < writer->nb_network_sinks && writer->network_sinks[r]->columns == NULL)
+	while (r < writer->nb_sinks && writer->sinks[r]->columns == NULL)
 		r++;
-	if (r == writer->nb_network_sinks)
+	if (r == writer->nb_sinks)
 		return;
 	snprintf(line, sizeof(line), "run ID of rows sent to URLs: %s", identity_run());
 	sink_log_line(false, line, &writer->sink_log);
@@ -591,8 +771,8 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 		*status = 1;
 	}
 	if (*status != 0) {
-		for (uint32_t s = 0; s < writer->nb_sinks; s++)
-			output_file_abandon(&writer->sinks[s]->file);
+		for (uint32_t s = 0; s < writer->nb_files; s++)
+			output_file_abandon(&writer->files[s]->file);
 		writer_free(writer);
 		return NULL;
 	}
@@ -667,8 +847,8 @@ static bool sinks_take(const struct writer *writer, const struct config *config,
 	uint32_t r = 0;
 
 	while (sink_config_next(config, &walk, &requested))
-		if (sink_is_url(requested.to.name) && r < writer->nb_network_sinks &&
-			!sink_takes(writer->network_sinks[r++], config, &requested, error))
+		if (sink_is_url(requested.to.name) && r < writer->nb_sinks &&
+			!sink_takes(writer->sinks[r++], config, &requested, error))
 			return false;
 	return true;
 }
@@ -677,8 +857,8 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 {
 	struct column_choice choice = sink_config_columns(config, false);
 
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		const struct file_destination *sink = writer->sinks[s];
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		const struct file_destination *sink = writer->files[s];
 		const struct format *format = sink->file.form.format;
 
 		choice.names =
@@ -709,7 +889,7 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 	if (report == NULL)
 		return NULL;
 	report->deliveries =
-		calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(report->deliveries[0]));
+		calloc(writer->nb_files + writer->nb_sinks, sizeof(report->deliveries[0]));
 	if (report->deliveries == NULL) {
 		report_epoch_free(report);
 		return NULL;
@@ -865,7 +1045,7 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
-			*reopened = route->files.reopened;
+			*reopened = route->reopened;
 	}
 	return false;
 }
@@ -889,13 +1069,12 @@ uint64_t writer_close(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]))
 			lost += sink_queue_end(writer->routes[r].sink_queue);
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		output_file_close(&writer->sinks[s]->file);
-		lost += writer->sinks[s]->file.lost;
+	for (uint32_t s = 0; s < writer->nb_files; s++) {
+		output_file_close(&writer->files[s]->file);
+		lost += writer->files[s]->file.lost;
 	}
-	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
-		lost += delivery_lost(&writer->network_sinks[r]->delivery) +
-			writer->network_sinks[r]->dropped;
+	for (uint32_t r = 0; r < writer->nb_sinks; r++)
+		lost += delivery_lost(&writer->sinks[r]->delivery) + writer->sinks[r]->dropped;
 	writer_free(writer);
 	return lost;
 }
