@@ -235,22 +235,31 @@ static const struct sink_queue_ops stream_ops = {
 
 /* --- Opening */
 
+/* Allocates arrays for all destinations and the table. Returns false if out of memory. */
+static bool alloc_arrays(struct writer *writer, const struct config *config)
+{
+	struct sink_config_iter walk = {0};
+	struct requested_sink requested;
+	size_t n = 1;
+
+	while (sink_config_next(config, &walk, &requested))
+		n++;
+	writer->files = calloc(n, sizeof(writer->files[0]));
+	writer->sinks = calloc(n, sizeof(writer->sinks[0]));
+	writer->routes = calloc(n, sizeof(writer->routes[0]));
+	return writer->files != NULL && writer->sinks != NULL && writer->routes != NULL;
+}
+
 /* Returns NULL if out of memory. */
-static struct file_destination *add_sink(
+static struct file_destination *add_file(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
-	struct file_destination **sinks =
-		reallocarray(writer->files, writer->nb_files + 1, sizeof(writer->files[0]));
-	struct file_destination *sink = malloc(sizeof(*sink));
+	struct file_destination *file = malloc(sizeof(*file));
 
-	if (sinks != NULL)
-		writer->files = sinks;
-	if (sinks == NULL || sink == NULL) {
-		free(sink);
+	if (file == NULL)
 		return NULL;
-	}
-	sinks[writer->nb_files++] = sink;
-	*sink = (struct file_destination){
+	writer->files[writer->nb_files++] = file;
+	*file = (struct file_destination){
 		.delivery = {.name = name},
 		.on_terminal = standard_files_is_output(name) && isatty(STDOUT_FILENO),
 		.file =
@@ -264,32 +273,32 @@ static struct file_destination *add_sink(
 				.fd = -1,
 			},
 	};
-	return sink;
+	return file;
 }
 
 /* Returns false if out of memory. */
 static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
-	struct file_destination *sink =
-		add_sink(writer, requested->label, requested->to.name, config);
+	struct file_destination *file =
+		add_file(writer, requested->label, requested->to.name, config);
 	const struct format *format = formats[how];
 	struct column_choice choice;
 
-	if (sink == NULL)
+	if (file == NULL)
 		return false;
 	choice = sink_config_columns(config, format->named);
 	choice.names = (enum column_names)requested->options->names;
-	sink->columns = columns_of(outputs[requested->kind], &choice);
-	if (sink->columns == NULL)
+	file->columns = columns_of(outputs[requested->kind], &choice);
+	if (file->columns == NULL)
 		return false;
-	sink->delivery.name = requested->name;
-	sink->delivery.output = outputs[requested->kind];
-	sink->queue = requested->options->queue;
-	sink->file.form.format = format;
-	sink->file.form.columns = sink->columns;
+	file->delivery.name = requested->name;
+	file->delivery.output = outputs[requested->kind];
+	file->queue = requested->options->queue;
+	file->file.form.format = format;
+	file->file.form.columns = file->columns;
 	if (format->header != NULL)
-		format->header(&sink->file.form.header, sink->columns);
+		format->header(&file->file.form.header, file->columns);
 	return true;
 }
 
@@ -298,21 +307,15 @@ static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
 	const struct sink_request request = sink_config_request(config, requested);
-	struct sink **sinks =
-		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
-	struct sink *network_sink;
+	struct sink *sink;
 	uint32_t number = 0;
 
-	if (sinks == NULL)
-		return false;
-	writer->sinks = sinks;
-	for (uint32_t r = 0; r < writer->nb_sinks; r++)
-		number += sinks[r]->type->rows == SINK_ENCODING_ENCODED;
-	network_sink = sink_create(&request, number, &writer->sink_log);
-	if (network_sink == NULL)
-		return false;
-	sinks[writer->nb_sinks++] = network_sink;
-	return true;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		number += writer->sinks[s]->type->rows == SINK_ENCODING_ENCODED;
+	sink = sink_create(&request, number, &writer->sink_log);
+	if (sink != NULL)
+		writer->sinks[writer->nb_sinks++] = sink;
+	return sink != NULL;
 }
 
 static bool add_destination(struct writer *writer, const struct requested_sink *requested,
@@ -332,11 +335,11 @@ static bool add_destination(struct writer *writer, const struct requested_sink *
 
 static bool add_table(struct writer *writer, const struct config *config)
 {
-	struct file_destination *sink = add_sink(writer, "--format table", "-", config);
+	struct file_destination *file = add_file(writer, "--format table", "-", config);
 
-	if (sink == NULL)
+	if (file == NULL)
 		return false;
-	sink->redrawn = writer_options(config)->format == FORMAT_AUTO && screen_possible() &&
+	file->redrawn = writer_options(config)->format == FORMAT_AUTO && screen_possible() &&
 			(port_given(config) || kernel_given(config) || collect_listens(config));
 	return true;
 }
@@ -587,9 +590,6 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
 
-	writer->routes = calloc(writer->nb_files + writer->nb_sinks, sizeof(writer->routes[0]));
-	if (writer->routes == NULL)
-		return false;
 	for (uint32_t s = 0; s < writer->nb_files; s++) {
 		bool regular = writer->files[s]->file.regular;
 
@@ -759,7 +759,7 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 	*status = 1;
 	if (writer != NULL)
 		writer->sink_log = *sink_log;
-	if (writer == NULL || !add_sinks(writer, config))
+	if (writer == NULL || !alloc_arrays(writer, config) || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "out of memory");
 	else
 		*status = open_destinations(writer, config, first_epoch, error);
