@@ -37,6 +37,7 @@ const struct sink_type sink_type_kafka = {
 
 #else
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,18 +51,20 @@ const struct sink_type sink_type_kafka = {
 #include "base/printable.h"
 #include "base/signals.h"
 #include "report/formats/format.h"
-#include "report/sinks/kafka_properties.h"
 #include "report/sinks/socket_client.h"
 
-#define PORT        "9092"
-#define TOPIC_MAX   249 /* bytes; limit of Kafka */
-#define POLL_MS     100
-#define PURGE_POLLS 20 /* limit of polls for the fates of all messages after a purge */
-#define LEAVING_S   2  /* limit of waiting for the end of a producer */
-#define ERROR_MAX   512
-#define BATCH       64         /* messages per call of librdkafka */
-#define TEXT_BYTES  (32 << 10) /* bytes of rows that are formatted at once; fits the L1 cache */
-#define AGAIN_BYTES (4 << 20)  /* bytes; limit of refused rows that wait while others are sent */
+#define PROPERTY_MAX 128  /* bytes of the name of a property */
+#define WHY_MAX      256  /* bytes of an error about one */
+#define VALUE_MAX    4096 /* bytes of the first line of a file */
+#define PORT         "9092"
+#define TOPIC_MAX    249 /* bytes; limit of Kafka */
+#define POLL_MS      100
+#define PURGE_POLLS  20 /* limit of polls for the fates of all messages after a purge */
+#define LEAVING_S    2  /* limit of waiting for the end of a producer */
+#define ERROR_MAX    512
+#define BATCH        64         /* messages per call of librdkafka */
+#define TEXT_BYTES   (32 << 10) /* bytes of rows that are formatted at once; fits the L1 cache */
+#define AGAIN_BYTES  (4 << 20)  /* bytes; limit of refused rows that wait while others are sent */
 
 struct sink_kafka {
 	struct sink sink;
@@ -70,7 +73,7 @@ struct sink_kafka {
 	const struct option_properties *properties;
 
 	/* Used by the sink's thread, which also runs the callbacks of librdkafka. */
-	rd_kafka_t *kafka; /* NULL: not created, for lack of memory or threads */
+	rd_kafka_t *producer; /* NULL: not created, for lack of memory or threads */
 	rd_kafka_topic_t *topic;
 	bool keyed;       /* rows have an exporter, the message key */
 	bool answers;     /* answers arrived since note_answers() */
@@ -86,24 +89,155 @@ struct sink_kafka {
 	char why[128];               /* last error of librdkafka */
 };
 
-/* --- Callbacks of librdkafka, on the sink's thread */
+/*
+ * --- Properties: kafka.NAME = VALUE, or kafka.NAME.file = FILE for a secret, which is the first
+ * line of FILE.
+ */
 
-static void note_error(struct sink_kafka *kafka_sink, const char *why)
+static const char of_file[] = ".file";
+
+struct kafka_property {
+	char name[PROPERTY_MAX]; /* name in librdkafka */
+	const char *value;       /* value, or file with the value */
+	bool in_file;
+};
+
+static bool ends_with(const char *text, const char *end)
 {
-	snprintf(kafka_sink->why, sizeof(kafka_sink->why), "%.*s", (int)sizeof(kafka_sink->why) - 1,
-		why);
-	make_printable(kafka_sink->why);
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *arg)
+/* Parses NAME=VALUE or NAME.file=FILE. */
+static struct kafka_property property_of(const char *text)
 {
-	struct sink_kafka *kafka_sink = arg;
+	size_t len = strcspn(text, "=");
+	struct kafka_property property = {.value = text + len + 1};
 
-	(void)kafka;
-	note_error(kafka_sink, reason);
+	snprintf(property.name, sizeof(property.name), "%.*s", (int)len, text);
+	property.in_file = ends_with(property.name, of_file);
+	if (property.in_file)
+		property.name[strlen(property.name) - strlen(of_file)] = '\0';
+	return property;
+}
+
+/* Returns true if the value must not be in the configuration file, which may be printed. */
+static bool is_secret(const char *name)
+{
+	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL;
+}
+
+static bool is_of_url(const char *name)
+{
+	return strcmp(name, "bootstrap.servers") == 0 || strcmp(name, "metadata.broker.list") == 0;
+}
+
+static bool check_property(
+	rd_kafka_conf_t *conf, const struct kafka_property *property, char why[WHY_MAX])
+{
+	/* The value is in a file: checks only the name. */
+	rd_kafka_conf_res_t result = rd_kafka_conf_set(
+		conf, property->name, property->in_file ? "" : property->value, why, WHY_MAX);
+
+	if (is_of_url(property->name))
+		snprintf(why, WHY_MAX, "the URL contains the brokers; omit it");
+	else if (strcmp(property->name, "delivery.report.only.error") == 0)
+		snprintf(why, WHY_MAX, "hides acknowledgements; omit it");
+	else if (result == RD_KAFKA_CONF_UNKNOWN)
+		snprintf(why, WHY_MAX, "not a property of librdkafka %s", rd_kafka_version_str());
+	else if (property->in_file && *property->value == '\0')
+		snprintf(why, WHY_MAX, "no file name");
+	else if (ends_with(property->name, "key.pem"))
+		snprintf(why, WHY_MAX,
+			"a secret of several lines; write kafka.ssl.key.location = FILE");
+	else if (!property->in_file && is_secret(property->name))
+		snprintf(why, WHY_MAX,
+			"a secret; write kafka.%s.file = FILE, with the secret in the first line "
+			"of FILE",
+			property->name);
+	else
+		return property->in_file || result == RD_KAFKA_CONF_OK;
+	return false;
+}
+
+/*
+ * Returns true if librdkafka accepts the properties; does not read files. Else stores the wrong
+ * name in key, as in the section, and a phrase in why.
+ */
+static bool check_all_properties(
+	const struct option_properties *properties, char key[PROPERTY_MAX], char why[WHY_MAX])
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	bool good = true;
+
+	for (uint32_t p = 0; p < properties->n && good; p++) {
+		const char *text = properties->texts[p];
+		struct kafka_property property = property_of(text);
+
+		snprintf(key, PROPERTY_MAX, "%.*s", (int)strcspn(text, "="), text);
+		good = check_property(conf, &property, why);
+	}
+	rd_kafka_conf_destroy(conf);
+	return good;
+}
+
+static bool read_first_line(const char *path, char value[VALUE_MAX], char why[WHY_MAX])
+{
+	FILE *stream = fopen(path, "re");
+	bool read = stream != NULL && fgets(value, VALUE_MAX, stream) != NULL;
+
+	if (!read)
+		snprintf(why, WHY_MAX, "%.150s: %s", path,
+			stream == NULL || ferror(stream) ? strerror(errno) : "empty");
+	if (stream != NULL)
+		fclose(stream);
+	if (read)
+		value[strcspn(value, "\r\n")] = '\0';
+	return read;
+}
+
+/*
+ * Sets the properties. Returns 0, or the exit status with a sentence in why. 1: a file cannot be
+ * read.
+ */
+static int set_properties(
+	const struct option_properties *properties, rd_kafka_conf_t *conf, char why[WHY_MAX])
+{
+	char value[VALUE_MAX];
+	int status = 0;
+
+	for (uint32_t p = 0; p < properties->n && status == 0; p++) {
+		struct kafka_property property = property_of(properties->texts[p]);
+
+		if (property.in_file && !read_first_line(property.value, value, why))
+			status = 1;
+		else if (rd_kafka_conf_set(conf, property.name,
+				 property.in_file ? value : property.value, why,
+				 WHY_MAX) != RD_KAFKA_CONF_OK)
+			status = 2;
+	}
+	explicit_bzero(value, sizeof(value));
+	return status;
+}
+
+/* --- Callbacks of librdkafka, on the sink's thread */
+
+static void note_error(struct sink_kafka *kafka, const char *why)
+{
+	snprintf(kafka->why, sizeof(kafka->why), "%.*s", (int)sizeof(kafka->why) - 1, why);
+	make_printable(kafka->why);
+}
+
+static void hear_error(rd_kafka_t *client, int error, const char *reason, void *arg)
+{
+	struct sink_kafka *kafka = arg;
+
+	(void)client;
+	note_error(kafka, reason);
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
 		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
-		sink_say_waits(&kafka_sink->sink, kafka_sink->why);
+		sink_say_waits(&kafka->sink, kafka->why);
 }
 
 /* Returns true if a batch is refused for its size, or for some of its rows. */
@@ -119,9 +253,9 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
  * Returns true if rows must wait in the spool until an operator fixes the error: any error except
  * those of the rows themselves, and those after giving up.
  */
-static bool is_closed(const struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error)
+static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 {
-	if (kafka_sink->sink.spooled == NULL || is_of_batch(error))
+	if (kafka->sink.spooled == NULL || is_of_batch(error))
 		return false;
 	switch (error) {
 	case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
@@ -132,17 +266,17 @@ static bool is_closed(const struct sink_kafka *kafka_sink, rd_kafka_resp_err_t e
 }
 
 /* Logs that a row was not stored: it waits, is lost, or is possibly stored. */
-static void warn_not_taken(struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error, bool doubtful)
+static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
 
-	if (is_closed(kafka_sink, error)) {
-		kafka_sink->closed = true;
-		sink_say_waits(&kafka_sink->sink, why);
+	if (is_closed(kafka, error)) {
+		kafka->closed = true;
+		sink_say_waits(&kafka->sink, why);
 	} else if (doubtful) {
-		sink_warn_doubtful(&kafka_sink->sink, why);
+		sink_warn_doubtful(&kafka->sink, why);
 	} else {
-		sink_warn_refused(&kafka_sink->sink, why);
+		sink_warn_refused(&kafka->sink, why);
 	}
 }
 
@@ -162,41 +296,41 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
  * Keeps a refused row to send it again. Returns false if its fate is final: it was sent in its own
  * request, the error is not of a batch, or out of memory.
  */
-static bool keep_rejected(struct sink_kafka *kafka_sink, const rd_kafka_message_t *message)
+static bool keep_rejected(struct sink_kafka *kafka, const rd_kafka_message_t *message)
 {
-	size_t before = kafka_sink->refused.len;
+	size_t before = kafka->refused.len;
 
-	if (kafka_sink->alone || !is_of_batch(message->err) || message->len > INT32_MAX)
+	if (kafka->alone || !is_of_batch(message->err) || message->len > INT32_MAX)
 		return false;
-	text_add(&kafka_sink->refused, message->payload, message->len);
-	text_char(&kafka_sink->refused, '\n');
-	if (kafka_sink->refused.failed) {
-		kafka_sink->refused.failed = false;
-		kafka_sink->refused.len = before;
+	text_add(&kafka->refused, message->payload, message->len);
+	text_char(&kafka->refused, '\n');
+	if (kafka->refused.failed) {
+		kafka->refused.failed = false;
+		kafka->refused.len = before;
 		return false;
 	}
-	kafka_sink->nb_rejected++;
-	kafka_sink->refusal = message->err;
+	kafka->nb_rejected++;
+	kafka->refusal = message->err;
 	return true;
 }
 
-static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
+static void hear_fate(rd_kafka_t *client, const rd_kafka_message_t *message, void *arg)
 {
-	struct sink_kafka *kafka_sink = arg;
-	struct delivery *delivery = &kafka_sink->sink.delivery;
-	_Atomic uint64_t *fate = fate_of(kafka_sink->sink.fates, message);
+	struct sink_kafka *kafka = arg;
+	struct delivery *delivery = &kafka->sink.delivery;
+	_Atomic uint64_t *fate = fate_of(kafka->sink.fates, message);
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
-	(void)kafka;
-	if (keep_rejected(kafka_sink, message))
+	(void)client;
+	if (keep_rejected(kafka, message))
 		return;
-	kafka_sink->answers |= taken || !is_of_batch(message->err);
+	kafka->answers |= taken || !is_of_batch(message->err);
 	delivery_count(fate, 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
-		sink_say_takes(&kafka_sink->sink);
+		sink_say_takes(&kafka->sink);
 	else
-		warn_not_taken(kafka_sink, message->err, fate == &kafka_sink->sink.fates->unknown);
+		warn_not_taken(kafka, message->err, fate == &kafka->sink.fates->unknown);
 }
 
 /* --- The producer */
@@ -215,9 +349,9 @@ static const char *const settings[][2] = {
 	{"queue.buffering.max.messages", "100000"},
 };
 
-static void *destroy_producer(void *kafka)
+static void *destroy_producer(void *client)
 {
-	rd_kafka_destroy(kafka);
+	rd_kafka_destroy(client);
 	return NULL;
 }
 
@@ -225,74 +359,74 @@ static void *destroy_producer(void *kafka)
  * rd_kafka_destroy() waits for threads that look up names, which a silent name server can delay for
  * long: after LEAVING_S it continues in the background. No callbacks follow.
  */
-static void leave_producer(rd_kafka_t *kafka)
+static void leave_producer(rd_kafka_t *client)
 {
 	struct timespec until;
 	pthread_t thread;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += LEAVING_S;
-	if (signals_start_thread(&thread, destroy_producer, kafka) != 0)
-		rd_kafka_destroy(kafka);
+	if (signals_start_thread(&thread, destroy_producer, client) != 0)
+		rd_kafka_destroy(client);
 	else if (pthread_timedjoin_np(thread, NULL, &until) != 0)
 		pthread_detach(thread);
 }
 
-static void free_producer(struct sink_kafka *kafka_sink)
+static void free_producer(struct sink_kafka *kafka)
 {
-	if (kafka_sink->topic != NULL)
-		rd_kafka_topic_destroy(kafka_sink->topic);
-	if (kafka_sink->kafka != NULL)
-		leave_producer(kafka_sink->kafka);
-	kafka_sink->topic = NULL;
-	kafka_sink->kafka = NULL;
+	if (kafka->topic != NULL)
+		rd_kafka_topic_destroy(kafka->topic);
+	if (kafka->producer != NULL)
+		leave_producer(kafka->producer);
+	kafka->topic = NULL;
+	kafka->producer = NULL;
 }
 
 /* Returns 0, or the exit status with the reason in error. */
-static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
+static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", kafka_sink->brokers, error,
-			   ERROR_MAX) == RD_KAFKA_CONF_OK;
+	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", kafka->brokers, error, ERROR_MAX) ==
+		   RD_KAFKA_CONF_OK;
 	int status;
 
-	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for messages about properties");
-	kafka_sink->kafka = NULL;
+	_Static_assert(ERROR_MAX >= WHY_MAX, "for messages about properties");
+	kafka->producer = NULL;
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
 		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error, ERROR_MAX) ==
 		      RD_KAFKA_CONF_OK;
-	status = set ? kafka_properties_set(kafka_sink->properties, conf, error) : 1;
-	rd_kafka_conf_set_opaque(conf, kafka_sink);
+	status = set ? set_properties(kafka->properties, conf, error) : 1;
+	rd_kafka_conf_set_opaque(conf, kafka);
 	rd_kafka_conf_set_error_cb(conf, hear_error);
 	rd_kafka_conf_set_dr_msg_cb(conf, hear_fate);
 	rd_kafka_conf_set_log_cb(conf, NULL);
 	if (status == 0) {
-		kafka_sink->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
+		kafka->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
 		/* Properties contradict each other, or name a missing file. */
 		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
-	if (kafka_sink->kafka == NULL) {
+	if (kafka->producer == NULL) {
 		rd_kafka_conf_destroy(conf);
 		make_printable(error);
 		return status;
 	}
-	kafka_sink->topic = rd_kafka_topic_new(kafka_sink->kafka, kafka_sink->topic_name, NULL);
-	if (kafka_sink->topic != NULL)
+	kafka->topic = rd_kafka_topic_new(kafka->producer, kafka->topic_name, NULL);
+	if (kafka->topic != NULL)
 		return 0;
 	snprintf(error, ERROR_MAX, "%s", rd_kafka_err2str(rd_kafka_last_error()));
-	free_producer(kafka_sink);
+	free_producer(kafka);
 	return 1;
 }
 
 /* Returns true if a broker answers. */
-static bool connect_sink(struct sink_kafka *kafka_sink, char why[ERROR_MAX])
+static bool connect_sink(struct sink_kafka *kafka, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
 	int64_t start = clock_now(CLOCK_MONOTONIC);
 
-	while (clock_now(CLOCK_MONOTONIC) - start < sink_patience(&kafka_sink->sink, 0)) {
-		error = rd_kafka_metadata(kafka_sink->kafka, 0, NULL, &metadata, POLL_MS);
+	while (clock_now(CLOCK_MONOTONIC) - start < sink_patience(&kafka->sink, 0)) {
+		error = rd_kafka_metadata(kafka->producer, 0, NULL, &metadata, POLL_MS);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
 			rd_kafka_metadata_destroy(metadata);
 			return true;
@@ -304,63 +438,62 @@ static bool connect_sink(struct sink_kafka *kafka_sink, char why[ERROR_MAX])
 
 static int open_place(struct sink *sink, bool require, char *why)
 {
-	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
+	struct sink_kafka *kafka = (struct sink_kafka *)sink;
 	char error[ERROR_MAX] = "";
 	int status;
 
 	signals_block(); /* threads of librdkafka must not receive signals */
-	status = make_producer(kafka_sink, error);
+	status = make_producer(kafka, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);
-	if (status == 0 && require && !connect_sink(kafka_sink, error))
+	if (status == 0 && require && !connect_sink(kafka, error))
 		return sink_absent(why, error);
 	return status;
 }
 
 /* Frees the producer after a fatal error, when its messages have their fates. */
-static void replace_if_fatal(struct sink_kafka *kafka_sink)
+static void replace_if_fatal(struct sink_kafka *kafka)
 {
 	char error[ERROR_MAX];
 
-	if (rd_kafka_fatal_error(kafka_sink->kafka, error, sizeof(error)) ==
+	if (rd_kafka_fatal_error(kafka->producer, error, sizeof(error)) ==
 		RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
-	note_error(kafka_sink, error);
-	free_producer(kafka_sink); /* begin_rows() makes another */
-	delivery_count(&kafka_sink->sink.delivery.reconnects, 1);
+	note_error(kafka, error);
+	free_producer(kafka); /* begin_rows() makes another */
+	delivery_count(&kafka->sink.delivery.reconnects, 1);
 }
 
 /* --- Sending */
 
-static void note_answers(struct sink_kafka *kafka_sink)
+static void note_answers(struct sink_kafka *kafka)
 {
-	if (kafka_sink->answers) {
-		kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
-		kafka_sink->why[0] = '\0';
+	if (kafka->answers) {
+		kafka->answered = clock_now(CLOCK_MONOTONIC);
+		kafka->why[0] = '\0';
 	}
-	kafka_sink->answers = false;
+	kafka->answers = false;
 }
 
 /*
  * Processes answers for up to POLL_MS. more false: no rows follow, so librdkafka sends queued ones
  * at once. Returns false if the sink is abandoned at the end of the run.
  */
-static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
+static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 {
-	char why[sizeof(kafka_sink->why) + 16];
+	char why[sizeof(kafka->why) + 16];
 
-	if (kafka_sink->kafka == NULL)
+	if (kafka->producer == NULL)
 		nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
 	else if (more)
-		rd_kafka_poll(kafka_sink->kafka, POLL_MS);
+		rd_kafka_poll(kafka->producer, POLL_MS);
 	else
-		(void)rd_kafka_flush(kafka_sink->kafka, POLL_MS);
-	note_answers(kafka_sink);
-	if (!sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered))
-		return !kafka_sink->sink.left;
-	snprintf(why, sizeof(why), "%s%sno answer", kafka_sink->why,
-		kafka_sink->why[0] != '\0' ? ": " : "");
-	sink_leave(&kafka_sink->sink, why);
+		(void)rd_kafka_flush(kafka->producer, POLL_MS);
+	note_answers(kafka);
+	if (!sink_queue_gives_up(kafka->sink.sink_queue, &kafka->answered))
+		return !kafka->sink.left;
+	snprintf(why, sizeof(why), "%s%sno answer", kafka->why, kafka->why[0] != '\0' ? ": " : "");
+	sink_leave(&kafka->sink, why);
 	return false;
 }
 
@@ -368,53 +501,52 @@ static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
  * Returns the number of messages that librdkafka accepted and will report. Moves those that did not
  * fit its queue to the front, and sets *n to their number.
  */
-static int produce_some(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int *n)
+static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, int *n)
 {
-	int wait = 0, taken = rd_kafka_produce_batch(kafka_sink->topic, RD_KAFKA_PARTITION_UA,
+	int wait = 0, taken = rd_kafka_produce_batch(kafka->topic, RD_KAFKA_PARTITION_UA,
 			      RD_KAFKA_MSG_F_COPY, messages, *n);
 
 	for (int m = 0; m < *n && taken < *n; m++) {
 		if (messages[m].err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
 			messages[wait++] = messages[m];
 		else if (messages[m].err != RD_KAFKA_RESP_ERR_NO_ERROR)
-			warn_not_taken(kafka_sink, messages[m].err, false);
+			warn_not_taken(kafka, messages[m].err, false);
 	}
 	*n = wait;
 	return taken;
 }
 
 /* Returns the number of messages that librdkafka accepted. */
-static uint64_t produce(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int n)
+static uint64_t produce(struct sink_kafka *kafka, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
 
-	while (n > 0 && !kafka_sink->sink.left) {
-		produced += (uint64_t)produce_some(kafka_sink, messages, &n);
+	while (n > 0 && !kafka->sink.left) {
+		produced += (uint64_t)produce_some(kafka, messages, &n);
 		if (n > 0)
-			wait_for_answers(kafka_sink, true);
+			wait_for_answers(kafka, true);
 	}
-	rd_kafka_poll(kafka_sink->kafka, 0);
-	note_answers(kafka_sink);
+	rd_kafka_poll(kafka->producer, 0);
+	note_answers(kafka);
 	return produced;
 }
 
 /*
  * Waits until the fates of all messages are known, or counts them as unknown at the end of the run.
  */
-static void await_fates(struct sink_kafka *kafka_sink)
+static void await_fates(struct sink_kafka *kafka)
 {
-	while (rd_kafka_outq_len(kafka_sink->kafka) > 0 && wait_for_answers(kafka_sink, false))
+	while (rd_kafka_outq_len(kafka->producer) > 0 && wait_for_answers(kafka, false))
 		;
-	if (!kafka_sink->sink.left)
+	if (!kafka->sink.left)
 		return;
 	/* Does not wait for threads that look up names. */
-	rd_kafka_purge(kafka_sink->kafka,
+	rd_kafka_purge(kafka->producer,
 		RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
-	for (uint32_t polls = 0; rd_kafka_outq_len(kafka_sink->kafka) > 0 && polls < PURGE_POLLS;
+	for (uint32_t polls = 0; rd_kafka_outq_len(kafka->producer) > 0 && polls < PURGE_POLLS;
 		polls++)
-		rd_kafka_poll(kafka_sink->kafka, POLL_MS);
-	delivery_count(
-		&kafka_sink->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka_sink->kafka));
+		rd_kafka_poll(kafka->producer, POLL_MS);
+	delivery_count(&kafka->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka->producer));
 }
 
 /* The exporter is the key: its rows go to one partition, in order. */
@@ -435,7 +567,7 @@ static void set_key(rd_kafka_message_t *message)
 }
 
 /* Returns the number of rows that librdkafka accepted. */
-static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, size_t len)
+static uint64_t produce_rows(struct sink_kafka *kafka, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
 	uint64_t produced = 0;
@@ -450,11 +582,11 @@ static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, si
 			ASSERT(newline, !=, NULL);
 			messages[n].payload = (void *)(uintptr_t)at;
 			messages[n].len = (size_t)(newline - at);
-			if (kafka_sink->keyed)
+			if (kafka->keyed)
 				set_key(&messages[n]);
 			at = newline + 1;
 		}
-		produced += produce(kafka_sink, messages, n);
+		produced += produce(kafka, messages, n);
 	}
 	return produced;
 }
@@ -485,134 +617,132 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
  * Returns true if refused rows must be sent again in parts. After SINK_REFUSALS_MAX refusals in an
  * interval the topic is considered unsuitable.
  */
-static bool sends_again(struct sink_kafka *kafka_sink)
+static bool sends_again(struct sink_kafka *kafka)
 {
-	const char *why = rd_kafka_err2str(kafka_sink->refusal);
+	const char *why = rd_kafka_err2str(kafka->refusal);
 
-	if (kafka_sink->sink.left || kafka_sink->closed)
+	if (kafka->sink.left || kafka->closed)
 		return false;
 	/* At the end of the run refusals have the same time limit as no answers. */
-	if (sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered)) {
-		sink_leave(&kafka_sink->sink, why);
+	if (sink_queue_gives_up(kafka->sink.sink_queue, &kafka->answered)) {
+		sink_leave(&kafka->sink, why);
 		return false;
 	}
-	if (kafka_sink->refusals < SINK_REFUSALS_MAX)
+	if (kafka->refusals < SINK_REFUSALS_MAX)
 		return true;
-	kafka_sink->closed = kafka_sink->sink.spooled != NULL;
-	if (kafka_sink->closed)
-		sink_say_waits(&kafka_sink->sink, why);
+	kafka->closed = kafka->sink.spooled != NULL;
+	if (kafka->closed)
+		sink_say_waits(&kafka->sink, why);
 	else
-		sink_warn_refused(&kafka_sink->sink, why);
+		sink_warn_refused(&kafka->sink, why);
 	return false;
 }
 
 /* Sends the rows of the text in parts of `size` rows. */
 static void send_parts(
-	struct sink_kafka *kafka_sink, const struct text *text, uint64_t rows, uint64_t size)
+	struct sink_kafka *kafka, const struct text *text, uint64_t rows, uint64_t size)
 {
-	struct delivery *delivery = &kafka_sink->sink.delivery;
+	struct delivery *delivery = &kafka->sink.delivery;
 	size_t at = 0;
 
-	kafka_sink->alone = size == 1;
-	while (rows > 0 && sends_again(kafka_sink)) {
+	kafka->alone = size == 1;
+	while (rows > 0 && sends_again(kafka)) {
 		struct kafka_part part = take_part(text, at, size);
-		uint64_t before = kafka_sink->nb_rejected;
+		uint64_t before = kafka->nb_rejected;
 
 		delivery_count(&delivery->retries, 1);
-		delivery_count(&kafka_sink->sink.fates->failed,
-			part.n - produce_rows(kafka_sink, part.rows, part.len));
-		await_fates(kafka_sink);
-		kafka_sink->refusals += !kafka_sink->alone && kafka_sink->nb_rejected > before;
+		delivery_count(&kafka->sink.fates->failed,
+			part.n - produce_rows(kafka, part.rows, part.len));
+		await_fates(kafka);
+		kafka->refusals += !kafka->alone && kafka->nb_rejected > before;
 		at += part.len;
 		rows -= part.n;
 	}
-	kafka_sink->alone = false;
-	delivery_count(&kafka_sink->sink.fates->failed, rows);
+	kafka->alone = false;
+	delivery_count(&kafka->sink.fates->failed, rows);
 }
 
 /*
  * Sends refused rows again until each has its fate: in parts of half as many rows, then those
  * refused again in parts of half that size, down to one row.
  */
-static void send_again(struct sink_kafka *kafka_sink)
+static void send_again(struct sink_kafka *kafka)
 {
-	for (uint64_t size = kafka_sink->nb_rejected; kafka_sink->nb_rejected > 0;) {
-		struct text rows = kafka_sink->refused;
-		uint64_t n = kafka_sink->nb_rejected;
+	for (uint64_t size = kafka->nb_rejected; kafka->nb_rejected > 0;) {
+		struct text rows = kafka->refused;
+		uint64_t n = kafka->nb_rejected;
 
-		kafka_sink->refused = (struct text){0};
-		kafka_sink->nb_rejected = 0;
+		kafka->refused = (struct text){0};
+		kafka->nb_rejected = 0;
 		size = (size + 1) / 2;
-		send_parts(kafka_sink, &rows, n, size);
+		send_parts(kafka, &rows, n, size);
 		text_free(&rows);
 	}
 }
 
-static bool begin_rows(struct sink_kafka *kafka_sink, uint64_t rows)
+static bool begin_rows(struct sink_kafka *kafka, uint64_t rows)
 {
 	char error[ERROR_MAX] = "";
 
-	kafka_sink->closed = false;
-	kafka_sink->refusals = 0;
+	kafka->closed = false;
+	kafka->refusals = 0;
 	/* An abandoned producer is not used again: its messages are counted as unknown. */
-	if (!kafka_sink->sink.left &&
-		(kafka_sink->kafka != NULL || make_producer(kafka_sink, error) == 0))
+	if (!kafka->sink.left && (kafka->producer != NULL || make_producer(kafka, error) == 0))
 		return true;
-	delivery_count(&kafka_sink->sink.fates->failed, rows);
-	if (kafka_sink->sink.left)
+	delivery_count(&kafka->sink.fates->failed, rows);
+	if (kafka->sink.left)
 		return false;
-	kafka_sink->closed = kafka_sink->sink.spooled != NULL;
-	if (kafka_sink->closed)
-		sink_say_waits(&kafka_sink->sink, error);
+	kafka->closed = kafka->sink.spooled != NULL;
+	if (kafka->closed)
+		sink_say_waits(&kafka->sink, error);
 	else
-		sink_warn_refused(&kafka_sink->sink, error);
+		sink_warn_refused(&kafka->sink, error);
 	return false;
 }
 
 /* Waits for the fates of rows, `produced` of which librdkafka accepted. */
-static void end_rows(struct sink_kafka *kafka_sink, uint64_t rows, uint64_t produced)
+static void end_rows(struct sink_kafka *kafka, uint64_t rows, uint64_t produced)
 {
-	delivery_count(&kafka_sink->sink.fates->failed, rows > produced ? rows - produced : 0);
-	await_fates(kafka_sink);
-	send_again(kafka_sink);
-	replace_if_fatal(kafka_sink);
+	delivery_count(&kafka->sink.fates->failed, rows > produced ? rows - produced : 0);
+	await_fates(kafka);
+	send_again(kafka);
+	replace_if_fatal(kafka);
 }
 
-static void bring_once(struct sink_kafka *kafka_sink, uint64_t rows)
+static void bring_once(struct sink_kafka *kafka, uint64_t rows)
 {
-	if (begin_rows(kafka_sink, rows))
-		end_rows(kafka_sink, rows,
-			produce_rows(
-				kafka_sink, kafka_sink->sink.text.data, kafka_sink->sink.text.len));
+	if (begin_rows(kafka, rows))
+		end_rows(kafka, rows,
+			produce_rows(kafka, kafka->sink.text.data, kafka->sink.text.len));
 }
 
-static void wait_to_try_again(struct sink_kafka *kafka_sink)
+static void wait_to_try_again(struct sink_kafka *kafka)
 {
 	int64_t until;
 
-	kafka_sink->backoff = socket_client_backoff(
-		kafka_sink->backoff, sink_queue_second(kafka_sink->sink.sink_queue));
-	until = clock_now(CLOCK_MONOTONIC) + kafka_sink->backoff;
-	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&kafka_sink->sink) &&
-		wait_for_answers(kafka_sink, true))
+	kafka->backoff =
+		socket_client_backoff(kafka->backoff, sink_queue_second(kafka->sink.sink_queue));
+	until = clock_now(CLOCK_MONOTONIC) + kafka->backoff;
+	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&kafka->sink) &&
+		wait_for_answers(kafka, true))
 		;
 }
 
 static void send_rows(struct sink *sink, uint64_t rows)
 {
-	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
+	struct sink_kafka *kafka = (struct sink_kafka *)sink;
 
-	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
-	kafka_sink->backoff = 0;
-	bring_once(kafka_sink, rows);
+	kafka->answered = clock_now(CLOCK_MONOTONIC);
+	kafka->backoff = 0;
+	bring_once(kafka, rows);
 	/* Sends all rows again, with the same bytes, and counts only the last attempt. */
-	while (kafka_sink->closed && !sink->left) {
-		wait_to_try_again(kafka_sink);
+	while (kafka->closed && !sink->left) {
+		wait_to_try_again(kafka);
 		if (sink->left)
 			break;
 		delivery_count(&sink->delivery.retries, 1);
 		memset(sink->fates, 0, sizeof(*sink->fates));
-		bring_once(kafka_sink, rows);
+		bring_once(kafka, rows);
 	}
 }
 
@@ -622,26 +752,26 @@ static void send_rows(struct sink *sink, uint64_t rows)
  */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_kafka *kafka_sink = arg;
-	struct sink *sink = &kafka_sink->sink;
+	struct sink_kafka *kafka = arg;
+	struct sink *sink = &kafka->sink;
 	struct format_cursor cursor = {0};
 	uint64_t rows = sink_rows(sink, epoch), produced = 0;
 
-	if (rows == 0 || !begin_rows(kafka_sink, rows))
+	if (rows == 0 || !begin_rows(kafka, rows))
 		return;
-	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
+	kafka->answered = clock_now(CLOCK_MONOTONIC);
 	text_clear(&sink->text);
 	while (format_some(&sink->text, TEXT_BYTES, sink->format, sink->columns, epoch, &cursor) >
 		0) {
 		if (!sink->text.failed)
-			produced += produce_rows(kafka_sink, sink->text.data, sink->text.len);
+			produced += produce_rows(kafka, sink->text.data, sink->text.len);
 		text_clear(&sink->text);
-		if (kafka_sink->refused.len > AGAIN_BYTES) {
-			await_fates(kafka_sink);
-			send_again(kafka_sink);
+		if (kafka->refused.len > AGAIN_BYTES) {
+			await_fates(kafka);
+			send_again(kafka);
 		}
 	}
-	end_rows(kafka_sink, rows, produced);
+	end_rows(kafka, rows, produced);
 }
 
 /* --- Options */
@@ -672,10 +802,10 @@ static bool check_broker(const char *broker, size_t len, char *why)
 
 static bool check_properties(const struct sink_request *request, char *why)
 {
-	char name[KAFKA_PROPERTY_MAX];
+	char name[PROPERTY_MAX];
 
-	_Static_assert(SINK_ERROR_MAX >= KAFKA_WHY_MAX, "for messages about properties");
-	if (request->own == NULL || kafka_properties_check(request->own, name, why))
+	_Static_assert(SINK_ERROR_MAX >= WHY_MAX, "for messages about properties");
+	if (request->own == NULL || check_all_properties(request->own, name, why))
 		return true;
 	if (request->key != NULL)
 		snprintf(request->key, SINK_KEY_MAX, "kafka.%s", name);
@@ -700,35 +830,35 @@ static bool check(const struct sink_url *url, const struct sink_request *request
 
 static void free_place(struct sink *sink)
 {
-	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
+	struct sink_kafka *kafka = (struct sink_kafka *)sink;
 
-	free_producer(kafka_sink);
-	text_free(&kafka_sink->refused);
-	free(kafka_sink->brokers);
-	free(kafka_sink);
+	free_producer(kafka);
+	text_free(&kafka->refused);
+	free(kafka->brokers);
+	free(kafka);
 }
 
 static struct sink *create(
 	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
 	static const struct option_properties no_properties;
-	struct sink_kafka *kafka_sink = calloc(1, sizeof(*kafka_sink));
+	struct sink_kafka *kafka = calloc(1, sizeof(*kafka));
 	char *slash;
 
 	(void)number;
-	if (kafka_sink == NULL)
+	if (kafka == NULL)
 		return NULL;
-	kafka_sink->brokers = strdup(url->rest);
-	if (kafka_sink->brokers == NULL) {
-		free(kafka_sink);
+	kafka->brokers = strdup(url->rest);
+	if (kafka->brokers == NULL) {
+		free(kafka);
 		return NULL;
 	}
-	slash = strchr(kafka_sink->brokers, '/');
+	slash = strchr(kafka->brokers, '/');
 	*slash = '\0';
-	kafka_sink->topic_name = slash + 1;
-	kafka_sink->properties = request->own != NULL ? request->own : &no_properties;
-	kafka_sink->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
-	return &kafka_sink->sink;
+	kafka->topic_name = slash + 1;
+	kafka->properties = request->own != NULL ? request->own : &no_properties;
+	kafka->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
+	return &kafka->sink;
 }
 
 const struct sink_type sink_type_kafka = {
