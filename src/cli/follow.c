@@ -14,7 +14,7 @@
 #include "cli/epoch_view.h"
 #include "cli/error.h"
 #include "parallel/process.h"
-#include "report/formats/json.h"
+#include "report/formats/format.h"
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/formats/csv.h"
+#include "report/formats/format.h"
 
 #define NAME_COLUMN  11 /* column of the name of a check */
 #define FOUND_COLUMN 34
@@ -173,6 +173,6 @@ void findings_csv(struct text *text, const struct findings *findings)
 		csv_string(text, finding->found);
 		csv_string(text, finding->wanted);
 		csv_string(text, finding->command);
-		csv_row_end(text);
+		text_char(text, '\n');
 	}
 }

@@ -11,7 +11,7 @@
 #include "many_flows.h"
 #include "report/formats/format.h"
 #include "report/sinks/sink.h"
-#include "report/sinks/sink_spool.h"
+#include "report/sinks/spool.h"
 
 static _Atomic uint32_t warnings, notices;
 /* Valid after the sink has stopped. */

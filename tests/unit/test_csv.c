@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "collect/exporters/collector_rows.h"
-#include "report/formats/csv.h"
+#include "report/formats/format.h"
 #include "report/rows/rows.h"
 #include "print_output.h"
 #include "sample_epoch.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "report/formats/csv.h"
 #include "report/formats/format.h"
 
 static bool needs_quotes(const char *bytes, size_t len)
@@ -56,11 +55,6 @@ static void quote_from(struct text *text, size_t begin)
 	text_free(&plain);
 }
 
-void csv_row_end(struct text *text)
-{
-	text_char(text, '\n');
-}
-
 void csv_string(struct text *text, const char *string)
 {
 	size_t begin;
@@ -78,7 +72,7 @@ static void header(struct text *text, const struct columns *columns)
 			text_char(text, ',');
 		text_str(text, columns->list[c].name);
 	}
-	csv_row_end(text);
+	text_char(text, '\n');
 }
 
 /* An unknown value is an empty field. */
@@ -97,7 +91,7 @@ static void row(struct text *text, const struct columns *columns, const struct o
 		if (column_may_need_quotes(column))
 			quote_from(text, begin);
 	}
-	csv_row_end(text);
+	text_char(text, '\n');
 }
 
 const struct format format_csv = {

@@ -51,3 +51,9 @@ size_t format_some(struct text *text, size_t bytes, const struct format *format,
 /* Appends all rows of the epoch. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);
+
+/* Appends a comma and a CSV field as in RFC 4180. Rows end in LF. */
+void csv_string(struct text *text, const char *string);
+
+/* Appends the content of a JSON string, without quotes. Invalid UTF-8 becomes U+FFFD. */
+void json_escape(struct text *text, const char *bytes, size_t len);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "report/formats/format.h"
-#include "report/formats/json.h"
 
 void json_escape(struct text *text, const char *bytes, size_t len)
 {

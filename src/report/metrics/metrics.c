@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "config/config.h"
 #include "report/formats/format.h"
-#include "report/formats/json.h"
 #include "report/formats/table.h"
 #include "report/metrics/metrics_text.h"
 #include "report/metrics/page.h" /* made by meson.build: page_html[], PAGE_SOURCES */

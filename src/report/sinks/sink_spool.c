@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/sinks/sink_spool.h"
+#include "report/sinks/sink.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,6 +11,7 @@
 #include "base/regular_file.h"
 #include "base/signals.h"
 #include "report/formats/format.h"
+#include "report/sinks/spool.h"
 
 struct sink_spool {
 	struct sink *sink;

@@ -15,7 +15,7 @@
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
 #include "report/sinks/sink.h"
-#include "report/sinks/sink_spool.h"
+#include "report/sinks/spool.h"
 #include "report/sinks/writer.h"
 #include "collect/options.h"
 #include "rx/kernel/options.h"

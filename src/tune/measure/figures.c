@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "base/signals.h"
-#include "report/formats/csv.h"
+#include "report/formats/format.h"
 
 static int open_file(const char *path, bool force, FILE **file)
 {
