@@ -29,7 +29,7 @@
 #include "base/units.h"
 #include "report/rows/rows.h"
 #include "report/sinks/sink_queue.h"
-#include "report/files/output_file.h"
+#include "report/sinks/output_file.h"
 #include "report/sinks/writer.h"
 #include "print_output.h"
 #include "sample_epoch.h"

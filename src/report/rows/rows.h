@@ -3,7 +3,7 @@
 
 /*
  * Kinds of rows of an epoch. A kind is a table of columns that any format (report/formats/format.h)
- * can print. report/files/output_file.h writes the text.
+ * can print. report/sinks/output_file.h writes the text.
  */
 
 #include <stdbool.h>

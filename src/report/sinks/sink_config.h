@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "report/files/rotation.h"
+#include "report/sinks/rotation.h"
 #include "report/rows/rows.h"
 #include "report/sinks/sink.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/files/output_file.h"
+#include "report/sinks/output_file.h"
 #include "report/formats/progress.h"
 
 #define WRITER_ERROR_MAX 1024

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "report/files/output_file.h"
+#include "report/sinks/output_file.h"
 #include "report/rows/report.h"
 #include "report/sinks/sink_config.h"
 #include "report/sinks/sink_log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "report/files/rotation.h"
+#include "report/sinks/rotation.h"
 
 #include <dirent.h>
 #include <errno.h>

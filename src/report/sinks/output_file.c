@@ -18,8 +18,8 @@
 #include "base/standard_files.h"
 #include "base/regular_file.h"
 #include "base/signals.h"
-#include "report/files/output_file.h"
-#include "report/files/rotation.h"
+#include "report/sinks/output_file.h"
+#include "report/sinks/rotation.h"
 
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512

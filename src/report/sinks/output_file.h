@@ -7,7 +7,7 @@
  * regular files are opened for appending, so that after another program truncates one (logrotate's
  * copytruncate) rows continue at its new end, with a header.
  *
- * With limits, a complete file is renamed (report/files/rotation.h) and a new one begun. Rows
+ * With limits, a complete file is renamed (report/sinks/rotation.h) and a new one begun. Rows
  * written together stay in one file.
  *
  * Opening takes four steps, so that nothing is overwritten if another output cannot be opened:
@@ -23,7 +23,7 @@
 
 #include "config/config.h"
 #include "base/text.h"
-#include "report/files/rotation.h"
+#include "report/sinks/rotation.h"
 #include "report/formats/format.h"
 
 /* Logs one line, without its end; see writer.h. */
