@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,8 @@ struct sink_spool {
 	/* Used by the sender thread: */
 	struct delivery fates; /* fates of the current segment's rows */
 
-	pthread_mutex_t lock; /* guards the following fields */
-	pthread_cond_t work;  /* signaled when one of them was set */
-	bool put, ended;      /* segments were added since the last wait; no more follow */
+	sem_t work;        /* posted after a segment was added, and to retry or end */
+	atomic_bool ended; /* no more segments follow; set before the last post */
 };
 
 static void publish_spooled(struct sink_spool *spool)
@@ -128,45 +128,27 @@ static void send_all(struct sink_spool *spool)
 	}
 }
 
-/* Returns false at the end of the run. */
-static bool wait_for_work(struct sink_spool *spool)
-{
-	bool more;
-
-	pthread_mutex_lock(&spool->lock);
-	while (!spool->put && !spool->ended)
-		pthread_cond_wait(&spool->work, &spool->lock); /* idle */
-	more = spool->put;
-	spool->put = false;
-	pthread_mutex_unlock(&spool->lock);
-	return more;
-}
-
 static void *sender_main(void *arg)
 {
 	struct sink_spool *spool = arg;
 	struct sink *sink = spool->sink;
+	bool last = false;
 
 	if (sink->type->ops.begin != NULL)
 		sink->type->ops.begin(sink);
-	do {
+	for (;;) {
 		if (sink_roused(sink) && sink->type->ops.reopen != NULL)
 			sink->type->ops.reopen(sink);
 		send_all(spool);
-	} while (wait_for_work(spool));
-	return NULL;
+		if (last)
+			return NULL;
+		while (sem_wait(&spool->work) != 0) /* idle */
+			;
+		last = atomic_load(&spool->ended);
+	}
 }
 
 /* --- The queue's thread */
-
-static void rouse(struct sink_spool *spool, bool end)
-{
-	pthread_mutex_lock(&spool->lock);
-	spool->put = true;
-	spool->ended |= end;
-	pthread_cond_signal(&spool->work);
-	pthread_mutex_unlock(&spool->lock);
-}
 
 static void begin(void *arg)
 {
@@ -223,7 +205,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 		return;
 	}
 	publish_spooled(spool);
-	rouse(spool, false);
+	sem_post(&spool->work);
 }
 
 static void reopen(void *arg)
@@ -231,7 +213,7 @@ static void reopen(void *arg)
 	struct sink_spool *spool = arg;
 
 	atomic_store(&spool->sink->roused, true);
-	rouse(spool, false);
+	sem_post(&spool->work);
 }
 
 static void end(void *arg)
@@ -240,7 +222,8 @@ static void end(void *arg)
 	struct sink *sink = spool->sink;
 	uint64_t rows;
 
-	rouse(spool, true);
+	atomic_store(&spool->ended, true);
+	sem_post(&spool->work);
 	if (spool->runs)
 		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits the wait */
 	/* Delivered rows are no longer in the spool: end() lets the receiver read them. */
@@ -287,8 +270,7 @@ bool sink_spool_open(struct sink *sink, const char *url, const struct sink_optio
 		free(spool);
 		return false;
 	}
-	pthread_mutex_init(&spool->lock, NULL);
-	pthread_cond_init(&spool->work, NULL);
+	sem_init(&spool->work, 0, 0);
 	spool->sink = sink;
 	sink->fates = &spool->fates;
 	sink->spooled = spool;
@@ -306,8 +288,7 @@ void sink_spool_close(struct sink_spool *spool)
 	spool_close(spool->spool);
 	text_free(&spool->segment.header);
 	text_free(&spool->segment.text);
-	pthread_cond_destroy(&spool->work);
-	pthread_mutex_destroy(&spool->lock);
+	sem_destroy(&spool->work);
 	free(spool);
 }
 

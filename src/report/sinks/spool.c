@@ -47,8 +47,10 @@ struct spool {
 
 	pthread_mutex_t lock; /* guards the following fields */
 	struct segment_file *first, *last;
-	uint64_t bytes, rows;
-	uint64_t damaged; /* disk space of damaged files, not in `bytes` */
+
+	/* Written by both threads, read by any. */
+	_Atomic uint64_t bytes, rows; /* of the segments above */
+	_Atomic uint64_t damaged;     /* disk space of damaged files, not in `bytes` */
 };
 
 /* --- A file */
@@ -241,16 +243,6 @@ static int is_ours(const struct dirent *entry)
 	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
 }
 
-static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
-{
-	uint64_t now;
-
-	pthread_mutex_lock(&spool->lock);
-	now = *figure;
-	pthread_mutex_unlock(&spool->lock);
-	return now;
-}
-
 /* --- Damaged files are kept for inspection until their space is needed */
 
 static void count_damaged(struct spool *spool, const char *name, bool add)
@@ -260,12 +252,10 @@ static void count_damaged(struct spool *spool, const char *name, bool add)
 				 ? on_disk((uint64_t)st.st_size)
 				 : 0;
 
-	pthread_mutex_lock(&spool->lock);
 	if (add)
 		spool->damaged += bytes;
 	else
 		spool->damaged -= bytes < spool->damaged ? bytes : spool->damaged;
-	pthread_mutex_unlock(&spool->lock);
 }
 
 static void set_aside(struct spool *spool, uint64_t number)
@@ -296,13 +286,9 @@ static bool remove_oldest_damaged(struct spool *spool)
 	}
 	if (n >= 0)
 		free(entries);
-	if (removed)
-		return true;
-	/* They were deleted by others. */
-	pthread_mutex_lock(&spool->lock);
-	spool->damaged = 0;
-	pthread_mutex_unlock(&spool->lock);
-	return false;
+	if (!removed)
+		spool->damaged = 0; /* they were deleted by others */
+	return removed;
 }
 
 /* --- Waiting segments */
@@ -359,23 +345,14 @@ static bool add_text(struct text *to, const struct text *from)
 	return !to->failed;
 }
 
-static bool is_empty(struct spool *spool)
-{
-	bool empty;
-
-	pthread_mutex_lock(&spool->lock);
-	empty = spool->first == NULL;
-	pthread_mutex_unlock(&spool->lock);
-	return empty;
-}
-
 /* Keeps a segment in memory if no other one waits. Returns false if it cannot. */
 static bool open_segment(struct spool *spool, const struct spool_segment *segment)
 {
-	struct segment_file file = {.rows = segment->rows, .start = segment->start};
+	struct segment_file file = {.rows = segment->rows};
 
-	if (!is_empty(spool))
+	if (spool_oldest_start(spool, &file.start))
 		return false;
+	file.start = segment->start;
 	file.held = calloc(1, sizeof(*file.held));
 	if (file.held == NULL)
 		return false;
@@ -404,7 +381,7 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 		sum_of(line, (size_t)len, &segment->header, &segment->text));
 	VERIFY(len, <, LINE_MAX_BYTES);
 	file.bytes = on_disk((uint64_t)len + segment->header.len + segment->text.len);
-	if (look_under_lock(spool, &spool->bytes) + file.bytes > spool->size)
+	if (spool->bytes + file.bytes > spool->size)
 		return "the spool is full";
 	while (spool_bytes(spool) + file.bytes > spool->size && remove_oldest_damaged(spool))
 		;
@@ -493,12 +470,12 @@ bool spool_oldest_start(struct spool *spool, int64_t *start)
 
 uint64_t spool_rows(struct spool *spool)
 {
-	return look_under_lock(spool, &spool->rows);
+	return spool->rows;
 }
 
 uint64_t spool_bytes(struct spool *spool)
 {
-	return look_under_lock(spool, &spool->bytes) + look_under_lock(spool, &spool->damaged);
+	return spool->bytes + spool->damaged;
 }
 
 /* --- Opening */
