@@ -48,7 +48,6 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 #define LOOKING_S  2L /* to read the columns of the table at the start */
 #define URL_MAX    1024
 #define SILENCE_S  60L /* limit of a transfer without progress */
-#define PAUSE_NS   (SECOND_NS / 10)
 /* requests without an answer per interval; then its rows count as unknown */
 #define BREAKS_MAX 3
 #define ANSWER_MAX (64 << 10) /* bytes; enough for the columns of a table */
@@ -511,21 +510,18 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 
 static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct sink *sink = &clickhouse->sink;
+	enum sink_pause pause = SINK_PAUSED;
 
 	sink_say_waits(sink, clickhouse->why);
 	clickhouse->backoff =
 		socket_client_backoff(clickhouse->backoff, sink_queue_second(sink->sink_queue));
-	for (int64_t left = clickhouse->backoff; left > 0 && !sink->left; left -= PAUSE_NS) {
-		if (sink_hurries(sink)) {
-			clickhouse->backoff = 0;
-			clickhouse->moved_at = clock_now(CLOCK_MONOTONIC);
-			return;
-		}
-		nanosleep(&pause, NULL);
-		if (sink_queue_gives_up(sink->sink_queue, &clickhouse->moved_at))
-			sink_leave(sink, clickhouse->why);
+	for (int64_t left = clickhouse->backoff; left > 0 && pause == SINK_PAUSED;
+		left -= SINK_PAUSE_NS)
+		pause = sink_pause(sink, &clickhouse->moved_at, clickhouse->why);
+	if (pause == SINK_HURRIES) {
+		clickhouse->backoff = 0;
+		clickhouse->moved_at = clock_now(CLOCK_MONOTONIC);
 	}
 }
 
@@ -548,9 +544,7 @@ static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse
 		return false;
 	clickhouse->refused++;
 	/* At the end of the run refusals have the same time limit as no answers. */
-	if (sink_queue_gives_up(clickhouse->sink.sink_queue, &clickhouse->taken_at))
-		sink_leave(&clickhouse->sink, clickhouse->why);
-	return !clickhouse->sink.left;
+	return !sink_gives_up(&clickhouse->sink, &clickhouse->taken_at, clickhouse->why);
 }
 
 /* Result of sending rows. FATE_SPLIT: send them again in halves. */

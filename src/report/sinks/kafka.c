@@ -490,11 +490,8 @@ static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 	else
 		(void)rd_kafka_flush(kafka->producer, POLL_MS);
 	note_answers(kafka);
-	if (!sink_queue_gives_up(kafka->sink.sink_queue, &kafka->answered))
-		return !kafka->sink.left;
 	snprintf(why, sizeof(why), "%s%sno answer", kafka->why, kafka->why[0] != '\0' ? ": " : "");
-	sink_leave(&kafka->sink, why);
-	return false;
+	return !sink_gives_up(&kafka->sink, &kafka->answered, why);
 }
 
 /*
@@ -613,6 +610,16 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 	return part;
 }
 
+/* The topic accepts nothing now: rows wait in the spool, or are lost. */
+static void close_topic(struct sink_kafka *kafka, const char *why)
+{
+	kafka->closed = kafka->sink.spooled != NULL;
+	if (kafka->closed)
+		sink_say_waits(&kafka->sink, why);
+	else
+		sink_warn_refused(&kafka->sink, why);
+}
+
 /*
  * Returns true if refused rows must be sent again in parts. After SINK_REFUSALS_MAX refusals in an
  * interval the topic is considered unsuitable.
@@ -621,20 +628,12 @@ static bool sends_again(struct sink_kafka *kafka)
 {
 	const char *why = rd_kafka_err2str(kafka->refusal);
 
-	if (kafka->sink.left || kafka->closed)
-		return false;
 	/* At the end of the run refusals have the same time limit as no answers. */
-	if (sink_queue_gives_up(kafka->sink.sink_queue, &kafka->answered)) {
-		sink_leave(&kafka->sink, why);
+	if (kafka->closed || sink_gives_up(&kafka->sink, &kafka->answered, why))
 		return false;
-	}
 	if (kafka->refusals < SINK_REFUSALS_MAX)
 		return true;
-	kafka->closed = kafka->sink.spooled != NULL;
-	if (kafka->closed)
-		sink_say_waits(&kafka->sink, why);
-	else
-		sink_warn_refused(&kafka->sink, why);
+	close_topic(kafka, why);
 	return false;
 }
 
@@ -690,13 +689,8 @@ static bool begin_rows(struct sink_kafka *kafka, uint64_t rows)
 	if (!kafka->sink.left && (kafka->producer != NULL || make_producer(kafka, error) == 0))
 		return true;
 	delivery_count(&kafka->sink.fates->failed, rows);
-	if (kafka->sink.left)
-		return false;
-	kafka->closed = kafka->sink.spooled != NULL;
-	if (kafka->closed)
-		sink_say_waits(&kafka->sink, error);
-	else
-		sink_warn_refused(&kafka->sink, error);
+	if (!kafka->sink.left)
+		close_topic(kafka, error);
 	return false;
 }
 

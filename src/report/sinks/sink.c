@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/assertion.h"
 #include "base/clock.h"
@@ -344,4 +345,23 @@ void sink_leave(struct sink *sink, const char *why)
 			sink->spooled != NULL ? "its rows stay in the spool"
 					      : "its waiting rows may be lost");
 	sink->left = true;
+}
+
+bool sink_gives_up(struct sink *sink, int64_t *since, const char *why)
+{
+	if (!sink->left && sink_queue_gives_up(sink->sink_queue, since))
+		sink_leave(sink, why);
+	return sink->left;
+}
+
+enum sink_pause sink_pause(struct sink *sink, int64_t *since, const char *why)
+{
+	const struct timespec pause = {.tv_nsec = SINK_PAUSE_NS};
+
+	if (sink_hurries(sink))
+		return SINK_HURRIES;
+	if (sink_gives_up(sink, since, why))
+		return SINK_GAVE_UP;
+	nanosleep(&pause, NULL);
+	return SINK_PAUSED;
 }

@@ -9,16 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
-#include "base/units.h"
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
 #define PATIENCE_S 60 /* limit of waiting for a receiver that accepts nothing */
 #define BREAKS_MAX 3  /* broken connections per epoch; then its rows count as unknown */
-#define PAUSE_NS   (SECOND_NS / 10)
 
 struct sink_socket {
 	struct sink sink;
@@ -48,7 +45,6 @@ static bool send_header(struct sink_socket *socket)
  */
 static bool connect_sink(struct sink_socket *socket)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int64_t since = clock_now(CLOCK_MONOTONIC);
 	enum socket_client_state state;
 
@@ -60,12 +56,11 @@ static bool connect_sink(struct sink_socket *socket)
 				break;
 		}
 		sink_say_waits(&socket->sink, socket->client.why);
-		if (sink_hurries(&socket->sink))
-			socket_client_reopen(&socket->client);
-		else if (sink_queue_gives_up(socket->sink.sink_queue, &since))
-			return false;
-		else
-			nanosleep(&pause, NULL);
+		switch (sink_pause(&socket->sink, &since, socket->client.why)) {
+		case SINK_HURRIES: socket_client_reopen(&socket->client); break;
+		case SINK_GAVE_UP: return false;
+		case SINK_PAUSED: break;
+		}
 	}
 	return true;
 }
