@@ -155,17 +155,17 @@ struct task {
 	int64_t passed_ns;
 };
 
-static struct report_epoch *take_first(struct sink_queue *sink_queue)
+static struct report_epoch *take_first(struct sink_queue *queue)
 {
-	struct sink_queue_waiting *waiting = sink_queue->first;
+	struct sink_queue_waiting *waiting = queue->first;
 	struct report_epoch *epoch = waiting->epoch;
-	struct sink_backlog *backlog = &sink_queue->lanes[lane_of(epoch)];
+	struct sink_backlog *backlog = &queue->lanes[lane_of(epoch)];
 
 	VERIFY(backlog->queued, >, 0U);
 	VERIFY(backlog->bytes, >=, waiting->bytes);
-	sink_queue->first = waiting->next;
-	if (sink_queue->first == NULL)
-		sink_queue->last = NULL;
+	queue->first = waiting->next;
+	if (queue->first == NULL)
+		queue->last = NULL;
 	backlog->queued--;
 	backlog->bytes -= waiting->bytes;
 	free(waiting);
@@ -173,40 +173,40 @@ static struct report_epoch *take_first(struct sink_queue *sink_queue)
 }
 
 /* Waits for a task. `end` is set only if the queue is empty. */
-static struct task next_task(struct sink_queue *sink_queue)
+static struct task next_task(struct sink_queue *queue)
 {
 	struct task task = {0};
 
-	pthread_mutex_lock(&sink_queue->lock);
-	while (sink_queue->first == NULL && sink_queue->reopens_asked == sink_queue->reopens_done &&
-		!sink_queue->passed && !sink_queue->ending)
-		pthread_cond_wait(&sink_queue->work, &sink_queue->lock); /* idle */
-	task.reopens = sink_queue->reopens_asked;
-	task.reopen = sink_queue->reopens_asked != sink_queue->reopens_done;
-	if (sink_queue->first != NULL) {
-		task.epoch = take_first(sink_queue);
-		sink_queue->has_taken = true;
-		sink_queue->taken_start = task.epoch->start;
-		sink_queue->taken_bytes = output_bytes(task.epoch);
-		pthread_cond_signal(&sink_queue->room);
+	pthread_mutex_lock(&queue->lock);
+	while (queue->first == NULL && queue->reopens_asked == queue->reopens_done &&
+		!queue->passed && !queue->ending)
+		pthread_cond_wait(&queue->work, &queue->lock); /* idle */
+	task.reopens = queue->reopens_asked;
+	task.reopen = queue->reopens_asked != queue->reopens_done;
+	if (queue->first != NULL) {
+		task.epoch = take_first(queue);
+		queue->has_taken = true;
+		queue->taken_start = task.epoch->start;
+		queue->taken_bytes = output_bytes(task.epoch);
+		pthread_cond_signal(&queue->room);
 	} else {
-		task.passed = sink_queue->passed;
-		task.passed_ns = sink_queue->passed_ns;
-		sink_queue->passed = false;
-		task.end = sink_queue->ending;
+		task.passed = queue->passed;
+		task.passed_ns = queue->passed_ns;
+		queue->passed = false;
+		task.end = queue->ending;
 	}
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return task;
 }
 
-static void end_task(struct sink_queue *sink_queue, const struct task *task)
+static void end_task(struct sink_queue *queue, const struct task *task)
 {
-	pthread_mutex_lock(&sink_queue->lock);
-	sink_queue->has_taken = false;
-	if (task->reopen && sink_queue->reopens_done < task->reopens)
-		sink_queue->reopens_done = task->reopens;
-	pthread_cond_signal(&sink_queue->room);
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->has_taken = false;
+	if (task->reopen && queue->reopens_done < task->reopens)
+		queue->reopens_done = task->reopens;
+	pthread_cond_signal(&queue->room);
+	pthread_mutex_unlock(&queue->lock);
 }
 
 static void call(void (*what)(void *place), void *place)
@@ -217,15 +217,15 @@ static void call(void (*what)(void *place), void *place)
 
 static void *sink_queue_main(void *arg)
 {
-	struct sink_queue *sink_queue = arg;
-	const struct sink_queue_ops *ops = sink_queue->params.ops;
-	void *place = sink_queue->params.place;
+	struct sink_queue *queue = arg;
+	const struct sink_queue_ops *ops = queue->params.ops;
+	void *place = queue->params.place;
 	struct task task;
 
 	call(ops->begin, place);
 	call(ops->look, place);
 	do {
-		task = next_task(sink_queue);
+		task = next_task(queue);
 		if (task.reopen)
 			call(ops->reopen, place);
 		if (task.epoch != NULL) {
@@ -235,7 +235,7 @@ static void *sink_queue_main(void *arg)
 		if (task.passed && ops->pass != NULL)
 			ops->pass(place, task.passed_ns);
 		call(ops->look, place);
-		end_task(sink_queue, &task);
+		end_task(queue, &task);
 	} while (!task.end);
 	call(ops->end, place);
 	return NULL;
@@ -245,67 +245,67 @@ static void *sink_queue_main(void *arg)
 
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 {
-	struct sink_queue *sink_queue = calloc(1, sizeof(*sink_queue));
+	struct sink_queue *queue = calloc(1, sizeof(*queue));
 	pthread_condattr_t monotonic;
 
-	if (sink_queue == NULL)
+	if (queue == NULL)
 		return NULL;
-	sink_queue->params = *params;
+	queue->params = *params;
 	if (params->second == 0)
-		sink_queue->params.second = SECOND_NS;
+		queue->params.second = SECOND_NS;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&sink_queue->lock, NULL);
-	pthread_cond_init(&sink_queue->work, &monotonic);
-	pthread_cond_init(&sink_queue->room, &monotonic);
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->work, &monotonic);
+	pthread_cond_init(&queue->room, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	return sink_queue;
+	return queue;
 }
 
-int sink_queue_start(struct sink_queue *sink_queue)
+int sink_queue_start(struct sink_queue *queue)
 {
-	return signals_start_thread(&sink_queue->thread, sink_queue_main, sink_queue);
+	return signals_start_thread(&queue->thread, sink_queue_main, queue);
 }
 
-void sink_queue_free(struct sink_queue *sink_queue)
+void sink_queue_free(struct sink_queue *queue)
 {
-	if (sink_queue == NULL)
+	if (queue == NULL)
 		return;
-	pthread_cond_destroy(&sink_queue->room);
-	pthread_cond_destroy(&sink_queue->work);
-	pthread_mutex_destroy(&sink_queue->lock);
-	free(sink_queue);
+	pthread_cond_destroy(&queue->room);
+	pthread_cond_destroy(&queue->work);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue);
 }
 
-void sink_queue_finish(struct sink_queue *sink_queue)
+void sink_queue_finish(struct sink_queue *queue)
 {
-	pthread_mutex_lock(&sink_queue->lock);
-	sink_queue->ending = true;
-	pthread_cond_signal(&sink_queue->work);
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->ending = true;
+	pthread_cond_signal(&queue->work);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-uint64_t sink_queue_end(struct sink_queue *sink_queue)
+uint64_t sink_queue_end(struct sink_queue *queue)
 {
 	uint64_t lost = 0;
 
-	sink_queue_finish(sink_queue);
+	sink_queue_finish(queue);
 	/*
 	 * The sink limits this: network sinks have timeouts. A pipe waits for its reader, or if the
 	 * run was stopped or is live, for the limit of wait_until_writable().
 	 */
-	pthread_join(sink_queue->thread, NULL);
+	pthread_join(queue->thread, NULL);
 	for (int lane = 0; lane < BACKLOGS; lane++)
-		lost += sink_queue->lanes[lane].lost;
+		lost += queue->lanes[lane].lost;
 	return lost;
 }
 
 /* --- The pushing thread */
 
-static bool concerns(const struct sink_queue *sink_queue, const struct report_epoch *epoch)
+static bool concerns(const struct sink_queue *queue, const struct report_epoch *epoch)
 {
-	for (uint32_t d = 0; d < sink_queue->params.nb_deliveries; d++)
-		if (delivery_concerns(sink_queue->params.deliveries[d], epoch))
+	for (uint32_t d = 0; d < queue->params.nb_deliveries; d++)
+		if (delivery_concerns(queue->params.deliveries[d], epoch))
 			return true;
 	return false;
 }
@@ -314,47 +314,46 @@ static bool concerns(const struct sink_queue *sink_queue, const struct report_ep
  * Records have a limit of their own, since those that end with an interval arrive together.
  * Delivery reports are small.
  */
-static size_t bytes_max(const struct sink_queue *sink_queue, enum sink_backlog_kind id)
+static size_t bytes_max(const struct sink_queue *queue, enum sink_backlog_kind id)
 {
-	size_t queue = sink_queue->params.queue;
+	size_t limit = queue->params.queue;
 
 	if (id == BACKLOG_FLOWS)
-		return queue > 0 && queue < sink_queue->flow_bytes_max ? queue
-								       : sink_queue->flow_bytes_max;
+		return limit > 0 && limit < queue->flow_bytes_max ? limit : queue->flow_bytes_max;
 	if (id == BACKLOG_DELIVERIES)
 		return SIZE_MAX;
-	return queue > 0 ? queue : SINK_QUEUE_BYTES;
+	return limit > 0 ? limit : SINK_QUEUE_BYTES;
 }
 
 /*
  * After a drop reports are accepted again once half of the memory is free, so that one overload
  * logs one warning. If none of a kind is queued, one of any size fits.
  */
-static bool has_room(const struct sink_queue *sink_queue, enum sink_backlog_kind id, size_t bytes)
+static bool has_room(const struct sink_queue *queue, enum sink_backlog_kind id, size_t bytes)
 {
-	const struct sink_backlog *backlog = &sink_queue->lanes[id];
-	size_t max = bytes_max(sink_queue, id) / (log_ratelimit_goes_on(&backlog->drops) ? 2 : 1);
+	const struct sink_backlog *backlog = &queue->lanes[id];
+	size_t max = bytes_max(queue, id) / (log_ratelimit_goes_on(&backlog->drops) ? 2 : 1);
 
 	if (id != BACKLOG_FLOWS && backlog->queued >= SINK_QUEUE_DEFAULT)
 		return false;
 	return backlog->queued == 0 || backlog->bytes + bytes <= max;
 }
 
-static void put_last(struct sink_queue *sink_queue, struct sink_queue_waiting *waiting)
+static void put_last(struct sink_queue *queue, struct sink_queue_waiting *waiting)
 {
-	struct sink_backlog *backlog = &sink_queue->lanes[lane_of(waiting->epoch)];
+	struct sink_backlog *backlog = &queue->lanes[lane_of(waiting->epoch)];
 
-	if (sink_queue->first == NULL)
-		sink_queue->first = waiting;
+	if (queue->first == NULL)
+		queue->first = waiting;
 	else
-		sink_queue->last->next = waiting;
-	sink_queue->last = waiting;
+		queue->last->next = waiting;
+	queue->last = waiting;
 	backlog->queued++;
 	backlog->bytes += waiting->bytes;
 }
 
 /* Returns false if the report does not fit, or if out of memory. */
-static bool enqueue(struct sink_queue *sink_queue, struct report_epoch *epoch)
+static bool enqueue(struct sink_queue *queue, struct report_epoch *epoch)
 {
 	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
 	bool room;
@@ -362,60 +361,60 @@ static bool enqueue(struct sink_queue *sink_queue, struct report_epoch *epoch)
 	if (waiting == NULL)
 		return false;
 	*waiting = (struct sink_queue_waiting){.epoch = epoch, .bytes = output_bytes(epoch)};
-	pthread_mutex_lock(&sink_queue->lock);
-	room = has_room(sink_queue, lane_of(epoch), waiting->bytes);
+	pthread_mutex_lock(&queue->lock);
+	room = has_room(queue, lane_of(epoch), waiting->bytes);
 	if (room) {
 		report_epoch_share(epoch);
-		put_last(sink_queue, waiting);
-		pthread_cond_signal(&sink_queue->work);
+		put_last(queue, waiting);
+		pthread_cond_signal(&queue->work);
 	}
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_unlock(&queue->lock);
 	if (!room)
 		free(waiting);
 	return room;
 }
 
-static void log_lane(const struct sink_queue *sink_queue, bool warning, enum sink_backlog_kind kind,
-	const char *what)
+static void log_lane(
+	const struct sink_queue *queue, bool warning, enum sink_backlog_kind kind, const char *what)
 {
 	const char *const names[BACKLOGS] = {
-		sink_queue->params.name, output_flows.option, output_deliveries.option};
+		queue->params.name, output_flows.option, output_deliveries.option};
 	char line[512];
 
 	snprintf(line, sizeof(line), "%.300s %s", names[kind], what);
-	sink_queue->params.log(warning, line, sink_queue->params.log_arg);
+	queue->params.log(warning, line, queue->params.log_arg);
 }
 
-static void log_drops(struct sink_queue *sink_queue, enum sink_backlog_kind id)
+static void log_drops(struct sink_queue *queue, enum sink_backlog_kind id)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX], what[128];
 
-	if (!log_ratelimit_begins(&sink_queue->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
+	if (!log_ratelimit_begins(&queue->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
 	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
-	log_lane(sink_queue, true, id, what);
+	log_lane(queue, true, id, what);
 }
 
-static void log_resumed(struct sink_queue *sink_queue, enum sink_backlog_kind id)
+static void log_resumed(struct sink_queue *queue, enum sink_backlog_kind id)
 {
-	struct sink_backlog *backlog = &sink_queue->lanes[id];
+	struct sink_backlog *backlog = &queue->lanes[id];
 	char what[128];
 
 	if (!log_ratelimit_ends(&backlog->drops, clock_now(CLOCK_MONOTONIC)))
 		return;
 	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
 		(unsigned long long)backlog->lost_now);
-	log_lane(sink_queue, false, id, what);
+	log_lane(queue, false, id, what);
 	backlog->lost_now = 0;
 }
 
 /* Counts the rows that the report has for the sink. Returns their number. */
-static uint64_t count(struct sink_queue *sink_queue, const struct report_epoch *epoch, bool dropped)
+static uint64_t count(struct sink_queue *queue, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t d = 0; d < sink_queue->params.nb_deliveries; d++) {
-		struct delivery *delivery = sink_queue->params.deliveries[d];
+	for (uint32_t d = 0; d < queue->params.nb_deliveries; d++) {
+		struct delivery *delivery = queue->params.deliveries[d];
 		uint64_t rows = delivery_rows(delivery, epoch);
 
 		delivery->rows += rows;
@@ -425,197 +424,196 @@ static uint64_t count(struct sink_queue *sink_queue, const struct report_epoch *
 	return sum;
 }
 
-void sink_queue_push(struct sink_queue *sink_queue, struct report_epoch *epoch)
+void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch)
 {
 	enum sink_backlog_kind id = lane_of(epoch);
-	struct sink_backlog *backlog = &sink_queue->lanes[id];
+	struct sink_backlog *backlog = &queue->lanes[id];
 	uint64_t rows;
 	bool taken;
 
-	if (!concerns(sink_queue, epoch))
+	if (!concerns(queue, epoch))
 		return;
-	taken = enqueue(sink_queue, epoch);
-	rows = count(sink_queue, epoch, !taken);
+	taken = enqueue(queue, epoch);
+	rows = count(queue, epoch, !taken);
 	if (!taken) {
-		if (sink_queue->params.ops->miss != NULL)
-			sink_queue->params.ops->miss(sink_queue->params.place, epoch);
+		if (queue->params.ops->miss != NULL)
+			queue->params.ops->miss(queue->params.place, epoch);
 		if (rows == 0)
 			return; /* no rows are lost */
-		log_drops(sink_queue, id);
+		log_drops(queue, id);
 		backlog->lost += rows;
 		backlog->lost_now += rows;
 	} else if (log_ratelimit_goes_on(&backlog->drops)) {
-		log_resumed(sink_queue, id);
+		log_resumed(queue, id);
 	}
 }
 
 /* The delivery report of the previous epoch is queued before the epoch. */
 static bool has_room_for_both(
-	const struct sink_queue *sink_queue, const struct report_epoch *epoch, size_t bytes)
+	const struct sink_queue *queue, const struct report_epoch *epoch, size_t bytes)
 {
-	return has_room(sink_queue, BACKLOG_DELIVERIES, 0) &&
-	       (!concerns(sink_queue, epoch) || has_room(sink_queue, lane_of(epoch), bytes));
+	return has_room(queue, BACKLOG_DELIVERIES, 0) &&
+	       (!concerns(queue, epoch) || has_room(queue, lane_of(epoch), bytes));
 }
 
-bool sink_queue_wait(struct sink_queue *sink_queue, const struct report_epoch *epoch, int64_t end)
+bool sink_queue_wait(struct sink_queue *queue, const struct report_epoch *epoch, int64_t end)
 {
 	const struct timespec until = {end / SECOND_NS, end % SECOND_NS};
 	const size_t bytes = output_bytes(epoch);
 	bool room;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	while (!has_room_for_both(sink_queue, epoch, bytes) &&
-		pthread_cond_timedwait(&sink_queue->room, &sink_queue->lock, &until) == 0)
+	pthread_mutex_lock(&queue->lock);
+	while (!has_room_for_both(queue, epoch, bytes) &&
+		pthread_cond_timedwait(&queue->room, &queue->lock, &until) == 0)
 		;
-	room = has_room_for_both(sink_queue, epoch, bytes);
-	pthread_mutex_unlock(&sink_queue->lock);
+	room = has_room_for_both(queue, epoch, bytes);
+	pthread_mutex_unlock(&queue->lock);
 	return room;
 }
 
-bool sink_queue_drops(const struct sink_queue *sink_queue, const struct report_epoch *epoch)
+bool sink_queue_drops(const struct sink_queue *queue, const struct report_epoch *epoch)
 {
-	return log_ratelimit_goes_on(&sink_queue->lanes[lane_of(epoch)].drops);
+	return log_ratelimit_goes_on(&queue->lanes[lane_of(epoch)].drops);
 }
 
-bool sink_queue_takes_deliveries(struct sink_queue *sink_queue)
+bool sink_queue_takes_deliveries(struct sink_queue *queue)
 {
 	bool room;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	room = has_room(sink_queue, BACKLOG_DELIVERIES, 0);
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	room = has_room(queue, BACKLOG_DELIVERIES, 0);
+	pthread_mutex_unlock(&queue->lock);
 	return room;
 }
 
-void sink_queue_bound_flows(struct sink_queue *sink_queue, size_t bytes)
+void sink_queue_bound_flows(struct sink_queue *queue, size_t bytes)
 {
-	pthread_mutex_lock(&sink_queue->lock);
-	sink_queue->flow_bytes_max = bytes;
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->flow_bytes_max = bytes;
+	pthread_mutex_unlock(&queue->lock);
 }
 
-void sink_queue_pass(struct sink_queue *sink_queue, int64_t time)
+void sink_queue_pass(struct sink_queue *queue, int64_t time)
 {
-	pthread_mutex_lock(&sink_queue->lock);
-	sink_queue->passed = true;
-	sink_queue->passed_ns = time;
-	pthread_cond_signal(&sink_queue->work);
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->passed = true;
+	queue->passed_ns = time;
+	pthread_cond_signal(&queue->work);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-void sink_queue_settle(struct sink_queue *sink_queue)
+void sink_queue_settle(struct sink_queue *queue)
 {
-	pthread_mutex_lock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
 	/* Each write ends in the time described in sink_queue_end(). */
-	while (sink_queue->first != NULL || sink_queue->has_taken)
-		pthread_cond_wait(&sink_queue->room, &sink_queue->lock);
-	pthread_mutex_unlock(&sink_queue->lock);
+	while (queue->first != NULL || queue->has_taken)
+		pthread_cond_wait(&queue->room, &queue->lock);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-void sink_queue_reopen(struct sink_queue *sink_queue)
+void sink_queue_reopen(struct sink_queue *queue)
 {
-	if (sink_queue->params.ops->reopen == NULL)
+	if (queue->params.ops->reopen == NULL)
 		return;
-	pthread_mutex_lock(&sink_queue->lock);
-	sink_queue->reopens_asked++;
-	pthread_cond_signal(&sink_queue->work);
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	queue->reopens_asked++;
+	pthread_cond_signal(&queue->work);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-bool sink_queue_reopening(struct sink_queue *sink_queue)
+bool sink_queue_reopening(struct sink_queue *queue)
 {
 	bool reopening;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	reopening = sink_queue->reopens_asked != sink_queue->reopens_done;
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	reopening = queue->reopens_asked != queue->reopens_done;
+	pthread_mutex_unlock(&queue->lock);
 	return reopening;
 }
 
-bool sink_queue_roused(struct sink_queue *sink_queue)
+bool sink_queue_roused(struct sink_queue *queue)
 {
 	bool roused;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	roused = sink_queue->reopens_asked != sink_queue->reopens_done;
-	sink_queue->reopens_done = sink_queue->reopens_asked;
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	roused = queue->reopens_asked != queue->reopens_done;
+	queue->reopens_done = queue->reopens_asked;
+	pthread_mutex_unlock(&queue->lock);
 	return roused;
 }
 
-int64_t sink_queue_second(const struct sink_queue *sink_queue)
+int64_t sink_queue_second(const struct sink_queue *queue)
 {
-	return sink_queue->params.second;
+	return queue->params.second;
 }
 
-bool sink_queue_ending(struct sink_queue *sink_queue)
+bool sink_queue_ending(struct sink_queue *queue)
 {
 	bool ending;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	ending = sink_queue->ending;
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_lock(&queue->lock);
+	ending = queue->ending;
+	pthread_mutex_unlock(&queue->lock);
 	/* After a request to stop a replay may still wait for this sink. */
 	return ending || signals_stop_requested();
 }
 
-int64_t sink_queue_patience(struct sink_queue *sink_queue, uint32_t usual)
+int64_t sink_queue_patience(struct sink_queue *queue, uint32_t usual)
 {
-	const int64_t second = sink_queue->params.second, ending = ENDING_S * second;
+	const int64_t second = queue->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
-	if (signals_stop_requested() ||
-		(sink_queue->params.keeps && sink_queue_ending(sink_queue))) {
+	if (signals_stop_requested() || (queue->params.keeps && sink_queue_ending(queue))) {
 		now = clock_now(CLOCK_MONOTONIC);
-		if (sink_queue->stop_seen == 0)
-			sink_queue->stop_seen = now;
-		left = sink_queue->stop_seen + STOPPING_S * second - now;
+		if (queue->stop_seen == 0)
+			queue->stop_seen = now;
+		left = queue->stop_seen + STOPPING_S * second - now;
 		return left < 0 ? 0 : left < ending ? left : ending;
 	}
-	return sink_queue_ending(sink_queue) && usual > ENDING_S ? ending : usual * second;
+	return sink_queue_ending(queue) && usual > ENDING_S ? ending : usual * second;
 }
 
-int64_t sink_queue_share(struct sink_queue *sink_queue)
+int64_t sink_queue_share(struct sink_queue *queue)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC), left;
 	double bytes = 0, taken;
 	bool ending;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	ending = sink_queue->ending;
-	taken = (double)sink_queue->taken_bytes + 1;
+	pthread_mutex_lock(&queue->lock);
+	ending = queue->ending;
+	taken = (double)queue->taken_bytes + 1;
 	for (int lane = 0; lane < BACKLOGS; lane++)
-		bytes += (double)sink_queue->lanes[lane].bytes;
-	pthread_mutex_unlock(&sink_queue->lock);
-	if (sink_queue->leave_by == 0)
-		sink_queue->leave_by = now + LEAVING_S * sink_queue->params.second;
-	left = sink_queue->leave_by - now;
+		bytes += (double)queue->lanes[lane].bytes;
+	pthread_mutex_unlock(&queue->lock);
+	if (queue->leave_by == 0)
+		queue->leave_by = now + LEAVING_S * queue->params.second;
+	left = queue->leave_by - now;
 	/*
 	 * Reserves time for one more interval of the size of this one if the run is not over yet.
 	 */
 	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }
 
-bool sink_queue_gives_up(struct sink_queue *sink_queue, int64_t *since)
+bool sink_queue_gives_up(struct sink_queue *queue, int64_t *since)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 
-	if (!sink_queue_ending(sink_queue))
+	if (!sink_queue_ending(queue))
 		*since = now;
-	return now - *since >= sink_queue_patience(sink_queue, ENDING_S);
+	return now - *since >= sink_queue_patience(queue, ENDING_S);
 }
 
-bool sink_queue_oldest(struct sink_queue *sink_queue, int64_t *start)
+bool sink_queue_oldest(struct sink_queue *queue, int64_t *start)
 {
 	bool any = true;
 
-	pthread_mutex_lock(&sink_queue->lock);
-	if (sink_queue->has_taken)
-		*start = sink_queue->taken_start;
-	else if (sink_queue->first != NULL)
-		*start = sink_queue->first->epoch->start;
+	pthread_mutex_lock(&queue->lock);
+	if (queue->has_taken)
+		*start = queue->taken_start;
+	else if (queue->first != NULL)
+		*start = queue->first->epoch->start;
 	else
 		any = false;
-	pthread_mutex_unlock(&sink_queue->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return any;
 }
