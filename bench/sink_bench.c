@@ -291,7 +291,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 	struct sink *sink = sink_create(request, 0, &sink_log);
 	char why[SINK_ERROR_MAX];
 	struct delivery *delivery;
-	struct sink_queue_params params = {.nb_deliveries = 1, .log = hear};
+	struct sink_queue_params params = {.nb_deliveries = 1, .sink_log = &sink_log};
 	int64_t start;
 	double seconds;
 

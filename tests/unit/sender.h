@@ -113,7 +113,7 @@ static inline void remove_spool(struct sender *sender)
 static inline void start(struct sender *sender)
 {
 	const struct sink_request request = request_of(sender->url);
-	struct sink_queue_params params = {.nb_deliveries = 1, .log = hear};
+	struct sink_queue_params params = {.nb_deliveries = 1, .sink_log = &sink_log};
 	char why[SINK_ERROR_MAX];
 
 	warnings = notices = 0;

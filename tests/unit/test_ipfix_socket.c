@@ -85,9 +85,10 @@ static in_port_t port_of(int fd)
 	return at.sin_port;
 }
 
+static struct sink_log sink_log = {.log = hear};
+
 static struct sink *open_url(const char *url, const char *rate)
 {
-	static struct sink_log sink_log = {.log = hear};
 	static const struct sink_options options;
 	_Alignas(16) unsigned char own[64] = {0};
 	const struct sink_request request = {
@@ -304,7 +305,7 @@ static struct sink_queue *start_queue(struct sink *ipfix, int64_t second)
 		.name = "ipfix",
 		.deliveries = &delivery,
 		.nb_deliveries = 1,
-		.log = hear,
+		.sink_log = &sink_log,
 		.second = second,
 	};
 

@@ -477,7 +477,7 @@ static void test_force_and_a_file_in_use(void **state)
 
 static struct output_file file_of(const char *name)
 {
-	return (struct output_file){.name = name, .option = "--output", .log = hear, .fd = -1};
+	return (struct output_file){.name = name, .option = "--output", .sink_log = &sink_log, .fd = -1};
 }
 
 /* A file that a run created and abandons may belong to another run by now. */
@@ -1487,7 +1487,7 @@ static void test_accounts_have_a_bound(void **state)
 		.name = "the disk",
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
-		.log = hear};
+		.sink_log = &sink_log};
 	struct sink_queue *queue = sink_queue_create(&params);
 	uint64_t dropped;
 
@@ -1551,7 +1551,7 @@ static void test_shares(void **state)
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 1,
-		.log = hear};
+		.sink_log = &sink_log};
 	const int64_t second = INT64_C(1000000000);
 
 	(void)state;
@@ -1582,7 +1582,7 @@ static void test_nothing_lost(void **state)
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 1,
-		.log = hear};
+		.sink_log = &sink_log};
 	struct sink_queue *queue = sink_queue_create(&params);
 
 	(void)state;
@@ -1622,7 +1622,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
 		.queue = 4 * bytes + bytes / 2,
-		.log = hear};
+		.sink_log = &sink_log};
 	struct sink_queue *queue = sink_queue_create(&params);
 
 	(void)state;
@@ -1691,7 +1691,7 @@ static void test_records_have_the_smaller_bound(void **state)
 			.deliveries = &delivery,
 			.nb_deliveries = 1,
 			.queue = bounds[b].queue,
-			.log = hear};
+			.sink_log = &sink_log};
 		struct sink_queue *queue = sink_queue_create(&params);
 
 		assert_non_null(queue);
@@ -1718,7 +1718,7 @@ static void test_records_have_the_smaller_bound(void **state)
 static void test_patience_at_the_end(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free};
-	struct sink_queue_params params = {.ops = &ops, .log = hear, .second = 1000000};
+	struct sink_queue_params params = {.ops = &ops, .sink_log = &sink_log, .second = 1000000};
 
 	(void)state;
 	for (int keeps = 0; keeps < 2; keeps++) {

@@ -3,6 +3,9 @@
 
 /* Table of an epoch for --format table. */
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/text.h"
 #include "report/rows/report.h"
 
@@ -14,14 +17,34 @@ void table_epoch(struct text *text, const struct report_epoch *epoch);
 /* Returns the number of rows of the table; 1 for an epoch without flows. */
 uint64_t table_rows(const struct report_epoch *epoch);
 
+/*
+ * A live measurement draws each epoch over the previous one on a terminal: the ledger and the first
+ * rows of every measurement, as far as they fit. A row takes two lines if the flow is wider than
+ * its column. The terminal scrolls first if there was other output, so that it is not overwritten.
+ */
+struct screen {
+	uint64_t said;  /* lines of other output when the epoch was drawn */
+	uint32_t lines; /* lines drawn; 0: none */
+};
+
+/* Returns true if $TERM is set and is not dumb. */
+bool screen_possible(void);
+
+/* Appends the text that draws the epoch. said: lines of other output so far. */
+void screen_epoch(
+	struct text *text, struct screen *screen, const struct report_epoch *epoch, uint64_t said);
+
+/*
+ * As screen_epoch(), for epochs without packets until `end`, ns since 1970-01-01 UTC. The last
+ * epoch with packets stays on the screen.
+ */
+void screen_silence(struct text *text, struct screen *screen, int64_t end, uint64_t said);
+
 struct table_size {
 	uint32_t lines, columns;
 };
 
-/*
- * Appends what fits on a screen: the ledger and the first rows of every measurement. A row takes
- * two lines if the flow is wider than its column.
- */
+/* Appends the part of screen_epoch() that fits. */
 void table_screen(
 	struct text *text, const struct report_epoch *epoch, const struct table_size *size);
 

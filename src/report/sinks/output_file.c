@@ -272,7 +272,7 @@ __attribute__((format(printf, 3, 4))) static void log_file(
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	file->log(warning, line, file->log_arg);
+	sink_log_line(warning, line, file->sink_log);
 }
 
 static int fail(struct output_file *file, char *error, size_t size, const char *why)

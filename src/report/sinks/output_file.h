@@ -25,9 +25,7 @@
 #include "base/text.h"
 #include "report/sinks/rotation.h"
 #include "report/formats/format.h"
-
-/* Logs one line, without its end; see writer.h. */
-typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);
+#include "report/sinks/sink_log.h"
 
 /* Form of an output file. */
 struct output_form {
@@ -47,8 +45,7 @@ struct output_file {
 	const char *option;
 	struct output_form form; /* form of the rows; columns NULL: text for the operator */
 	struct rotate_limits limits;
-	writer_say_fn log;
-	void *log_arg;
+	const struct sink_log *sink_log;
 	const atomic_bool *over; /* set when the run no longer waits for readers; NULL: never */
 
 	int fd;
@@ -87,7 +84,7 @@ struct output_rows {
 };
 
 /*
- * Set name, option, form, limits, log, log_arg and over, fd = -1, all else 0. Changes nothing
+ * Set name, option, form, limits, sink_log and over, fd = -1, all else 0. Changes nothing
  * except that it creates a missing file. Returns 0, or the exit status (2: the file exists, 1: any
  * other reason) with one line in error[size].
  */

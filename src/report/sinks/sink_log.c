@@ -16,10 +16,8 @@ void sink_log_go_on(const struct sink_log *sink_log)
 		progress_resume(sink_log->progress);
 }
 
-void sink_log_line(bool warning, const char *line, void *arg)
+void sink_log_line(bool warning, const char *line, const struct sink_log *sink_log)
 {
-	const struct sink_log *sink_log = arg;
-
 	sink_log_pause(sink_log);
 	sink_log->log(warning, line, sink_log->arg);
 	sink_log_go_on(sink_log);

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/sinks/output_file.h"
 #include "report/formats/progress.h"
 
 #define WRITER_ERROR_MAX 1024
@@ -16,7 +15,8 @@
  * those of queues.
  */
 struct sink_log {
-	writer_say_fn log;
+	/* Logs one line, without its end. */
+	void (*log)(bool warning, const char *line, void *arg);
 	void *arg;
 	/*
 	 * Called if the reader of standard output closed it, and there is no other output. May be
@@ -37,7 +37,7 @@ struct sink_log_reopened {
 };
 
 /* Logs a line. Suspends the progress line meanwhile. Any thread. */
-void sink_log_line(bool warning, const char *line, void *sink_log);
+void sink_log_line(bool warning, const char *line, const struct sink_log *sink_log);
 
 /* Suspend and resume the progress line around output to the terminal. Any thread. */
 void sink_log_pause(const struct sink_log *sink_log);

@@ -10,7 +10,6 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "report/formats/table.h"
-#include "report/sinks/sink_log.h"
 #include "report/sinks/sink_queue.h"
 
 #define ENDING_S   5
@@ -382,7 +381,7 @@ static void log_lane(
 	char line[512];
 
 	snprintf(line, sizeof(line), "%.300s %s", names[kind], what);
-	queue->params.log(warning, line, queue->params.log_arg);
+	sink_log_line(warning, line, queue->params.sink_log);
 }
 
 static void log_drops(struct sink_queue *queue, enum sink_backlog_kind id)

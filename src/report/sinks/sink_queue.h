@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "report/rows/rows.h"
+#include "report/sinks/sink_log.h"
 
 /*
  * Counts of rows of one kind that go to one sink. Each row has one state, and at any time
@@ -89,8 +90,7 @@ struct sink_queue_params {
 	 * epochs, and sink_queue_bound_flows() for records. One report of any size may always wait.
 	 */
 	size_t queue;
-	void (*log)(bool warning, const char *line, void *arg);
-	void *log_arg;
+	const struct sink_log *sink_log;
 	bool keeps;     /* a spool keeps rows that are not delivered at the end */
 	int64_t second; /* length of a second in timeouts, ns; tests use less */
 };

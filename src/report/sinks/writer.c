@@ -11,7 +11,6 @@
 #include "base/identity.h"
 #include "base/standard_files.h"
 #include "report/formats/format.h"
-#include "report/formats/screen.h"
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
 #include "report/sinks/sink.h"
@@ -267,8 +266,7 @@ static struct file_destination *add_file(
 				.name = name,
 				.option = option,
 				.limits = writer_options(config)->rotate,
-				.log = sink_log_line,
-				.log_arg = &writer->sink_log,
+				.sink_log = &writer->sink_log,
 				.over = &writer->over,
 				.fd = -1,
 			},
@@ -636,8 +634,7 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 		.nb_deliveries = route->nb_deliveries,
 		.queue = route->queue,
 		.keeps = route->sink != NULL && route->sink->spooled != NULL,
-		.log = sink_log_line,
-		.log_arg = &writer->sink_log,
+		.sink_log = &writer->sink_log,
 	};
 
 	route->sink_queue = sink_queue_create(&params);
