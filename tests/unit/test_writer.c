@@ -477,7 +477,8 @@ static void test_force_and_a_file_in_use(void **state)
 
 static struct output_file file_of(const char *name)
 {
-	return (struct output_file){.name = name, .option = "--output", .sink_log = &sink_log, .fd = -1};
+	return (struct output_file){
+		.name = name, .option = "--output", .sink_log = &sink_log, .fd = -1};
 }
 
 /* A file that a run created and abandons may belong to another run by now. */

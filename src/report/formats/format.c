@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "report/formats/format.h"
+#include "base/assertion.h"
 
 #define FORMAT_ENTRY(name, word) [FORMAT_##name] = &format_##word,
 const struct format *const formats[FORMAT_COUNT] = {ROW_FORMATS(FORMAT_ENTRY)};
@@ -28,6 +29,7 @@ static bool add_rows(struct text *text, size_t bytes, const struct format *forma
 		row.item = (const char *)items.first + cursor->item * items.size;
 		format->row(text, columns, &row);
 	}
+	ASSERT(cursor->item, <=, items.n);
 	return cursor->item == items.n;
 }
 

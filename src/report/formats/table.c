@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "report/formats/table.h"
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
@@ -351,6 +352,7 @@ static uint32_t print_cells(
 	const char *flow = cell(cells, COLUMN_FLOW, &flow_len);
 	bool broken = flow_len > widths->of[COLUMN_FLOW];
 
+	ASSERT(cells->source_len, <=, flow_len);
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		const char *string = cell(cells, (enum table_column)c, &len);
 		int width = (int)widths->of[c];

@@ -609,6 +609,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 
 		len = end != NULL ? (size_t)(end - part->rows) + 1 : part->len;
 	}
+	ASSERT(len, <=, part->len);
 	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 

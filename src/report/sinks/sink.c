@@ -221,6 +221,7 @@ uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&sink->delivery, epoch);
 
+	VERIFY(sink->format, !=, NULL);
 	/* A header fixes the columns. */
 	if (rows > 0 && sink->format->header == NULL)
 		columns_suit(&sink->columns, epoch);

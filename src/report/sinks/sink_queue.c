@@ -104,6 +104,9 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 	};
 
 	all.spooled = read_count(&delivery->spooled);
+	/* Fates are counted after the row. */
+	ASSERT(all.dropped + all.delivered + all.acknowledged + all.failed + all.unknown, <=,
+		all.rows);
 	all.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
 		      all.unknown;
 	if (all.spooled > all.waiting)
@@ -204,6 +207,7 @@ static void end_task(struct sink_queue *queue, const struct task *task)
 	queue->has_taken = false;
 	if (task->reopen && queue->reopens_done < task->reopens)
 		queue->reopens_done = task->reopens;
+	VERIFY(queue->reopens_done, <=, queue->reopens_asked);
 	pthread_cond_signal(&queue->room);
 	pthread_mutex_unlock(&queue->lock);
 }
@@ -294,6 +298,7 @@ uint64_t sink_queue_end(struct sink_queue *queue)
 	 * run was stopped or is live, for the limit of wait_until_writable().
 	 */
 	pthread_join(queue->thread, NULL);
+	VERIFY(queue->first, ==, NULL);
 	for (int lane = 0; lane < BACKLOGS; lane++)
 		lost += queue->lanes[lane].lost;
 	return lost;

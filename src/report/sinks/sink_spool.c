@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "report/sinks/sink.h"
 
 #include <errno.h>
@@ -85,6 +86,9 @@ static void send_segment(struct sink_spool *spool, struct spool_segment *segment
 	sink->type->bring(sink, segment->rows);
 	/* A segment that was not delivered at the end of the run stays for the next run. */
 	if (!sink->left) {
+		ASSERT(spool->fates.delivered + spool->fates.acknowledged + spool->fates.failed +
+				spool->fates.unknown,
+			==, segment->rows);
 		spool_done(spool->spool);
 		settle_rows(spool);
 	}

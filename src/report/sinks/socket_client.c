@@ -534,6 +534,7 @@ int socket_client_send(struct socket_client *client, const void *bytes, size_t l
 	const char *late = "the receiver accepts no data";
 	int error = 0;
 
+	VERIFY(client->fd, >=, 0);
 	client->sent = 0;
 	while (client->sent < len && error == 0) {
 		ssize_t n;

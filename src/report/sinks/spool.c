@@ -49,7 +49,7 @@ struct spool {
 	struct segment_file *first, *last;
 
 	/* Written by both threads, read by any. */
-	_Atomic uint64_t bytes, rows; /* of the segments above */
+	_Atomic uint64_t bytes, rows; /* sums over the segments */
 	_Atomic uint64_t damaged;     /* disk space of damaged files, not in `bytes` */
 };
 
@@ -333,6 +333,8 @@ static struct segment_file *remove_first(struct spool *spool)
 	spool->first = file->next;
 	if (spool->first == NULL)
 		spool->last = NULL;
+	VERIFY(spool->bytes, >=, file->bytes);
+	VERIFY(spool->rows, >=, file->rows);
 	spool->bytes -= file->bytes;
 	spool->rows -= file->rows;
 	pthread_mutex_unlock(&spool->lock);

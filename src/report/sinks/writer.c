@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/identity.h"
 #include "base/standard_files.h"
@@ -565,6 +566,7 @@ static struct writer_route *add_route(struct writer *writer, uint64_t first_epoc
 {
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
 
+	VERIFY(writer->nb_routes, <=, writer->nb_files + writer->nb_sinks);
 	*route = (struct writer_route){
 		.sink_log = &writer->sink_log,
 		.alone = writer->nb_files + writer->nb_sinks == 1,
