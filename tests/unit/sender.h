@@ -93,7 +93,9 @@ static inline void open_spool(struct sender *sender)
 	strcpy(sender->spool, "/tmp/sketchtap-sender-XXXXXX");
 	assert_non_null(mkdtemp(sender->spool));
 	options.spool.folder_len = (uint32_t)strlen(sender->spool);
-	assert_true(sink_spool_open(sender->sink, sender->url, &options, why, &found));
+	sender->sink->options = &options;
+	assert_true(sink_spool_open(sender->sink, why, &found));
+	sender->sink->options = &sink_options;
 }
 
 /* Removes the spool, which must be empty. */

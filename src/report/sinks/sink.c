@@ -165,7 +165,9 @@ struct sink *sink_create(
 	sink->delivery = (struct delivery){.name = request->name, .output = outputs[request->kind]};
 	sink->fates = &sink->delivery;
 	sink->sink_log = sink_log;
-	sink->queue = request->options->queue;
+	sink->url = request->url;
+	sink->label = request->label;
+	sink->options = request->options;
 	sink->format = format_of(url.type, request);
 	if (sink->format != NULL) {
 		struct column_choice choice = request->choice;
@@ -209,12 +211,6 @@ int64_t sink_patience(const struct sink *sink, uint32_t usual)
 	if (sink->sink_queue != NULL)
 		return sink_queue_patience(sink->sink_queue, usual);
 	return signals_stop_requested() ? 0 : OPENING_NS;
-}
-
-bool sink_copy_header(const struct sink *sink, struct text *header)
-{
-	text_add(header, sink->header.data, sink->header.len);
-	return !header->failed;
 }
 
 uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)

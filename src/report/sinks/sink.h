@@ -22,7 +22,8 @@
 /* A requested sink. */
 struct sink_request {
 	const char *url;
-	const char *name; /* name in messages and delivery counts */
+	const char *name;  /* name in messages and delivery counts */
+	const char *label; /* option or section, for errors */
 	enum row_kind kind;
 	enum output_format format;       /* FORMAT_AUTO: none was named */
 	enum output_format usual_format; /* format of text if none was named */
@@ -40,6 +41,8 @@ struct sink_request {
 /* Common part of each network sink. Used only by the sink's thread, except for `delivery`. */
 struct sink {
 	const struct sink_type *type;
+	const char *url, *label; /* see struct sink_request */
+	const struct sink_options *options;
 	enum row_kind kind;
 	atomic_bool roused; /* retry now; set by any thread (sinks with a spool) */
 	struct delivery delivery;
@@ -48,7 +51,6 @@ struct sink {
 	struct text header;          /* text sent first on each connection */
 	struct text text;            /* rows of one report, as text */
 	struct sink_log *sink_log;
-	size_t queue;                  /* bytes; see struct sink_queue_params */
 	struct sink_queue *sink_queue; /* NULL: not created yet */
 	struct delivery *fates; /* counts of the rows' fates: &delivery, or those of the spool */
 	struct sink_spool *spooled; /* NULL: no spool */
@@ -161,9 +163,6 @@ int sink_absent(char *why, const char *reason);
 /* Calls open() of its type; see there. */
 int sink_open(struct sink *sink, bool require, char *why);
 
-/* Copies the header. Returns false if out of memory. */
-bool sink_copy_header(const struct sink *sink, struct text *header);
-
 /* Called by the sink's thread; sink_patience() also by open(): */
 
 /*
@@ -228,8 +227,7 @@ struct spool_found;
  * the first interval. Returns false if it cannot be used, with a phrase in why[SPOOL_WHY_MAX].
  * *found: rows and damaged files of the earlier run.
  */
-bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
-	char *why, struct spool_found *found);
+bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found);
 void sink_spool_close(struct sink_spool *spool); /* NULL: nothing happens */
 
 /* Called with the struct sink_spool. */

@@ -151,6 +151,7 @@ struct sink_request sink_config_request(
 	struct sink_request request = {
 		.url = requested->to.name,
 		.name = requested->name,
+		.label = requested->label,
 		.kind = requested->kind,
 		.format = requested->to.format,
 		.usual_format = sink_config_format(config, requested->kind),

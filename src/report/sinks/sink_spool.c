@@ -255,20 +255,21 @@ const struct sink_queue_ops sink_spool_ops = {
 
 /* --- Open and close */
 
-bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
-	char *why, struct spool_found *found)
+bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found)
 {
+	const struct spool_options *options = &sink->options->spool;
 	struct sink_spool *spool = calloc(1, sizeof(*spool));
-	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
-	const struct spool_position position = {folder, options->spool.size, what, url};
+	char *folder = strndup(options->text, options->folder_len), what[64];
+	const struct spool_position position = {folder, options->size, what, sink->url};
 
 	snprintf(what, sizeof(what), "%s %s", output_word(sink->kind), format_name(sink->format));
 	snprintf(why, SPOOL_WHY_MAX, "out of memory");
 	if (spool != NULL && folder != NULL)
 		spool->spool = spool_open(&position, found, why);
 	free(folder);
-	if (spool == NULL || spool->spool == NULL ||
-		!sink_copy_header(sink, &spool->segment.header)) {
+	if (spool != NULL)
+		text_add(&spool->segment.header, sink->header.data, sink->header.len);
+	if (spool == NULL || spool->spool == NULL || spool->segment.header.failed) {
 		if (spool != NULL)
 			spool_close(spool->spool);
 		free(spool);
@@ -280,7 +281,7 @@ bool sink_spool_open(struct sink *sink, const char *url, const struct sink_optio
 	sink->spooled = spool;
 	sink->delivery.rows = found->rows + found->damaged_rows;
 	sink->delivery.failed = sink->told_failed = found->damaged_rows;
-	sink->delivery.spool_size = options->spool.size;
+	sink->delivery.spool_size = options->size;
 	publish_spooled(spool);
 	return true;
 }

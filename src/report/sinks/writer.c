@@ -606,7 +606,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 		if (route == NULL)
 			return false;
 		route->sink = writer->sinks[r];
-		route->queue = route->sink->queue;
+		route->queue = route->sink->options->queue;
 		route->deliveries[route->nb_deliveries++] = &route->sink->delivery;
 		writer->told |= route->sink->delivery.output == &output_deliveries;
 	}
@@ -663,63 +663,40 @@ static bool start_queues(struct writer *writer)
 	return false;
 }
 
-static int open_network_sink(struct writer *writer, struct sink *network_sink,
-	const struct requested_sink *requested, char *error)
+static int open_network_sink(struct sink *sink, char *error)
 {
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
-	int status = sink_open(network_sink, requested->options->require, why);
+	int status = sink_open(sink, sink->options->require, why);
 
-	(void)writer;
 	if (status != 0) {
-		sink_hide(requested->to.name, shown);
-		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", requested->label, shown, why);
+		sink_hide(sink->url, shown);
+		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", sink->label, shown, why);
 	}
 	return status;
 }
 
-static int open_spool(struct writer *writer, struct sink *network_sink,
-	const struct requested_sink *requested, char *error)
+static int open_spool(struct sink *sink, char *error)
 {
-	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
-	const struct sink_options *options = requested->options;
+	const struct spool_options *options = &sink->options->spool;
 	struct spool_found found;
+	char why[SPOOL_WHY_MAX];
 
-	if (options->spool.text == NULL)
+	if (options->text == NULL)
 		return 0;
-	if (!sink_spool_open(network_sink, requested->to.name, options, why, &found)) {
-		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", requested->label,
-			(int)options->spool.folder_len, options->spool.text, why);
+	if (!sink_spool_open(sink, why, &found)) {
+		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", sink->label,
+			(int)options->folder_len, options->text, why);
 		return 1;
 	}
-	if (found.damaged > 0) {
-		snprintf(line, sizeof(line),
-			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
-			"as far as is known",
-			requested->name, found.damaged, (unsigned long long)found.damaged_rows);
-		sink_log_line(true, line, &writer->sink_log);
-	}
-	if (found.rows > 0) {
-		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", requested->name,
-			(unsigned long long)found.rows);
-		sink_log_line(false, line, &writer->sink_log);
-	}
+	if (found.damaged > 0)
+		sink_say(sink, true,
+			"%u damaged files of its spool stay as .damaged; %llu rows are lost, as "
+			"far as is known",
+			found.damaged, (unsigned long long)found.damaged_rows);
+	if (found.rows > 0)
+		sink_say(
+			sink, false, "%llu rows wait in its spool", (unsigned long long)found.rows);
 	return 0;
-}
-
-static int for_each_sink(struct writer *writer, const struct config *config,
-	int (*open)(struct writer *writer, struct sink *network_sink,
-		const struct requested_sink *requested, char *error),
-	char *error)
-{
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
-	uint32_t r = 0;
-	int status = 0;
-
-	while (status == 0 && sink_config_next(config, &walk, &requested))
-		if (sink_is_url(requested.to.name))
-			status = open(writer, writer->sinks[r++], &requested, error);
-	return status;
 }
 
 /*
@@ -729,10 +706,12 @@ static int for_each_sink(struct writer *writer, const struct config *config,
 static int open_destinations(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
-	int status = for_each_sink(writer, config, open_network_sink, error);
+	int status = 0;
 
-	if (status == 0)
-		status = for_each_sink(writer, config, open_spool, error);
+	for (uint32_t s = 0; status == 0 && s < writer->nb_sinks; s++)
+		status = open_network_sink(writer->sinks[s], error);
+	for (uint32_t s = 0; status == 0 && s < writer->nb_sinks; s++)
+		status = open_spool(writer->sinks[s], error);
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
