@@ -1343,34 +1343,33 @@ static void sections_say_where_rows_go(void **state)
 		"format = json\nurl : b ; comment\n";
 	struct attempt result;
 	char *words = load_file(&result, text, "");
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
 	(void)state;
 	assert_string_equal(result.err, "");
 	assert_int_equal(result.config.nb_measurements, 1);
 	assert_int_equal(measurement_options(&result.config.measurements[0])->top, 3);
 	/* Replaces standard output, which is only a default. */
-	assert_true(sink_config_next(&result.config, &walk, &requested));
-	assert_string_equal(requested.name, "ledger.csv");
-	assert_null(requested.section);
-	assert_true(sink_config_next(&result.config, &walk, &requested));
-	assert_int_equal(requested.kind, ROWS_HEAVY_HITTERS);
-	assert_string_equal(requested.name, "x");
-	assert_string_equal(requested.to.name, "tcp://a:1");
-	assert_true(sink_config_next(&result.config, &walk, &requested));
-	assert_int_equal(requested.kind, ROWS_STATS);
-	assert_int_equal(requested.to.format, FORMAT_JSON);
-	assert_string_equal(requested.to.name, "b");
-	assert_string_equal(requested.label, "[export y]");
-	assert_false(sink_config_next(&result.config, &walk, &requested));
+	assert_true(sink_config_next(&result.config, &each));
+	assert_string_equal(each.requested.name, "ledger.csv");
+	assert_null(each.requested.section);
+	assert_true(sink_config_next(&result.config, &each));
+	assert_int_equal(each.requested.kind, ROWS_HEAVY_HITTERS);
+	assert_string_equal(each.requested.name, "x");
+	assert_string_equal(each.requested.to.name, "tcp://a:1");
+	assert_true(sink_config_next(&result.config, &each));
+	assert_int_equal(each.requested.kind, ROWS_STATS);
+	assert_int_equal(each.requested.to.format, FORMAT_JSON);
+	assert_string_equal(each.requested.to.name, "b");
+	assert_string_equal(each.requested.label, "[export y]");
+	assert_false(sink_config_next(&result.config, &each));
 	attempt_free(&result);
 	free(words);
 
 	words = load_file(&result, text, "--output o");
-	walk = (struct sink_config_iter){0};
-	assert_true(sink_config_next(&result.config, &walk, &requested));
-	assert_string_equal(requested.name, "o");
+	each = (struct sink_config_iter){0};
+	assert_true(sink_config_next(&result.config, &each));
+	assert_string_equal(each.requested.name, "o");
 	attempt_free(&result);
 	free(words);
 }

@@ -44,40 +44,38 @@ static bool is_unsaid(const struct config *config, enum row_kind kind)
 	return false;
 }
 
-static bool next_of_options(const struct config *config, struct sink_config_iter *walk,
-	struct requested_sink *requested)
+static bool next_of_options(const struct config *config, struct sink_config_iter *each)
 {
 	static const struct sink_options nothing;
 	const struct option_list *rows = writer_options(config)->rows;
 
-	while (walk->kind < ROW_KINDS &&
-		(walk->i == rows[walk->kind].n || is_unsaid(config, walk->kind))) {
-		walk->kind++;
-		walk->i = 0;
+	while (each->kind < ROW_KINDS &&
+		(each->i == rows[each->kind].n || is_unsaid(config, each->kind))) {
+		each->kind++;
+		each->i = 0;
 	}
-	if (walk->kind == ROW_KINDS)
+	if (each->kind == ROW_KINDS)
 		return false;
-	*requested = (struct requested_sink){
-		.kind = walk->kind,
-		.text = rows[walk->kind].texts[walk->i++],
-		.label = outputs[walk->kind]->option,
+	each->requested = (struct requested_sink){
+		.kind = each->kind,
+		.text = rows[each->kind].texts[each->i++],
+		.label = outputs[each->kind]->option,
 		.options = &nothing,
 	};
-	requested->to = destination_of(requested->text);
-	requested->name = requested->to.name;
+	each->requested.to = destination_of(each->requested.text);
+	each->requested.name = each->requested.to.name;
 	return true;
 }
 
-static bool next_of_sections(const struct config *config, struct sink_config_iter *walk,
-	struct requested_sink *requested)
+static bool next_of_sections(const struct config *config, struct sink_config_iter *each)
 {
-	while (walk->i < config->nb_named) {
-		const struct config_named *section = &config->named[walk->i++];
+	while (each->i < config->nb_named) {
+		const struct config_named *section = &config->named[each->i++];
 		const struct sink_options *options = options_of(section);
 
 		if (!is_export(section) || options->url == NULL)
 			continue;
-		*requested = (struct requested_sink){
+		each->requested = (struct requested_sink){
 			.kind = options->kind,
 			.text = options->url,
 			.to = destination_of(options->url),
@@ -86,27 +84,24 @@ static bool next_of_sections(const struct config *config, struct sink_config_ite
 			.options = options,
 			.section = section,
 		};
-		if (requested->to.format == FORMAT_AUTO)
-			requested->to.format = options->format;
+		if (each->requested.to.format == FORMAT_AUTO)
+			each->requested.to.format = options->format;
 		return true;
 	}
 	return false;
 }
 
-bool sink_config_next(const struct config *config, struct sink_config_iter *walk,
-	struct requested_sink *requested)
+bool sink_config_next(const struct config *config, struct sink_config_iter *each)
 {
-	return next_of_options(config, walk, requested) ||
-	       next_of_sections(config, walk, requested);
+	return next_of_options(config, each) || next_of_sections(config, each);
 }
 
 bool sink_config_any(const struct config *config, enum row_kind kind)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
-	while (sink_config_next(config, &walk, &requested))
-		if (requested.kind == kind)
+	while (sink_config_next(config, &each))
+		if (each.requested.kind == kind)
 			return true;
 	return false;
 }
@@ -304,14 +299,13 @@ static bool check_sink(const struct config *config, const struct requested_sink 
 static bool check_alone(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink other;
+	struct sink_config_iter each = {0};
 
-	while (sink_config_next(config, &walk, &other) && other.text != requested->text)
-		if (same_path(other.to.name, requested->to.name))
+	while (sink_config_next(config, &each) && each.requested.text != requested->text)
+		if (same_path(each.requested.to.name, requested->to.name))
 			return set_fault(fault, requested, "url",
 				"'%.200s': %s writes to it; name another file", requested->to.name,
-				other.label);
+				each.requested.label);
 	return true;
 }
 
@@ -483,42 +477,42 @@ static bool check_section(
 static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
 	(void)measurement;
 	for (uint32_t n = 0; n < config->nb_named; n++)
 		if (is_export(&config->named[n]) &&
 			!check_section(config, &config->named[n], fault))
 			return false;
-	while (sink_config_next(config, &walk, &requested))
-		if (sink_is_url(requested.to.name) ? !check_sink(config, &requested, fault)
-						   : !check_file(config, &requested, fault))
+	while (sink_config_next(config, &each))
+		if (sink_is_url(each.requested.to.name)
+				? !check_sink(config, &each.requested, fault)
+				: !check_file(config, &each.requested, fault))
 			return false;
 	return true;
 }
 
 bool writer_shows_table(const struct config *config, bool terminal)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
 	if (writer_options(config)->format != FORMAT_AUTO || !terminal)
 		return writer_options(config)->format == FORMAT_TABLE;
-	while (sink_config_next(config, &walk, &requested))
-		if (requested.kind == ROWS_HEAVY_HITTERS && requested.to.format == FORMAT_AUTO &&
-			standard_files_is_output(requested.to.name))
+	while (sink_config_next(config, &each))
+		if (each.requested.kind == ROWS_HEAVY_HITTERS &&
+			each.requested.to.format == FORMAT_AUTO &&
+			standard_files_is_output(each.requested.to.name))
 			return true;
 	return false;
 }
 
 bool writer_to_stdout(const struct config *config, enum row_kind kind)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
-	while (sink_config_next(config, &walk, &requested))
-		if (requested.kind == kind && !standard_files_is_output(requested.to.name))
+	while (sink_config_next(config, &each))
+		if (each.requested.kind == kind &&
+			!standard_files_is_output(each.requested.to.name))
 			return false;
 	return true;
 }
@@ -534,15 +528,15 @@ bool writer_names_files(const struct config *config)
 static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 	bool url = false;
 
 	(void)measurement;
-	while (sink_config_next(config, &walk, &requested)) {
-		if (!standard_files_is_output(requested.to.name) && !sink_is_url(requested.to.name))
+	while (sink_config_next(config, &each)) {
+		if (!standard_files_is_output(each.requested.to.name) &&
+			!sink_is_url(each.requested.to.name))
 			return NULL;
-		url |= sink_is_url(requested.to.name);
+		url |= sink_is_url(each.requested.to.name);
 	}
 	return url ? "on URLs, only on a file such as --output FILE"
 		   : option_inapplicable_without_file(NULL);
@@ -616,31 +610,29 @@ static bool check_templates(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
 	const char *file = collect_options(config)->templates;
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
 	(void)measurement;
-	while (file != NULL && sink_config_next(config, &walk, &requested))
-		if (same_path(requested.to.name, file))
+	while (file != NULL && sink_config_next(config, &each))
+		if (same_path(each.requested.to.name, file))
 			return option_fault(fault, "templates", NULL,
 				"'%.200s': %s writes to it; name another file", file,
-				requested.label);
+				each.requested.label);
 	return true;
 }
 
 /* GoFlow2 counts layer 3 bytes. */
 static uint32_t needs_of_outputs(const struct config *config)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 	uint32_t needs = 0;
 
-	while (sink_config_next(config, &walk, &requested)) {
-		const struct sink_type *type = sink_url_of(requested.to.name).type;
+	while (sink_config_next(config, &each)) {
+		const struct sink_type *type = sink_url_of(each.requested.to.name).type;
 
 		if (type != NULL)
 			needs |= type->needs;
-		if (requested.options->names == COLUMN_NAMES_GOFLOW2)
+		if (each.requested.options->names == COLUMN_NAMES_GOFLOW2)
 			needs |= OPTION_NEED_IP_BYTES;
 	}
 	return needs;

@@ -40,12 +40,12 @@ struct requested_sink {
 
 /* Iterator over all requested sinks; start with 0. */
 struct sink_config_iter {
+	struct requested_sink requested; /* valid after sink_config_next() returned true */
 	enum row_kind kind;
 	uint32_t i;
 };
 
-bool sink_config_next(const struct config *config, struct sink_config_iter *walk,
-	struct requested_sink *requested);
+bool sink_config_next(const struct config *config, struct sink_config_iter *each);
 /* Returns true if there is a sink for rows of the kind. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 

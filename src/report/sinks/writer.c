@@ -238,11 +238,10 @@ static const struct sink_queue_ops stream_ops = {
 /* Allocates arrays for all destinations and the table. Returns false if out of memory. */
 static bool alloc_arrays(struct writer *writer, const struct config *config)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 	size_t n = 1;
 
-	while (sink_config_next(config, &walk, &requested))
+	while (sink_config_next(config, &each))
 		n++;
 	writer->files = calloc(n, sizeof(writer->files[0]));
 	writer->sinks = calloc(n, sizeof(writer->sinks[0]));
@@ -346,11 +345,10 @@ static bool add_table(struct writer *writer, const struct config *config)
 static bool add_sinks(struct writer *writer, const struct config *config)
 {
 	bool table = writer_shows_table(config, isatty(STDOUT_FILENO));
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 
-	while (sink_config_next(config, &walk, &requested))
-		if (!add_destination(writer, &requested, config, table))
+	while (sink_config_next(config, &each))
+		if (!add_destination(writer, &each.requested, config, table))
 			return false;
 	return !table || add_table(writer, config);
 }
@@ -820,13 +818,12 @@ static bool sink_takes(const struct sink *network_sink, const struct config *con
  */
 static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
-	struct sink_config_iter walk = {0};
-	struct requested_sink requested;
+	struct sink_config_iter each = {0};
 	uint32_t r = 0;
 
-	while (sink_config_next(config, &walk, &requested))
-		if (sink_is_url(requested.to.name) && r < writer->nb_sinks &&
-			!sink_takes(writer->sinks[r++], config, &requested, error))
+	while (sink_config_next(config, &each))
+		if (sink_is_url(each.requested.to.name) && r < writer->nb_sinks &&
+			!sink_takes(writer->sinks[r++], config, &each.requested, error))
 			return false;
 	return true;
 }
