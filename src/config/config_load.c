@@ -711,6 +711,7 @@ struct argument {
 	const char *section;
 	uint32_t section_len;
 	struct config_row key;
+	const struct option_owner *kind; /* owner of the sections with the key */
 };
 
 struct loader {
@@ -791,9 +792,9 @@ static bool set_key(const struct option_target *target, const struct argument *a
 	uint32_t n;
 
 	snprintf(name, sizeof(name), "%.*s", (int)argument->section_len, argument->section);
-	n = file != NULL ? config_file_find_named(file, argument->key.owner, name) : 0;
+	n = file != NULL ? config_file_find_named(file, argument->kind, name) : 0;
 	if (file == NULL || n == file->nb_named)
-		return set_section_error(target, argument, argument->key.owner->section);
+		return set_section_error(target, argument, argument->kind->section);
 	if (config_file_set_named(file, n, &argument->key,
 		    argument->section + argument->section_len + 1, argument->value))
 		return true;
@@ -905,6 +906,7 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 	for (char *dot = strchr(rest, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
 		const char *key = dot + 1;
 
+		argument->kind = owner;
 		if (owner != NULL)
 			argument->key = options_find_key(owner, key);
 		else
