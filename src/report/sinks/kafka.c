@@ -836,6 +836,7 @@ static struct sink *create(
 	const struct sink_url *url, const struct sink_request *request, uint32_t number)
 {
 	static const struct option_properties no_properties;
+	const struct output *kind = outputs[request->kind];
 	struct sink_kafka *kafka = calloc(1, sizeof(*kafka));
 	char *slash;
 
@@ -851,7 +852,9 @@ static struct sink *create(
 	*slash = '\0';
 	kafka->topic_name = slash + 1;
 	kafka->properties = request->own != NULL ? request->own : &no_properties;
-	kafka->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
+	for (uint32_t c = 0; c < kind->nb_columns; c++)
+		kafka->keyed |= kind->columns[c].name != NULL &&
+				strcmp(kind->columns[c].name, "exporter") == 0;
 	return &kafka->sink;
 }
 
