@@ -340,44 +340,25 @@ static int open_stream(
 	return 0;
 }
 
-static int open_append(
-	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
-{
-	struct output_mark mark;
-
-	if (open_entry(file, entry, O_RDWR | O_APPEND, error, size) != 0)
-		return STATUS_MACHINE;
-	file->appended = true;
-	file->had_mark = output_mark_read(file->fd, &mark);
-	if (file->had_mark)
-		file->next = mark.next;
-	return 0;
-}
-
-static int open_force(
-	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
-{
-	/* Fails on an append-only file (chattr +a), before anything is truncated. */
-	if (open_entry(file, entry, O_WRONLY, error, size) != 0)
-		return STATUS_MACHINE;
-	if (fcntl(file->fd, F_SETFL, O_APPEND) < 0)
-		return fail(file, error, size, strerror(errno));
-	return 0;
-}
-
 static int open_existing(struct output_file *file, enum output_file_mode mode,
 	const struct file_entry *entry, char *error, size_t size)
 {
-	int status;
+	/* O_WRONLY fails on an append-only file (chattr +a), before anything is truncated. */
+	int flags = mode == OUTPUT_APPEND ? O_RDWR | O_APPEND : O_WRONLY;
+	struct output_mark mark;
 
 	if (mode == OUTPUT_NEW) {
 		fail(file, error, size, "exists; --append continues it, --force overwrites it");
 		return STATUS_EXISTS;
 	}
-	status = mode == OUTPUT_APPEND ? open_append(file, entry, error, size)
-				       : open_force(file, entry, error, size);
-	if (status != 0)
-		return status;
+	if (open_entry(file, entry, flags, error, size) != 0)
+		return STATUS_MACHINE;
+	if (fcntl(file->fd, F_SETFL, O_APPEND) < 0)
+		return fail(file, error, size, strerror(errno));
+	file->appended = mode == OUTPUT_APPEND;
+	file->had_mark = file->appended && output_mark_read(file->fd, &mark);
+	if (file->had_mark)
+		file->next = mark.next;
 	file->regular = true;
 	file->named = true;
 	file->size = (uint64_t)entry->status.st_size;
