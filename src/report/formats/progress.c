@@ -107,6 +107,8 @@ void progress_update(
 
 void progress_suspend(struct progress *progress)
 {
+	if (progress == NULL)
+		return;
 	pthread_mutex_lock(&progress->lock);
 	progress->suspended++;
 	if (progress->shown > 0)
@@ -116,6 +118,8 @@ void progress_suspend(struct progress *progress)
 
 void progress_resume(struct progress *progress)
 {
+	if (progress == NULL)
+		return;
 	pthread_mutex_lock(&progress->lock);
 	VERIFY(progress->suspended, >, 0U);
 	progress->suspended--;

@@ -45,7 +45,7 @@ void progress_init(struct progress *progress, int fd, bool enabled);
 void progress_update(
 	struct progress *progress, double done, uint64_t packets, uint64_t bytes, uint64_t now_ns);
 
-/* Removes the line until progress_resume(). Calls nest, also across threads. */
+/* Removes the line until progress_resume(). Calls nest, also across threads. NULL: no line. */
 void progress_suspend(struct progress *progress);
 void progress_resume(struct progress *progress);
 

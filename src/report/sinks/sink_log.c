@@ -4,23 +4,11 @@
 
 #include <stdio.h>
 
-void sink_log_pause(const struct sink_log *sink_log)
-{
-	if (sink_log->progress != NULL)
-		progress_suspend(sink_log->progress);
-}
-
-void sink_log_go_on(const struct sink_log *sink_log)
-{
-	if (sink_log->progress != NULL)
-		progress_resume(sink_log->progress);
-}
-
 void sink_log_line(bool warning, const char *line, const struct sink_log *sink_log)
 {
-	sink_log_pause(sink_log);
+	progress_suspend(sink_log->progress);
 	sink_log->log(warning, line, sink_log->arg);
-	sink_log_go_on(sink_log);
+	progress_resume(sink_log->progress);
 }
 
 bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, char *often)

@@ -39,10 +39,6 @@ struct sink_log_reopened {
 /* Logs a line. Suspends the progress line meanwhile. Any thread. */
 void sink_log_line(bool warning, const char *line, const struct sink_log *sink_log);
 
-/* Suspend and resume the progress line around output to the terminal. Any thread. */
-void sink_log_pause(const struct sink_log *sink_log);
-void sink_log_go_on(const struct sink_log *sink_log);
-
 /*
  * Rate limit of warnings about a condition. Used by one thread. Begin and end are logged. A
  * condition that begins within LOG_RATELIMIT_QUIET_NS after the last logged end is logged only if

@@ -119,11 +119,11 @@ static void write_text(
 	struct writer_route *route, struct file_destination *file, uint64_t rows, int64_t start)
 {
 	if (file->on_terminal)
-		sink_log_pause(route->sink_log);
+		progress_suspend(route->sink_log->progress);
 	output_file_write(&file->file,
 		&(struct output_rows){.text = &route->text, .n = rows, .start = start});
 	if (file->on_terminal)
-		sink_log_go_on(route->sink_log);
+		progress_resume(route->sink_log->progress);
 }
 
 static void write_rows(
