@@ -318,6 +318,7 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 		close_reader(&reader);
 		return took;
 	}
+	sink->delivery.rows = delivery_rows(&sink->delivery, epoch);
 	begin = now();
 	sink->type->ops.write(sink, epoch);
 	took = since(begin);

@@ -116,6 +116,7 @@ static struct sink *open_to(bool tcp, in_port_t port, const char *rate)
 /* Writes without a queue. Returns the counts of this report. */
 static struct report_delivery write_report(struct sink *sink, const struct report_epoch *epoch)
 {
+	sink->delivery.rows += delivery_rows(&sink->delivery, epoch);
 	sink->type->ops.write(sink, epoch);
 	return delivery_look(&sink->delivery);
 }
