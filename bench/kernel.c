@@ -335,7 +335,8 @@ static bool load_programs(struct kernel_bench *bench)
 	bench->on_path = load_ours(bench, (struct kernel_program_params){.buckets = BUCKETS});
 	bench->all_share = load_ours(
 		bench, (struct kernel_program_params){.buckets = BUCKETS, .all_share = true});
-	bench->cells = load_ours(bench, (struct kernel_program_params){.cells = CELLS});
+	bench->cells = load_ours(bench,
+		(struct kernel_program_params){.sketch = sketch_find("iblt"), .width = CELLS});
 	if (bench->on_path == NULL || bench->all_share == NULL || bench->cells == NULL)
 		return false;
 	/* The last address of the /16 of the flows. Fewer than HOSTS flows do not use it. */

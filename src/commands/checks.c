@@ -8,7 +8,6 @@
 #include "config/options.h"
 #include "parallel/shed/shed_options.h"
 #include "parallel/sources/sources.h"
-#include "sketch/iblt/iblt.h"
 #include "sketch/measurement.h"
 
 bool checks_pace(const struct config *config, struct option_fault *fault)
@@ -79,7 +78,7 @@ static bool needs_intervals(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
 		if (steps_options(&config->measurements[m])->deadline > 0 ||
-			iblt_options(&config->measurements[m])->load > 0)
+			measurement_params(&config->measurements[m]).load > 0)
 			return true;
 	return drill_down_any(config);
 }

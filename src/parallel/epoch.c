@@ -2,7 +2,7 @@
 #include "parallel/epoch.h"
 
 #include "base/assertion.h"
-#include "sketch/iblt/iblt.h"
+#include "sketch/measurement.h"
 
 void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 {
@@ -87,8 +87,10 @@ static bool check_interval(const struct config *config,
 	(void)measurement;
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
 		if (epoch_options(config)->interval == 0 &&
-			iblt_options(&config->measurements[m])->load > 0)
-			return option_fault(fault, "iblt-load", &config->measurements[m],
+			measurement_params(&config->measurements[m]).load > 0)
+			return option_fault(fault,
+				measurement_sketch(&config->measurements[m])->load_option,
+				&config->measurements[m],
 				"has no effect with --interval 0: rows are fitted at the end of an "
 				"interval");
 	return true;

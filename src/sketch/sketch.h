@@ -135,6 +135,7 @@ struct sketch_undecoded {
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
 
+struct kernel_layout;
 struct option_owner;
 struct sketch_ops;
 
@@ -163,10 +164,13 @@ struct sketch_ops {
 	const struct option_owner *options;
 	void (*configure)(struct sketch_params *params, const void *options);
 	const char *width_option; /* option by which configure() may set the width; NULL: none */
+	const char *load_option;  /* option by which configure() may set load; NULL: none */
 	bool any_width;           /* width need not be a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
+	/* Memory that the eBPF program updates (sketch/kernel_layout.h); NULL: it cannot. */
+	const struct kernel_layout *kernel;
 
 	/*
 	 * Fills in defaults of params. Returns NULL, or why the shape is not supported. Ignores

@@ -159,12 +159,14 @@ struct plan_kernel {
 	uint32_t workers;
 	uint32_t interfaces;
 	uint32_t entries; /* entries of the ring of each CPU */
-	bool on_path;     /* the program counts, in flow tables or IBLTs */
+	bool on_path;     /* the program counts, in flow tables or sketches */
 	bool headers;     /* the program passes headers, not keys */
 	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
 	bool all_share;   /* all CPUs share one table */
-	uint32_t cells;   /* cells per row of the IBLT of each CPU per generation; 0: none */
-	size_t bytes;     /* bytes of rings, tables and IBLTs */
+	/* sketch of each CPU per generation, and its width; NULL: none */
+	const struct sketch_ops *sketch;
+	uint32_t width;
+	size_t bytes; /* bytes of rings, tables and sketches */
 };
 
 /* Bytes of ordinary memory for load shedding (--overload). */

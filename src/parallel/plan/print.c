@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "parallel/plan/plan.h"
+#include "sketch/kernel_layout.h"
 
 #define NODE_TEXT_MAX 32
 
@@ -317,9 +318,10 @@ static void print_memory(const struct plan *plan, FILE *out)
 			fprintf(out, ", and its tables of %u flows%s in each generation",
 				2 * plan->kernel.buckets,
 				plan->kernel.all_share ? " a CPU, that all share," : "");
-		if (plan->kernel.cells > 0)
-			fprintf(out, ", and its iblts of 3 x %u cells in each generation",
-				plan->kernel.cells);
+		if (plan->kernel.sketch != NULL)
+			fprintf(out, ", and its %ss of %u x %u cells in each generation",
+				plan->kernel.sketch->name, plan->kernel.sketch->kernel->rows,
+				plan->kernel.width);
 		fprintf(out, ": ");
 		print_size(out, plan->kernel.bytes);
 		fprintf(out, "\n");

@@ -8,7 +8,7 @@
 #include "parallel/plan/design.h"
 #include "parallel/sources/kernel_take.h"
 #include "rx/filter/filter.h"
-#include "sketch/iblt/iblt.h"
+#include "sketch/kernel_layout.h"
 #include "sketch/measurement.h"
 
 /* Default entries of the ring of each CPU: 1 MB, or 13 ms at 1.2 Mpps while no worker reads. */
@@ -21,21 +21,17 @@
 #define BUCKETS_MAX 16384
 
 /*
- * Default cells per row of the IBLT of each CPU: 29 MB in two generations, for 68 000 IPv4 flows
- * and half as many IPv6 flows. A larger number of flows cannot be decoded.
+ * Returns the sketch of all measurements if the program can update it, else NULL. Such a sketch has
+ * no times and TCP flags.
  */
-#define CELLS_DEFAULT 32768
-
-/*
- * Returns true if all sketches are IBLTs. The program then also counts in IBLTs, which have no
- * times and TCP flags.
- */
-static bool all_iblt(const struct config *config)
+static const struct sketch_ops *kept_sketch(const struct config *config)
 {
-	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if (measurement_sketch(&config->measurements[m]) != &iblt_ops)
-			return false;
-	return true;
+	const struct sketch_ops *ops = measurement_sketch(&config->measurements[0]);
+
+	for (uint32_t m = 1; m < config->nb_measurements; m++)
+		if (measurement_sketch(&config->measurements[m]) != ops)
+			return NULL;
+	return ops->kernel != NULL ? ops : NULL;
 }
 
 static bool is_on_path(const struct config *config)
@@ -44,7 +40,7 @@ static bool is_on_path(const struct config *config)
 }
 
 /* Returns the largest --width, or the default. */
-static uint32_t cells_of(const struct config *config)
+static uint32_t width_of(const struct config *config, const struct kernel_layout *layout)
 {
 	uint64_t most = 0;
 
@@ -54,7 +50,7 @@ static uint32_t cells_of(const struct config *config)
 		if (width > most)
 			most = width;
 	}
-	return most > 0 ? (uint32_t)most : CELLS_DEFAULT;
+	return most > 0 ? (uint32_t)most : layout->default_width;
 }
 
 /* Returns the buckets of the largest flow table of a measurement, up to BUCKETS_MAX. */
@@ -101,8 +97,9 @@ struct plan_kernel kernel_plan_make(const struct config *config)
 	uint32_t workers = plan_options(config)->workers;
 	/* All CPUs share one table, as in published designs. */
 	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
-	uint32_t cells = on_path && !all_share && all_iblt(config) ? cells_of(config) : 0;
-	uint32_t buckets = on_path && cells == 0 ? buckets_of(config) : 0;
+	const struct sketch_ops *sketch = on_path && !all_share ? kept_sketch(config) : NULL;
+	uint32_t width = sketch != NULL ? width_of(config, sketch->kernel) : 0;
+	uint32_t buckets = on_path && sketch == NULL ? buckets_of(config) : 0;
 	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
 								  : ENTRIES_DEFAULT;
 
@@ -115,22 +112,24 @@ struct plan_kernel kernel_plan_make(const struct config *config)
 		.headers = needs_headers(config),
 		.buckets = buckets,
 		.all_share = all_share,
-		.cells = cells,
+		.sketch = sketch,
+		.width = width,
 		.bytes = kernel_program_bytes(&(struct kernel_program_params){
 			.slots = entries,
 			.buckets = buckets,
 			.all_share = all_share,
-			.cells = cells,
+			.sketch = sketch,
+			.width = width,
 		}),
 	};
 }
 
 bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *config, char *error)
 {
-	if (plan->cells > 0 && !all_iblt(config))
+	if (plan->sketch != NULL && kept_sketch(config) != plan->sketch)
 		snprintf(error, OPTION_WHY_MAX,
-			"the running eBPF program counts for iblt only; restart to use another "
-			"sketch");
+			"the running eBPF program counts for %s only; restart to use another sketch",
+			plan->sketch->name);
 	else if (plan->design != NULL && !plan->headers && needs_headers(config))
 		snprintf(error, OPTION_WHY_MAX,
 			"the running eBPF program passes no headers; restart to use this key");
@@ -139,14 +138,33 @@ bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *conf
 	return false;
 }
 
+/* Writes "the kernel counts exactly, for flow-table and iblt": all exact sketches. */
+static const char *write_exact_only(char why[OPTION_WHY_MAX])
+{
+	size_t used = (size_t)snprintf(why, OPTION_WHY_MAX, "the kernel counts exactly, for ");
+	uint32_t n = 0, seen = 0;
+
+	for (uint32_t i = 0; sketches[i] != NULL; i++)
+		n += (sketches[i]->caps & SKETCH_EXACT) != 0;
+	for (uint32_t i = 0; sketches[i] != NULL && used < OPTION_WHY_MAX; i++)
+		if ((sketches[i]->caps & SKETCH_EXACT) != 0)
+			used += (size_t)snprintf(why + used, OPTION_WHY_MAX - used, "%s%s",
+				++seen == 1 ? ""
+				: seen == n ? " and "
+					    : ", ",
+				sketches[i]->name);
+	return why;
+}
+
 /* Returns the reason that the kernel cannot count a measurement; NULL if it can. */
-static const char *not_on_path(const struct measurement_config *measurement)
+static const char *not_on_path(
+	const struct measurement_config *measurement, char why[OPTION_WHY_MAX])
 {
 	struct sketch_params params = measurement_params(measurement);
 
 	/* Other sketches could also count entries with many packets, but this is not tested. */
 	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
-		return "the kernel counts exactly, for flow-table and iblt";
+		return write_exact_only(why);
 	if (params.key->extra)
 		return "the kernel counts by 5-tuple, and keys made from it";
 	if (params.idle_timeout > 0)
@@ -156,12 +174,13 @@ static const char *not_on_path(const struct measurement_config *measurement)
 
 static bool check_on_path(const struct config *config, struct option_fault *fault)
 {
+	char buffer[OPTION_WHY_MAX];
 	const char *why = NULL;
 
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
 		const struct measurement_config *measurement = &config->measurements[m];
 
-		why = not_on_path(measurement);
+		why = not_on_path(measurement, buffer);
 		if (why != NULL)
 			return option_fault(fault, "kernel", NULL,
 				"--design rss: measurement %.60s: %s; use --design async",

@@ -449,15 +449,15 @@ static void take_decoded(const struct sketch_candidate *flow, void *arg)
 }
 
 /* All counted packets are measured, even if their flow cannot be decoded. */
-static struct kernel_tally take_cells(
-	struct kernel_taker *taker, const struct kernel_cells *cells, uint32_t which)
+static struct kernel_tally take_sketch(
+	struct kernel_taker *taker, const struct kernel_sketch *sketch, uint32_t which)
 {
 	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
 	struct kernel_tally tally =
-		kernel_cells_take(cells, which, take_decoded, taker, &generation->undecoded);
+		kernel_sketch_take(sketch, which, take_decoded, taker, &generation->undecoded);
 
-	count_taken(taker, PARSE_IPV4, tally.packets4);
-	count_taken(taker, PARSE_IPV6, tally.packets6);
+	count_taken(taker, PARSE_IPV4, tally.packets[0]);
+	count_taken(taker, PARSE_IPV6, tally.packets[1]);
 	generation->counts.bytes += tally.bytes;
 	return tally;
 }
@@ -469,14 +469,14 @@ static void take_tables(struct kernel_taker *taker)
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	struct parse_counts *counts = &generation->counts;
 	const struct kernel_tables *tables = kernel_program_tables(taker->origin->program);
-	const struct kernel_cells *cells = kernel_program_cells(taker->origin->program);
+	const struct kernel_sketch *sketch = kernel_program_sketch(taker->origin->program);
 	uint64_t start = rte_rdtsc();
 	struct kernel_tally tally;
 
 	worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
 	empty_burst(generation);
-	tally = cells != NULL ? take_cells(taker, cells, worker->epoch & 1)
-			      : kernel_tables_take(tables, worker->epoch & 1, take_flow, taker);
+	tally = sketch != NULL ? take_sketch(taker, sketch, worker->epoch & 1)
+			       : kernel_tables_take(tables, worker->epoch & 1, take_flow, taker);
 	if (generation->counting->bursts[0].n > 0)
 		count_weights(generation);
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);

@@ -18,6 +18,8 @@
 #include <bpf/bpf_helpers.h>
 
 #include "rx/kernel/layout.h"
+#include "sketch/kernel_addition.h"
+#include "sketch/kernel_sketches.h" /* made by meson.build: includes NAME.bpf.h */
 
 #define inline_always static __always_inline
 
@@ -94,31 +96,6 @@ struct {
 } shared SEC(".maps") = {.values = {&shared0, &shared1}};
 
 const struct kernel_flow no_flow = {0};
-
-/* Parts of the IBLTs. Sized before loading, by the rows. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, KERNEL_CELL4_BYTES);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} cells4 SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, KERNEL_CELL6_BYTES);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} cells6 SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, IBLT_FILTER_WORDS * sizeof(__u64));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} filters SEC(".maps");
 
 /*
  * Updating `exchanged` waits until all running programs that may have read its old entry have
@@ -494,56 +471,56 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 
 /* --- tables --- */
 
-/* Contribution of a packet, or of joined ones, to its flow */
-struct addition {
-	__u64 key[5];
-	__u64 time;
-	__u32 packets;
-	__u64 bytes;
-	__u8 kind, tcp_flags;
-};
-
 /* Mask of the key bytes in its last word */
 #define LAST_WORD 0xffffffffffull
 
-inline_always __u64 read_addition(struct addition *addition, const struct kernel_entry *entry)
+inline_always void hash_addition(struct kernel_addition *addition, const __u32 words)
 {
-	addition->kind = entry->kind;
+	addition->lo = kernel_hash(constants.hash_keys, addition->key, words);
+	if (constants.on_path == KERNEL_ON_PATH_SKETCH)
+		addition->hi =
+			kernel_hash(constants.hash_keys + KERNEL_HASH_KEYS, addition->key, words);
+}
+
+inline_always void read_addition(struct kernel_addition *addition, const struct kernel_entry *entry)
+{
+	addition->version = entry->kind;
 	addition->tcp_flags = entry->tcp_flags;
 	addition->key[0] = load64(entry->key);
 	if (entry->kind == KERNEL_ENTRY_IPV4) {
 		addition->key[1] = load64(entry->key + 8) & LAST_WORD;
 		addition->key[2] = addition->key[3] = addition->key[4] = 0;
-		return kernel_hash(constants.hash_keys, addition->key, 2);
+		hash_addition(addition, 2);
+		return;
 	}
 	addition->key[1] = load64(entry->key + 8);
 	addition->key[2] = load64(entry->key + 16);
 	addition->key[3] = load64(entry->key + 24);
 	addition->key[4] = load64(entry->key + 32) & LAST_WORD;
-	return kernel_hash(constants.hash_keys, addition->key, 5);
+	hash_addition(addition, 5);
 }
 
-inline_always bool is_same(const struct kernel_flow *flow, const struct addition *addition)
+inline_always bool is_same(const struct kernel_flow *flow, const struct kernel_addition *addition)
 {
 	if (flow->key[0] != addition->key[0] || flow->key[1] != addition->key[1] ||
-		flow->kind != addition->kind)
+		flow->kind != addition->version)
 		return false;
-	return addition->kind == KERNEL_ENTRY_IPV4 ||
+	return addition->version == KERNEL_ENTRY_IPV4 ||
 	       (flow->key[2] == addition->key[2] && flow->key[3] == addition->key[3] &&
 		       flow->key[4] == addition->key[4]);
 }
 
-inline_always void begin_flow(struct kernel_flow *flow, const struct addition *addition)
+inline_always void begin_flow(struct kernel_flow *flow, const struct kernel_addition *addition)
 {
 	flow->first = flow->last = addition->time;
 	flow->bytes = addition->bytes;
 	flow->packets = addition->packets;
 	flow->next = 0;
-	flow->kind = addition->kind;
+	flow->kind = addition->version;
 	flow->tcp_flags = addition->tcp_flags;
 	flow->key[0] = addition->key[0];
 	flow->key[1] = addition->key[1];
-	if (addition->kind == KERNEL_ENTRY_IPV4)
+	if (addition->version == KERNEL_ENTRY_IPV4)
 		return;
 	flow->key[2] = addition->key[2];
 	flow->key[3] = addition->key[3];
@@ -551,7 +528,7 @@ inline_always void begin_flow(struct kernel_flow *flow, const struct addition *a
 }
 
 /* Returns false if the packet counter would overflow. */
-inline_always bool add_to_flow(struct kernel_flow *flow, const struct addition *addition)
+inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_addition *addition)
 {
 	if (flow->packets > 0xffffffff - addition->packets)
 		return false;
@@ -567,7 +544,7 @@ inline_always bool add_to_flow(struct kernel_flow *flow, const struct addition *
  * Adds to a flow of table `table`, in the chain of bucket `at`. Returns false if there is no room.
  */
 inline_always bool add_to_table(
-	struct kernel_tally *tally, __u32 table, __u32 at, const struct addition *addition)
+	struct kernel_tally *tally, __u32 table, __u32 at, const struct kernel_addition *addition)
 {
 	__u32 base = table * 2 * constants.buckets, index = base + at;
 	struct kernel_flow *flow = bpf_map_lookup_elem(&flows, &index), *last = flow;
@@ -624,7 +601,7 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct monitor_p
 /*
  * Adds to the kernel map that all CPUs share, with atomic additions, as is usual for flow programs.
  */
-inline_always bool add_to_shared(__u32 generation, const struct addition *addition)
+inline_always bool add_to_shared(__u32 generation, const struct kernel_addition *addition)
 {
 	void *map = bpf_map_lookup_elem(&shared, &generation);
 	struct kernel_shared_key key;
@@ -634,7 +611,7 @@ inline_always bool add_to_shared(__u32 generation, const struct addition *additi
 		return false;
 	for (__u32 i = 0; i < 5; i++)
 		key.key[i] = addition->key[i];
-	key.kind = addition->kind;
+	key.kind = addition->version;
 	flow = bpf_map_lookup_elem(map, &key);
 	if (flow == NULL) {
 		/* fails if another CPU was first, or if the map is full */
@@ -648,7 +625,7 @@ inline_always bool add_to_shared(__u32 generation, const struct addition *additi
 		for (__u32 i = 0; i < 5; i++)
 			flow->key[i] = addition->key[i];
 		flow->first = addition->time;
-		flow->kind = addition->kind;
+		flow->kind = addition->version;
 	}
 	if (flow->packets > KERNEL_SHARED_MAX)
 		return false;
@@ -660,96 +637,22 @@ inline_always bool add_to_shared(__u32 generation, const struct addition *additi
 	return true;
 }
 
-/* --- cells --- */
+/* --- sketches --- */
 
-/*
- * Finds the three cells of a key. Returns false if there are none, which cannot happen but is
- * required by the verifier.
- */
-inline_always bool find_cells(
-	void *map, __u32 table, __u32 bits, __u64 lo, __u64 hi, struct iblt_sums **cells)
+/* Adds to the sketch of this run (sketch/kernel_addition.h): a constant to the verifier. */
+inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *addition)
 {
-#pragma unroll
-	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
-		__u32 index = ((table * KERNEL_CELL_ROWS + row) << bits) +
-			      (iblt_lane_of(lo, hi, row) & ((1u << bits) - 1));
-
-		cells[row] = bpf_map_lookup_elem(map, &index);
-		if (cells[row] == NULL)
-			return false;
+	switch (constants.sketch) {
+#define KERNEL_SKETCH(name)                                                                        \
+	case KERNEL_SKETCH_##name: return name##_kernel_add(instance, constants.shape, addition);
+		KERNEL_SKETCHES
+#undef KERNEL_SKETCH
 	}
-	return true;
-}
-
-/* Adds a flow to the filter. Returns true if the flow is new, i.e. a bit was not set. */
-inline_always bool filter_adds(__u64 *block, __u64 lo, __u64 hi)
-{
-	__u64 known = 1;
-
-#pragma unroll
-	for (__u32 word = 0; word < IBLT_FILTER_WORDS; word++)
-		known &= block[word] >> iblt_filter_bit_of(lo, hi, word);
-	if ((known & 1) != 0)
-		return false;
-#pragma unroll
-	for (__u32 word = 0; word < IBLT_FILTER_WORDS; word++)
-		block[word] |= 1ull << iblt_filter_bit_of(lo, hi, word);
-	return true;
-}
-
-inline_always bool add_to_cells(void *map, __u32 table, __u32 bits, __u64 lo, __u64 hi,
-	const struct addition *addition, const __u32 words)
-{
-	__u32 block = (table << constants.filter_bits) +
-		      (__u32)iblt_block_of(lo, hi, constants.filter_bits);
-	struct iblt_sums *cells[KERNEL_CELL_ROWS];
-	__u64 *filter = bpf_map_lookup_elem(&filters, &block);
-
-	if (filter == NULL || !find_cells(map, table, bits, lo, hi, cells))
-		return false;
-#pragma unroll
-	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
-		cells[row]->packets += addition->packets;
-		cells[row]->bytes += addition->bytes;
-	}
-	if (!filter_adds(filter, lo, hi))
-		return true;
-#pragma unroll
-	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
-		cells[row]->flows++;
-		cells[row]->check += iblt_check_of(lo, hi);
-#pragma unroll
-		for (__u32 word = 0; word < words; word++) {
-			cells[row]->lanes[2 * word] += (__u32)addition->key[word];
-			cells[row]->lanes[2 * word + 1] += addition->key[word] >> 32;
-		}
-	}
-	return true;
-}
-
-inline_always bool add_to_iblt(
-	struct kernel_tally *tally, __u32 table, __u64 lo, const struct addition *addition)
-{
-	const volatile __u64 *keys = constants.hash_keys + KERNEL_HASH_KEYS;
-	__u32 bits = constants.cells_bits;
-
-	if (addition->kind == KERNEL_ENTRY_IPV4) {
-		if (!add_to_cells(&cells4, table, bits, lo, kernel_hash(keys, addition->key, 2),
-			    addition, 2))
-			return false;
-		tally->packets4 += addition->packets;
-	} else {
-		if (!add_to_cells(&cells6, table, bits - IBLT_LESS6, lo,
-			    kernel_hash(keys, addition->key, 5), addition, 5))
-			return false;
-		tally->packets6 += addition->packets;
-	}
-	tally->bytes += addition->bytes;
-	return true;
+	return false;
 }
 
 /*
- * Counts the packet in a table or IBLT. Returns false if there is no room, or the length of the
+ * Counts the packet in a table or sketch. Returns false if there is no room, or the length of the
  * segments is unknown.
  */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
@@ -757,22 +660,24 @@ inline_always bool count_flow(const struct monitor_packet *packet, const struct 
 {
 	__u32 length = frame_length(packet);
 	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
-	struct addition addition;
-	__u64 hash;
+	struct kernel_addition addition;
 
 	if (tally == NULL || (segments > 1 && entry->headers >= length))
 		return false;
-	hash = read_addition(&addition, entry);
-	addition.time = constants.on_path != KERNEL_ON_PATH_CELLS ? time_of_packet() : 0;
+	read_addition(&addition, entry);
+	addition.time = constants.on_path != KERNEL_ON_PATH_SKETCH ? time_of_packet() : 0;
 	addition.packets = segments;
 	addition.bytes = length + (__u64)(segments - 1) * entry->headers;
-	if (constants.on_path == KERNEL_ON_PATH_CELLS) {
-		if (!add_to_iblt(tally, table, hash, &addition))
+	if (constants.on_path == KERNEL_ON_PATH_SKETCH) {
+		if (!add_to_sketch(table, &addition))
 			return false;
+		tally->packets[addition.version == KERNEL_ENTRY_IPV6] += segments;
+		tally->bytes += addition.bytes;
 	} else if (constants.on_path == KERNEL_ON_PATH_SHARED) {
 		if (!add_to_shared(table >= constants.cpus, &addition))
 			return false;
-	} else if (!add_to_table(tally, table, (__u32)hash & (constants.buckets - 1), &addition)) {
+	} else if (!add_to_table(
+			   tally, table, (__u32)addition.lo & (constants.buckets - 1), &addition)) {
 		return false;
 	}
 	note_sizes(tally, packet, entry, segments, length);

@@ -61,7 +61,7 @@ struct kernel_program {
 	size_t ring_bytes, map_bytes;
 	uint8_t *rings;              /* mapped */
 	struct kernel_tables tables; /* mapped; buckets == 0: none */
-	struct kernel_cells cells;   /* mapped; bits == 0: none */
+	struct kernel_sketch sketch; /* mapped; layout NULL: none */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control; /* mapped */
 	int nothing, exchanged;         /* maps */
@@ -107,7 +107,7 @@ static bool is_old_kernel(char *error)
 
 /*
  * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also follows speculative
- * execution. For tables and cells it gives up after a minute.
+ * execution. For tables and sketches it gives up after a minute.
  */
 static bool is_perfmon_missing(void)
 {
@@ -150,7 +150,7 @@ static bool set_load_error(
 	if (why == ENOMEM || why == E2BIG)
 		return set_error(error,
 			"--kernel: out of memory for rings of %u entries (%s): lower ring-size%s",
-			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
+			params->slots, strerror(why), params->sketch != NULL ? " or --width" : "");
 	if (why == EACCES && is_perfmon_missing())
 		return set_error(error,
 			"--kernel: this kernel requires root, or CAP_PERFMON with CAP_BPF and "
@@ -179,8 +179,8 @@ uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 
 	if (params->buckets > 0)
 		bytes += kernel_tables_bytes(n, params->buckets, params->all_share);
-	if (params->cells > 0)
-		bytes += kernel_cells_bytes(n, (uint32_t)__builtin_ctz(params->cells));
+	if (params->sketch != NULL)
+		bytes += kernel_sketch_bytes(params->sketch->kernel, n, params->width);
 	return bytes;
 }
 
@@ -189,6 +189,13 @@ static void fill_hash_keys(__u64 *keys, uint64_t seed)
 {
 	for (uint32_t i = 0; i < 2 * KERNEL_HASH_KEYS; i++)
 		keys[i] = random_split(&seed);
+}
+
+static size_t bytes_of(const struct kernel_program *program, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(program->object, name);
+
+	return (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
 }
 
 static bool resize(const struct kernel_program *program, const char *name, uint64_t entries)
@@ -216,30 +223,33 @@ static bool size_tables(struct kernel_program *program, const struct kernel_prog
 	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
 
-static bool size_cells(struct kernel_program *program, const struct kernel_program_params *params)
+/* Sizes the maps of the sketch. NAME.bpf.h and NAME_kernel must agree on the elements. */
+static bool size_sketch(struct kernel_program *program, const struct kernel_program_params *params)
 {
-	struct kernel_cells *cells = &program->cells;
-	uint64_t tables = (uint64_t)2 * program->nb_rings;
+	struct kernel_sketch *sketch = &program->sketch;
+	uint32_t instances = 2 * program->nb_rings;
 
-	if (params->cells == 0)
+	if (params->sketch == NULL)
 		return true;
-	cells->cpus = program->nb_rings;
-	cells->bits = (uint32_t)__builtin_ctz(params->cells);
-	cells->filter_bits = iblt_view_filter_bits(cells->bits);
-	cells->hash_keys = program->hash_keys;
-	cells->view = iblt_view_create(cells->bits, kernel_cells_hash, cells->hash_keys);
-	return cells->view != NULL &&
-	       resize(program, "cells4", (tables * KERNEL_CELL_ROWS) << cells->bits) &&
-	       resize(program, "cells6",
-		       (tables * KERNEL_CELL_ROWS) << (cells->bits - IBLT_LESS6)) &&
-	       resize(program, "filters", tables << cells->filter_bits) &&
-	       resize(program, "tallies", tables);
+	sketch->layout = params->sketch->kernel;
+	sketch->parts = sketch->layout->parts(params->width);
+	sketch->cpus = program->nb_rings;
+	sketch->reader =
+		sketch->layout->create(params->width, kernel_sketch_hash, program->hash_keys);
+	for (uint32_t p = 0; p < KERNEL_PARTS_MAX && sketch->parts.parts[p].map != NULL; p++) {
+		const struct kernel_part *part = &sketch->parts.parts[p];
+
+		if (!resize(program, part->map, instances * part->n))
+			return false;
+		VERIFY(bytes_of(program, part->map), ==, instances * part->n * part->bytes);
+	}
+	return sketch->reader != NULL && resize(program, "tallies", instances);
 }
 
 static enum kernel_on_path on_path(const struct kernel_program_params *params)
 {
-	if (params->cells > 0)
-		return KERNEL_ON_PATH_CELLS;
+	if (params->sketch != NULL)
+		return KERNEL_ON_PATH_SKETCH;
 	if (params->buckets == 0)
 		return KERNEL_ON_PATH_NOTHING;
 	return params->all_share ? KERNEL_ON_PATH_SHARED : KERNEL_ON_PATH_FLOWS;
@@ -264,11 +274,11 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 	program->no_links = params->no_links;
 	program->nb_rings = (uint32_t)cpus;
 	fill_hash_keys(program->hash_keys, params->seed);
-	if (!size_tables(program, params) || !size_cells(program, params))
+	if (!size_tables(program, params) || !size_sketch(program, params))
 		return false;
 	values.cpus = (uint32_t)cpus;
-	values.cells_bits = program->cells.bits;
-	values.filter_bits = program->cells.filter_bits;
+	values.sketch = params->sketch != NULL ? sketch_index(params->sketch) : 0;
+	memcpy(values.shape, program->sketch.parts.shape, sizeof(values.shape));
 	memcpy(values.hash_keys, program->hash_keys, sizeof(values.hash_keys));
 	program->ring_bytes = ring_bytes(params->slots);
 	return bpf_map__set_initial_value(constants, &values, sizeof(values)) == 0 &&
@@ -311,48 +321,33 @@ static bool map_tables(struct kernel_program *program)
 	return tables->flows != NULL && tables->tallies != NULL;
 }
 
-/* BPF maps of the IBLTs */
-static const char *const cell_maps[] = {"cells4", "cells6", "filters"};
-
-static size_t bytes_of(const struct kernel_program *program, const char *name)
+static bool map_sketch(struct kernel_program *program)
 {
-	const struct bpf_map *map = bpf_object__find_map_by_name(program->object, name);
+	struct kernel_sketch *sketch = &program->sketch;
 
-	return (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
-}
+	for (uint32_t p = 0; p < KERNEL_PARTS_MAX && sketch->parts.parts[p].map != NULL; p++) {
+		const char *map = sketch->parts.parts[p].map;
 
-static uint8_t **cell_memory(struct kernel_cells *cells, uint32_t map)
-{
-	return map == 0 ? &cells->cells4 : map == 1 ? &cells->cells6 : &cells->filters;
-}
-
-static bool map_cells(struct kernel_program *program)
-{
-	struct kernel_cells *cells = &program->cells;
-	bool mapped = true;
-
-	if (cells->bits == 0)
-		return true;
-	for (uint32_t i = 0; i < 3; i++) {
-		uint8_t **memory = cell_memory(cells, i);
-
-		*memory = map_memory(program, cell_maps[i], bytes_of(program, cell_maps[i]));
-		mapped &= *memory != NULL;
+		sketch->memory[p] = map_memory(program, map, bytes_of(program, map));
+		if (sketch->memory[p] == NULL)
+			return false;
 	}
-	cells->tallies = map_memory(program, "tallies", bytes_of(program, "tallies"));
-	return mapped && cells->tallies != NULL;
+	if (sketch->layout != NULL)
+		sketch->tallies = map_memory(program, "tallies", bytes_of(program, "tallies"));
+	return sketch->layout == NULL || sketch->tallies != NULL;
 }
 
-static void unmap_cells(struct kernel_program *program)
+static void unmap_sketch(struct kernel_program *program)
 {
-	struct kernel_cells *cells = &program->cells;
+	struct kernel_sketch *sketch = &program->sketch;
 
-	for (uint32_t i = 0; i < 3; i++)
-		if (*cell_memory(cells, i) != NULL)
-			munmap(*cell_memory(cells, i), bytes_of(program, cell_maps[i]));
-	if (cells->tallies != NULL)
-		munmap(cells->tallies, bytes_of(program, "tallies"));
-	iblt_view_destroy(cells->view);
+	for (uint32_t p = 0; p < KERNEL_PARTS_MAX; p++)
+		if (sketch->memory[p] != NULL)
+			munmap(sketch->memory[p], bytes_of(program, sketch->parts.parts[p].map));
+	if (sketch->tallies != NULL)
+		munmap(sketch->tallies, bytes_of(program, "tallies"));
+	if (sketch->layout != NULL)
+		sketch->layout->destroy(sketch->reader);
 }
 
 /* Finds the programs and maps of the loaded object. */
@@ -371,7 +366,7 @@ static bool find_parts(struct kernel_program *program)
 	program->monitored[1] = bpf_object__find_map_fd_by_name(program->object, "monitored6");
 	program->map_bytes = program->ring_bytes * program->nb_rings;
 	program->rings = map_memory(program, "rings", program->map_bytes);
-	return map_tables(program) && map_cells(program) && program->control != NULL &&
+	return map_tables(program) && map_sketch(program) && program->control != NULL &&
 	       program->rings != NULL;
 }
 
@@ -677,9 +672,9 @@ bool kernel_program_attach(struct kernel_program *program, const struct attach_p
 					      : attach_tc(program, point, *index, error);
 }
 
-const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)
+const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *program)
 {
-	return program->cells.bits > 0 ? &program->cells : NULL;
+	return program->sketch.layout != NULL ? &program->sketch : NULL;
 }
 
 void kernel_program_wait(const struct kernel_program *program)
@@ -750,7 +745,7 @@ void kernel_program_close(struct kernel_program *program)
 		munmap(program->tables.flows, flows_bytes(&program->tables));
 	if (program->tables.tallies != NULL)
 		munmap(program->tables.tallies, tallies_bytes(&program->tables));
-	unmap_cells(program);
+	unmap_sketch(program);
 	if (program->control != NULL)
 		munmap(program->control, sizeof(*program->control));
 	bpf_object__close(program->object);

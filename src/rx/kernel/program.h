@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "rx/kernel/layout.h"
-#include "rx/kernel/cells.h"
+#include "rx/kernel/kernel_sketch.h"
 #include "rx/kernel/options.h"
 #include "rx/kernel/prefixes.h"
 #include "rx/kernel/tables.h"
@@ -32,9 +32,10 @@ struct kernel_program_params {
 	bool no_links;     /* no tcx links, as on kernels before 6.6 */
 	uint32_t buckets;  /* buckets of flow tables in the kernel, a power of two; 0: none */
 	bool all_share;    /* one flow table for all CPUs: a kernel map with atomic additions */
-	uint32_t cells;    /* cells per row of IBLTs instead of flow tables; 0: none */
-	uint64_t seed;     /* seed of the hash keys */
-	uint32_t monitor;  /* enum kernel_monitor, bits: count only matching packets; 0: all */
+	const struct sketch_ops *sketch; /* updated instead of flow tables; NULL: none */
+	uint32_t width;                  /* width of the sketch */
+	uint64_t seed;                   /* seed of the hash keys */
+	uint32_t monitor; /* enum kernel_monitor, bits: count only matching packets; 0: all */
 	/* Receives the kernel's messages about a rejected program, one line each; NULL: ignored. */
 	void (*log)(const char *line);
 };
@@ -68,9 +69,9 @@ void kernel_program_close(struct kernel_program *program); /* NULL: no effect */
 uint32_t kernel_program_rings(const struct kernel_program *program);
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
 
-/* Return the tables and the cells; NULL: none. */
+/* Return the tables and the sketches; NULL: none. */
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
-const struct kernel_cells *kernel_program_cells(const struct kernel_program *program);
+const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *program);
 
 /* Waits until no program uses the previous setting (kernel_reader_turn()). */
 void kernel_program_wait(const struct kernel_program *program);
@@ -85,5 +86,5 @@ void kernel_program_rules(const struct kernel_program *program, uint64_t generat
 /* Returns the file descriptor of the program, to run it on test packets. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
 
-/* Returns the memory of rings, and tables or cells, in bytes, for the CPUs of this machine. */
+/* Returns the memory of rings, and tables or sketches, in bytes, for the CPUs of this machine. */
 uint64_t kernel_program_bytes(const struct kernel_program_params *params);

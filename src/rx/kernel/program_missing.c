@@ -79,7 +79,7 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 	return NULL;
 }
 
-const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)
+const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *program)
 {
 	(void)program;
 	return NULL;

@@ -20,8 +20,8 @@ void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally
 		sum->largest = tally->largest;
 	if (tally->smallest < sum->smallest || sum->smallest == 0)
 		sum->smallest = tally->smallest;
-	sum->packets4 += tally->packets4;
-	sum->packets6 += tally->packets6;
+	sum->packets[0] += tally->packets[0];
+	sum->packets[1] += tally->packets[1];
 	sum->bytes += tally->bytes;
 }
 

@@ -101,6 +101,7 @@ struct iblt {
 };
 
 extern const struct sketch_ops iblt_ops;
+extern const struct kernel_layout iblt_kernel;
 
 static inline const struct iblt *iblt_of_const(const struct sketch *sketch)
 {

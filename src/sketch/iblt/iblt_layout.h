@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #define IBLT_FILTER_WORDS 8
+#define IBLT_KERNEL_ROWS  3 /* rows of an iblt that an eBPF program fills */
 #define IBLT_LANES4       4
 #define IBLT_LANES6       10
 #define IBLT_SHIFT4       6 /* a cell is a cache line */

@@ -2,11 +2,13 @@
 
 /*
  * A toy sketch: stores every key exactly in a table with open addressing, until it is full. One
- * thread.
+ * thread. The eBPF program fills another table (toy_table.bpf.h).
  */
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "sketch/kernel_layout.h"
 #include "sketch/one_block.h"
 #include "sketch/sketch.h"
 
@@ -125,6 +127,61 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return sketch->params.metric == SKETCH_PACKETS ? missed.packets : missed.bytes;
 }
 
+/* As in toy_table.bpf.h */
+struct toy_cell {
+	uint64_t key[5];
+	uint64_t version;
+	uint64_t packets, bytes;
+};
+
+static struct kernel_parts parts(uint32_t width)
+{
+	return (struct kernel_parts){
+		.parts = {{"toy_cells", sizeof(struct toy_cell), width, false}}, .shape = {width}};
+}
+
+static void *create_reader(uint32_t width, kernel_hash_fn hash, const void *arg)
+{
+	uint32_t *reader = malloc(sizeof(*reader));
+
+	(void)hash;
+	(void)arg;
+	if (reader != NULL)
+		*reader = width;
+	return reader;
+}
+
+static struct sketch_undecoded decode(void *reader, void *const memory[KERNEL_PARTS_MAX],
+	bool has_ipv6, sketch_emit_fn emit, void *arg)
+{
+	const struct toy_cell *cells = memory[0];
+
+	(void)has_ipv6;
+	for (uint32_t i = 0; i < *(const uint32_t *)reader; i++) {
+		struct sketch_candidate flow = {
+			.packets = cells[i].packets, .bytes = cells[i].bytes};
+
+		if (cells[i].packets == 0)
+			continue;
+		flow.key.family = cells[i].version == 4 ? KEY_IPV4 : KEY_IPV6;
+		if (flow.key.family == KEY_IPV4)
+			memcpy(&flow.key.v4, cells[i].key, sizeof(flow.key.v4));
+		else
+			memcpy(&flow.key.v6, cells[i].key, sizeof(flow.key.v6));
+		emit(&flow, arg);
+	}
+	return (struct sketch_undecoded){0};
+}
+
+static const struct kernel_layout toy_kernel = {
+	.rows = 1,
+	.default_width = 4096,
+	.parts = parts,
+	.create = create_reader,
+	.destroy = free,
+	.decode = decode,
+};
+
 const struct sketch_ops toy_table_ops = {
 	.name = "toy-table",
 	.alias = "toy",
@@ -132,6 +189,7 @@ const struct sketch_ops toy_table_ops = {
 	.caps = SKETCH_EXACT,
 	.default_depth = 1,
 	.default_width = 65536,
+	.kernel = &toy_kernel,
 	.check = check,
 	.memory = memory,
 	.create = create,

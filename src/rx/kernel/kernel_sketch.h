@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Reader of the sketches that the eBPF program updates (sketch/kernel_layout.h), one for each CPU
+ * and generation. Reads the generation that the program does not use.
+ */
+
+#include <stdint.h>
+
+#include "rx/kernel/layout.h"
+#include "sketch/kernel_layout.h"
+
+struct kernel_sketch {
+	const struct kernel_layout *layout;
+	struct kernel_parts parts;
+	uint8_t *memory[KERNEL_PARTS_MAX]; /* instances [2][cpus] of each part */
+	struct kernel_tally *tallies;      /* [2][cpus] */
+	uint32_t cpus;
+	void *reader;
+};
+
+/*
+ * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
+ * instances. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the
+ * tallies.
+ */
+struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
+	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
+
+/* kernel_hash_fn; arg: [2][KERNEL_HASH_KEYS] */
+void kernel_sketch_hash(const void *arg, struct key_burst *burst);
+
+/* Returns the bytes of the instances of both generations. */
+uint64_t kernel_sketch_bytes(const struct kernel_layout *layout, uint32_t cpus, uint32_t width);

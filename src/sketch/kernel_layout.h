@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Memory of a sketch that the eBPF program updates: one instance for each CPU and generation, in
+ * parts that are arrays of the kernel. Next to NAME.c, NAME.bpf.h declares the arrays, and
+ * NAME_kernel_add() updates them (sketch/kernel_addition.h).
+ */
+
+#include "sketch/kernel_addition.h"
+#include "sketch/sketch.h"
+
+#define KERNEL_PARTS_MAX 4
+
+struct kernel_part {
+	const char *map; /* name of the array */
+	uint32_t bytes;  /* bytes of an element */
+	uint64_t n;      /* elements of an instance */
+	bool ipv6;       /* only IPv6 packets change it */
+};
+
+struct kernel_parts {
+	struct kernel_part parts[KERNEL_PARTS_MAX]; /* map NULL after the last */
+	uint32_t shape[KERNEL_SHAPE_MAX];           /* passed to NAME_kernel_add() */
+};
+
+/* Fills burst->hash from the keys, as the program does. */
+typedef void (*kernel_hash_fn)(const void *arg, struct key_burst *burst);
+
+struct kernel_layout {
+	uint32_t rows;
+	uint32_t default_width;
+	struct kernel_parts (*parts)(uint32_t width);
+	/* Creates a reader of instances. Returns NULL if out of memory. */
+	void *(*create)(uint32_t width, kernel_hash_fn hash, const void *arg);
+	void (*destroy)(void *reader); /* ignores NULL */
+	/*
+	 * Emits the flows of an instance; flows with uncertain counts have 0 packets. Returns the
+	 * counts that belong to none of them. May modify the memory, which is cleared afterwards.
+	 * has_ipv6 is false: parts for IPv6 are all zero.
+	 */
+	struct sketch_undecoded (*decode)(void *reader, void *const memory[KERNEL_PARTS_MAX],
+		bool has_ipv6, sketch_emit_fn emit, void *arg);
+};
