@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "rx/port/link_status.h"
+#include "rx/port/link_monitor.h"
 #include "rx/port/sending.h"
 #include "rx/port/port_name.h"
 

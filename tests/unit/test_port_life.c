@@ -24,7 +24,7 @@
 #include "report/ledger/ledger.h"
 #include "rx/port/port.h"
 #include "rx/port/loss.h"
-#include "rx/port/hot_unplug.h"
+#include "rx/port/interrupts.h"
 #include "rx/port/link_monitor.h"
 #include "sketch/measurement.h"
 #include "rx/port/clock.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* interrupt handles, experimental in 22.11 */
+#define ALLOW_EXPERIMENTAL_API /* interrupt handles and device events, experimental in 22.11 */
 
 #include "rx/port/interrupts.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_interrupts.h>
 
 #define STEP_NS  100000
@@ -59,4 +60,26 @@ void interrupts_stop(void)
 	/* Pairs with the release in stay(). */
 	for (int i = 0; i < PATIENCE && !atomic_load_explicit(&stopped, memory_order_acquire); i++)
 		nanosleep(&step, NULL);
+}
+
+/* --- removal of devices --- */
+
+/* Called on the interrupt thread. */
+static void on_event(const char *device, enum rte_dev_event_type event, void *leaving)
+{
+	(void)device;
+	if (event == RTE_DEV_EVENT_REMOVE)
+		atomic_store_explicit((atomic_bool *)leaving, true, memory_order_relaxed);
+}
+
+void hot_unplug_hear(const char *device, atomic_bool *leaving)
+{
+	/* if out of memory, removal requests are not noticed */
+	rte_dev_event_callback_register(device, on_event, leaving);
+}
+
+void hot_unplug_forget(const char *device, atomic_bool *leaving)
+{
+	while (rte_dev_event_callback_unregister(device, on_event, leaving) == -EAGAIN)
+		sched_yield(); /* the callback is running */
 }

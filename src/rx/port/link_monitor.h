@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Monitors the link status, link speed and presence of a port during a run */
+/* Link status of ports before a run; link status, link speed and presence during it */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,3 +28,16 @@ void link_monitor_start(struct link_monitor *monitor, const struct port *port);
 
 /* Returns the change since the last call; the latest of several. */
 enum port_change link_monitor_look(struct link_monitor *monitor);
+
+/* Returns true if the link of the port is up, or its status unknown. */
+bool port_link_is_up(const struct port *port);
+
+enum port_wait {
+	PORT_WAIT_UP,      /* all links are up */
+	PORT_WAIT_STOPPED, /* a signal requested the end of the run */
+	PORT_WAIT_TIMEOUT,
+};
+
+/* Waits up to `ns` for all links. On a timeout, *down is a port whose link is down. */
+enum port_wait port_wait_links(
+	const struct port *ports, uint32_t nb_ports, uint64_t ns, const struct port **down);

@@ -8,7 +8,7 @@
 #include "rx/port/clock.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
-#include "rx/port/link_status.h"
+#include "rx/port/link_monitor.h"
 #include "rx/port/rss.h"
 #include "rx/source.h"
 #include <limits.h>

@@ -19,7 +19,8 @@ struct port_messages {
 	struct port_message messages[PORT_MESSAGES_MAX];
 };
 
-__attribute__((format(printf, 2, 3))) void port_warn(
-	struct port_messages *messages, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void port_notice(
-	struct port_messages *messages, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void port_message(
+	struct port_messages *messages, bool warning, const char *format, ...);
+
+#define port_warn(messages, ...)   port_message(messages, true, __VA_ARGS__)
+#define port_notice(messages, ...) port_message(messages, false, __VA_ARGS__)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port/port.h"
 
+#include <dlfcn.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +21,10 @@
 #include "rx/port/device_lock.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
-#include "rx/port/hot_unplug.h"
 #include "rx/port/interrupts.h"
 #include "rx/port/kernel_interface.h"
 #include "rx/port/privileges.h"
-#include "rx/port/promiscuous.h"
 #include "rx/port/rss.h"
-#include "rx/port/silence_libbpf.h"
 
 /* Bytes of the longest joined frame: GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
@@ -210,6 +210,37 @@ static bool probe_interface(
 	return true;
 }
 
+/*
+ * Silences libraries that print to standard error without rte_log: libbpf and libxdp, which
+ * net_af_xdp loads. EAL must have loaded its drivers.
+ */
+static void silence_libraries(bool verbose)
+{
+	static const struct {
+		const char *library, *setter;
+	} printers[] = {
+		{"libbpf.so.1", "libbpf_set_print"},
+		{"libbpf.so.0", "libbpf_set_print"},
+		{"libxdp.so.1", "libxdp_set_print"},
+	};
+
+	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
+		/* only a loaded library: a driver loads it hidden from the global scope */
+		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
+		void *(*set_print)(void *print) =
+			NULL; /* argument and result are function pointers */
+		void *symbol;
+
+		if (library == NULL)
+			continue;
+		symbol = dlsym(library, printers[i].setter);
+		memcpy(&set_print, &symbol, sizeof(set_print));
+		if (set_print != NULL)
+			set_print(NULL);
+		dlclose(library);
+	}
+}
+
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -236,7 +267,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		port_notice(&port->messages, "%s", name->notice);
 	if (name->warning[0] != '\0')
 		port_warn(&port->messages, "%s", name->warning);
-	port_silence_libbpf(log_is_verbose());
+	silence_libraries(log_is_verbose());
 	if (port_is_locked(name, &port->messages, error))
 		return false;
 	if (port_driver_of_device(name->device)->sockets == AF_PACKET)
@@ -560,10 +591,31 @@ static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_in
 	       (port_is_pci(port->device) && pci_device_is_virtual("", port->device));
 }
 
+/*
+ * Makes a kernel interface promiscuous until the returned descriptor is closed, also by the end of
+ * the process. The kernel counts requests, so other runs and tcpdump on the interface are not
+ * affected. Returns -1 on failure.
+ */
+static int hold_promiscuous(const char *interface)
+{
+	struct packet_mreq wish = {
+		.mr_ifindex = (int)if_nametoindex(interface),
+		.mr_type = PACKET_MR_PROMISC,
+	};
+	int fd =
+		socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives no packets */
+
+	if (fd >= 0 && setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof(wish)) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 static void receive_everything(struct port *port, const struct rte_eth_dev_info *info)
 {
 	if (port->interface[0] != '\0' && !port_is_pci(port->device))
-		port->promiscuous = port_promiscuous_hold(port->interface);
+		port->promiscuous = hold_promiscuous(port->interface);
 	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0) {
 		if (host_may_refuse(port, info))
 			port_warn(&port->messages,

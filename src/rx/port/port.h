@@ -51,7 +51,7 @@ struct port {
 	bool sends;          /* sent packets have a destination */
 	bool dealt;          /* a receiving core distributes its packets by flow hash */
 	bool silenced;       /* port_silence() took the link down */
-	atomic_bool leaving; /* removal requested (rx/port/hot_unplug.h) */
+	atomic_bool leaving; /* removal requested (rx/port/interrupts.h) */
 	struct port_clock clock;
 };
 
