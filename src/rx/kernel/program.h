@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "rx/kernel/layout.h"
-#include "rx/kernel/kernel_sketch.h"
 #include "rx/kernel/options.h"
 #include "rx/kernel/prefixes.h"
 #include "rx/kernel/tables.h"

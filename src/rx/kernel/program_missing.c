@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "rx/kernel/program.h"
-#include "rx/kernel/shared_map.h"
 
 const char *kernel_program_missing(void)
 {

@@ -2,14 +2,16 @@
 #pragma once
 
 /*
- * Reader of the flow tables that the eBPF program fills (layout.h). Reads the generation that the
- * program does not use.
+ * Readers of the flow tables that the eBPF program fills (layout.h), and of the sketches that it
+ * updates (sketch/kernel_layout.h), one for each CPU and generation. They read the generation that
+ * the program does not use.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "rx/kernel/layout.h"
+#include "sketch/kernel_layout.h"
 
 struct kernel_tables {
 	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
@@ -26,8 +28,34 @@ struct kernel_tables {
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/* Adds *tally to *sum. */
-void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally);
+/*
+ * Passes every flow of a map that all CPUs share to `take`, and empties it. No program uses the map
+ * at the time. Returns false on failure.
+ */
+bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
 /* Returns the bytes of both generations. */
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
+
+struct kernel_sketch {
+	const struct kernel_layout *layout;
+	struct kernel_parts parts;
+	uint8_t *memory[KERNEL_PARTS_MAX]; /* instances [2][cpus] of each part */
+	struct kernel_tally *tallies;      /* [2][cpus] */
+	uint32_t cpus;
+	void *reader;
+};
+
+/*
+ * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
+ * instances. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the
+ * tallies.
+ */
+struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
+	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
+
+/* kernel_hash_fn; arg: [2][KERNEL_HASH_KEYS] */
+void kernel_sketch_hash(const void *arg, struct key_burst *burst);
+
+/* Returns the bytes of the instances of both generations. */
+uint64_t kernel_sketch_bytes(const struct kernel_layout *layout, uint32_t cpus, uint32_t width);
