@@ -31,7 +31,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/workers/node_memory.h"
 #include "sketch/candidates.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 #include "sketch/row_index.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -5,7 +5,7 @@
 
 #include "base/assertion.h"
 #include "sketch/counter.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 
 #define ADMISSION_FACTOR 4 /* multiple of the smallest upper */
 

@@ -17,9 +17,7 @@
 #include "base/assertion.h"
 #include "sketch/count_min.h"
 #include "sketch/listed.h"
-#include "sketch/one_block.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
+#include "sketch/implement.h"
 
 static struct count_min *count_min_of(struct sketch *sketch)
 {
@@ -82,22 +80,13 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&cm->lists[l]);
 }
 
-/* `weighted`, here and below, is a constant. */
-static ALWAYS_INLINE void count(struct candidates *list, const struct counter_rows *counters,
-	const struct key_burst *burst, enum counter_policy policy, const bool weighted)
-{
-	if (weighted)
-		listed_add_weighted(list, counters, burst, policy, NULL);
-	else
-		listed_add(list, counters, burst, policy, NULL);
-}
-
 static ALWAYS_INLINE void count_separate(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct count_min *cm = count_min_of(sketch);
 
-	count(&cm->lists[0], &cm->counters, burst, COUNTER_OWNED, weighted);
+	(weighted ? listed_add_weighted : listed_add)(
+		&cm->lists[0], &cm->counters, burst, COUNTER_OWNED, NULL);
 }
 
 static ALWAYS_INLINE void count_shared(
@@ -106,29 +95,11 @@ static ALWAYS_INLINE void count_shared(
 	struct count_min *cm = count_min_of(sketch);
 
 	ASSERT(burst->writer, <, cm->nb_lists);
-	count(&cm->lists[burst->writer], &cm->counters, burst,
-		counter_policy_of(sketch->params.atomic), weighted);
+	(weighted ? listed_add_weighted : listed_add)(&cm->lists[burst->writer], &cm->counters,
+		burst, counter_policy_of(sketch->params.atomic), NULL);
 }
 
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(sketch, burst, false);
-}
-
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(sketch, burst, false);
-}
-
-static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(sketch, burst, true);
-}
-
-static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(sketch, burst, true);
-}
+SKETCH_UPDATES(count_separate, count_shared)
 
 static void fetch(const struct sketch *sketch, const struct key_burst *burst)
 {
@@ -169,9 +140,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 {
 	struct count_min *to = count_min_of(dst);
 
-	if (dst == src || dst->ops != src->ops || dst->params.depth != src->params.depth ||
-		dst->params.width != src->params.width ||
-		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+	if (!sketch_fits(dst, src))
 		return -EINVAL;
 
 	settle(to, to);
@@ -289,9 +258,7 @@ const struct sketch_ops count_min_ops = {
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,
-	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
+	SKETCH_UPDATE_SLOTS,
 	.fetch = fetch,
 	.query = query,
 	.merge = merge,

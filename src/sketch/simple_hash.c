@@ -30,7 +30,7 @@
 
 #include "key/hash.h"
 #include "sketch/counter.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 #include "sketch/row_index.h"
 #include "sketch/simple_hash.h"
 #include "sketch/weight.h"
@@ -39,8 +39,6 @@
 #define DEFAULT_WIDTH  (UINT64_C(1) << 18)
 #define WIDTH_BITS_MIN 4
 #define WIDTH_BITS_MAX 32
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static struct simple_hash *simple_hash_of(struct sketch *sketch)
 {
@@ -453,14 +451,6 @@ static ALWAYS_INLINE void count_alone(const struct simple_hash *table,
 	for (; w < nb_waiting; w++)
 		count_waiting(table, pairs[waiting[w]], burst, waiting[w], metric);
 }
-
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	if (sketch->params.metric == SKETCH_PACKETS)
-		count_alone(simple_hash_of(sketch), burst, SKETCH_PACKETS);
-	else
-		count_alone(simple_hash_of(sketch), burst, SKETCH_BYTES);
-}
 #endif
 
 static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
@@ -472,27 +462,26 @@ static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
 		count_burst(table, burst, SKETCH_BYTES, policy, weighted);
 }
 
-#ifndef __AVX2__
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+static ALWAYS_INLINE void count_separate(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
-	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, false);
-}
+#ifdef __AVX2__
+	if (!weighted && sketch->params.metric == SKETCH_PACKETS)
+		count_alone(simple_hash_of(sketch), burst, SKETCH_PACKETS);
+	else if (!weighted)
+		count_alone(simple_hash_of(sketch), burst, SKETCH_BYTES);
+	else
 #endif
-
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, false);
+		count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, weighted);
 }
 
-static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+static ALWAYS_INLINE void count_shared(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
-	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, true);
+	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, weighted);
 }
 
-static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, true);
-}
+SKETCH_UPDATES(count_separate, count_shared)
 
 /* ---- Readout. No thread updates the table during these calls. */
 
@@ -725,8 +714,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	struct simple_hash *to = simple_hash_of(dst);
 	const struct simple_hash *from = simple_hash_of_const(src);
 
-	if (dst == src || dst->ops != src->ops || dst->params.width != src->params.width ||
-		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+	if (!sketch_fits(dst, src))
 		return -EINVAL;
 	for (uint64_t p = 0; p < nb_pairs(&dst->params); p++)
 		if (from->pairs[p].packets[0] != 0 || from->pairs[p].packets[1] != 0)
@@ -764,9 +752,7 @@ const struct sketch_ops simple_hash_ops = {
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,
-	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
+	SKETCH_UPDATE_SLOTS,
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

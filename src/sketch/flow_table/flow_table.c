@@ -12,7 +12,7 @@
 #include "sketch/flow_table/flow_detail.h"
 #include "sketch/flow_table/flow_idle.h"
 #include "sketch/measurement.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 
 #define DEFAULT_WIDTH (UINT64_C(1) << 18)
 #define WIDTH_MIN     16

@@ -18,7 +18,7 @@
 
 #include "sketch/burst_groups.h"
 #include "sketch/counter.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 #include "sketch/weight.h"
 #include "sketch/measurement.h"
 
@@ -229,14 +229,14 @@ static void reset(struct sketch *sketch)
  * ---- Counting
  */
 
-static inline __attribute__((always_inline)) const struct iblt_rows *rows_of(
+static ALWAYS_INLINE const struct iblt_rows *rows_of(
 	const struct iblt *table, const struct key_burst *burst, uint32_t i, const bool ipv6)
 {
 	return ipv6 ? &table->rows[burst->v6 >> i & 1] : &table->rows[0];
 }
 
-static inline __attribute__((always_inline)) void fetch(const struct iblt *table,
-	const struct key_burst *burst, const uint32_t depth, const bool ipv6)
+static ALWAYS_INLINE void fetch(const struct iblt *table, const struct key_burst *burst,
+	const uint32_t depth, const bool ipv6)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
 		const struct iblt_rows *rows = rows_of(table, burst, i, ipv6);
@@ -249,9 +249,8 @@ static inline __attribute__((always_inline)) void fetch(const struct iblt *table
 	}
 }
 
-static inline __attribute__((always_inline)) void count(const struct iblt_rows *rows,
-	const struct key_hash *hash, const struct weight *addition, const uint32_t depth,
-	const enum counter_policy policy)
+static ALWAYS_INLINE void count(const struct iblt_rows *rows, const struct key_hash *hash,
+	const struct weight *addition, const uint32_t depth, const enum counter_policy policy)
 {
 #pragma GCC unroll 4
 	for (uint32_t row = 0; row < depth; row++) {
@@ -311,8 +310,7 @@ static void insert(
 }
 
 /* Returns the packets whose keys are not in the filter; a key may occur several times. */
-static inline __attribute__((always_inline)) uint64_t unknown(
-	const struct iblt *table, const struct key_burst *burst)
+static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key_burst *burst)
 {
 	uint64_t found = 0;
 
@@ -324,8 +322,8 @@ static inline __attribute__((always_inline)) uint64_t unknown(
 }
 
 /* `weighted`, here and below, is a constant. */
-static inline __attribute__((always_inline)) void update_owned_of(struct iblt *table,
-	const struct key_burst *burst, const uint32_t depth, const bool ipv6, const bool weighted)
+static ALWAYS_INLINE void update_owned_of(struct iblt *table, const struct key_burst *burst,
+	const uint32_t depth, const bool ipv6, const bool weighted)
 {
 	fetch(table, burst, depth, ipv6);
 	for (uint64_t left = unknown(table, burst); left != 0;)
@@ -355,9 +353,11 @@ static void sum_weights(struct iblt *table, const struct key_burst *burst)
 	add_weights(table, sum.packets, sum.bytes);
 }
 
-static inline __attribute__((always_inline)) void count_separate(
-	struct iblt *table, const struct key_burst *burst, const bool weighted)
+static ALWAYS_INLINE void count_separate(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
+	struct iblt *table = iblt_of(sketch);
+
 	forget(table, burst->v6 != 0);
 	if (weighted)
 		sum_weights(table, burst);
@@ -369,18 +369,8 @@ static inline __attribute__((always_inline)) void count_separate(
 	}
 }
 
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(iblt_of(sketch), burst, false);
-}
-
-static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(iblt_of(sketch), burst, true);
-}
-
 /* Adds followers to the addition of their leader (sketch/burst_groups.h). */
-static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
+static ALWAYS_INLINE void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct weight *additions, const bool weighted)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -395,8 +385,8 @@ static inline __attribute__((always_inline)) void sum_groups(const struct key_bu
 	}
 }
 
-static inline __attribute__((always_inline)) void update_atomic(struct iblt *table,
-	const struct key_burst *burst, const enum counter_policy policy, const bool weighted)
+static ALWAYS_INLINE void update_atomic(struct iblt *table, const struct key_burst *burst,
+	const enum counter_policy policy, const bool weighted)
 {
 	const uint32_t depth = table->sketch.params.depth;
 	struct weight additions[BURST_MAX];
@@ -418,24 +408,18 @@ static inline __attribute__((always_inline)) void update_atomic(struct iblt *tab
 	}
 }
 
-static inline __attribute__((always_inline)) void count_shared(
-	struct iblt *table, const struct key_burst *burst, const bool weighted)
+static ALWAYS_INLINE void count_shared(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
+	struct iblt *table = iblt_of(sketch);
+
 	if (table->sketch.params.atomic == ATOMIC_ADD)
 		update_atomic(table, burst, COUNTER_ADD, weighted);
 	else
 		update_atomic(table, burst, COUNTER_CAS, weighted);
 }
 
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(iblt_of(sketch), burst, false);
-}
-
-static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(iblt_of(sketch), burst, true);
-}
+SKETCH_UPDATES(count_separate, count_shared)
 
 /*
  * ---- Several tables
@@ -630,9 +614,7 @@ const struct sketch_ops iblt_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	.fit = fit,
-	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
+	SKETCH_UPDATE_SLOTS,
 	.merge = merge,
 	.subtract = subtract,
 	.candidates = candidates,

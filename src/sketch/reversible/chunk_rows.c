@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sketch/implement.h"
 #include "sketch/weight.h"
 
 #define PREFETCH_AHEAD 8 /* packets */
@@ -56,7 +57,7 @@ static inline void singletons(uint64_t mangled, quad *chunks)
  * Stores sets and counter as whole quads. After a store of only the counter, the next packet of the
  * key would stall: a load of a quad cannot be forwarded from a narrower store.
  */
-static inline __attribute__((always_inline)) void add_owned(
+static ALWAYS_INLINE void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
 {
 	const uint32_t counter = chunk_rows_counter(row);
@@ -78,9 +79,9 @@ static inline __attribute__((always_inline)) void add_owned(
  * Inserts without a lock: sets only grow, so a thread writes only if one of its bits is missing, by
  * a single atomic OR. Algorithm 5 is not needed, because there is nothing to allocate or to link.
  */
-static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, uint32_t row,
-	const uint64_t *chunks, uint64_t weight, const uint32_t words,
-	const enum counter_policy policy, const bool weighted)
+static ALWAYS_INLINE void add_shared(uint64_t *bucket, uint32_t row, const uint64_t *chunks,
+	uint64_t weight, const uint32_t words, const enum counter_policy policy,
+	const bool weighted)
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
@@ -106,9 +107,9 @@ static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, u
 			&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
 }
 
-static inline __attribute__((always_inline)) void add_key(const struct chunk_rows *rows,
-	const uint64_t *mangled, uint64_t weight, const uint32_t words,
-	const enum counter_policy policy, const bool weighted)
+static ALWAYS_INLINE void add_key(const struct chunk_rows *rows, const uint64_t *mangled,
+	uint64_t weight, const uint32_t words, const enum counter_policy policy,
+	const bool weighted)
 {
 	quad chunks[KEY_WORDS_IPV6];
 
@@ -126,7 +127,7 @@ static inline __attribute__((always_inline)) void add_key(const struct chunk_row
 }
 
 /* Forced inline: gcc 12 drops calls of functions that only prefetch. */
-static inline __attribute__((always_inline)) void prefetch_buckets(
+static ALWAYS_INLINE void prefetch_buckets(
 	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
 {
 	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
@@ -139,7 +140,7 @@ static inline const uint64_t *mangled4(const struct key_burst *burst, uint32_t i
 	return &burst->hash[i].lo;
 }
 
-static inline __attribute__((always_inline)) uint64_t amount_of(
+static ALWAYS_INLINE uint64_t amount_of(
 	const struct key_burst *burst, uint32_t i, enum sketch_metric metric, const bool weighted)
 {
 	struct weight weight = weight_of(burst, i, weighted);
@@ -156,9 +157,9 @@ static uint32_t ipv4_packets(const struct key_burst *burst, uint64_t which, uint
 	return n;
 }
 
-static inline __attribute__((always_inline)) void add4(const struct chunk_rows *rows,
-	const struct key_burst *burst, uint64_t which, enum sketch_metric metric,
-	const enum counter_policy policy, const bool weighted)
+static ALWAYS_INLINE void add4(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, enum sketch_metric metric, const enum counter_policy policy,
+	const bool weighted)
 {
 	uint8_t packets[BURST_MAX];
 	const uint32_t n = ipv4_packets(burst, which, packets);
@@ -175,24 +176,26 @@ static inline __attribute__((always_inline)) void add4(const struct chunk_rows *
 	}
 }
 
+static ALWAYS_INLINE void add4_policy(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, enum sketch_metric metric, enum counter_policy policy, const bool weighted)
+{
+	switch (policy) {
+	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED, weighted); break;
+	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS, weighted); break;
+	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD, weighted); break;
+	}
+}
+
 void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	enum sketch_metric metric, enum counter_policy policy)
 {
-	switch (policy) {
-	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED, false); break;
-	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS, false); break;
-	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD, false); break;
-	}
+	add4_policy(rows, burst, which, metric, policy, false);
 }
 
 void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
 	uint64_t which, enum sketch_metric metric, enum counter_policy policy)
 {
-	switch (policy) {
-	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED, true); break;
-	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS, true); break;
-	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD, true); break;
-	}
+	add4_policy(rows, burst, which, metric, policy, true);
 }
 
 /* Stores the six words with a key's chunks. */
@@ -204,9 +207,9 @@ static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KE
 	words[KEY_WORDS_IPV6 - 1] = word[2] ^ word[3] ^ word[4];
 }
 
-static inline __attribute__((always_inline)) void add6(const struct chunk_rows *rows,
-	const struct key_burst *burst, uint64_t which, const struct mangled6 *mangled,
-	enum sketch_metric metric, const enum counter_policy policy, const bool weighted)
+static ALWAYS_INLINE void add6(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, const struct mangled6 *mangled, enum sketch_metric metric,
+	const enum counter_policy policy, const bool weighted)
 {
 	const uint32_t n = (uint32_t)__builtin_popcountll(burst->v6);
 	uint64_t left = burst->v6;
@@ -227,25 +230,30 @@ static inline __attribute__((always_inline)) void add6(const struct chunk_rows *
 	}
 }
 
+static ALWAYS_INLINE void add6_policy(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, const struct mangled6 *mangled, enum sketch_metric metric,
+	enum counter_policy policy, const bool weighted)
+{
+	switch (policy) {
+	case COUNTER_OWNED:
+		add6(rows, burst, which, mangled, metric, COUNTER_OWNED, weighted);
+		break;
+	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS, weighted); break;
+	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD, weighted); break;
+	}
+}
+
 void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy)
 {
-	switch (policy) {
-	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED, false); break;
-	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS, false); break;
-	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD, false); break;
-	}
+	add6_policy(rows, burst, which, mangled, metric, policy, false);
 }
 
 void chunk_rows_add6_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
 	uint64_t which, const struct mangled6 *mangled, enum sketch_metric metric,
 	enum counter_policy policy)
 {
-	switch (policy) {
-	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED, true); break;
-	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS, true); break;
-	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD, true); break;
-	}
+	add6_policy(rows, burst, which, mangled, metric, policy, true);
 }
 
 void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *hash,

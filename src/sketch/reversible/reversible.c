@@ -20,15 +20,13 @@
 
 #include "base/assertion.h"
 #include "sketch/listed.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 
 /* Buckets of a row, log2: a quarter of the counters for IPv4, 1/16 for IPv6, within bounds. */
 #define IPV4_BITS_LESS 2
 #define IPV4_BITS_MIN  12
 #define IPV6_BITS_LESS 4
 #define IPV6_BITS_MIN  10
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static struct reversible *reversible_of(struct sketch *sketch)
 {
@@ -158,19 +156,15 @@ static ALWAYS_INLINE void add_chunks(struct reversible *rv, const struct key_bur
 {
 	enum sketch_metric metric = rv->sketch.params.metric;
 
-	if (weighted)
-		chunk_rows_add4_weighted(&rv->rows4, burst, which, metric, policy);
-	else
-		chunk_rows_add4(&rv->rows4, burst, which, metric, policy);
+	(weighted ? chunk_rows_add4_weighted : chunk_rows_add4)(
+		&rv->rows4, burst, which, metric, policy);
 	if ((burst->v6 & which) != 0) {
 		struct mangled6 mangled[BURST_MAX];
 
 		see_ipv6(rv);
 		mangle6_burst(&rv->hash_key, burst, mangled);
-		if (weighted)
-			chunk_rows_add6_weighted(&rv->rows6, burst, which, mangled, metric, policy);
-		else
-			chunk_rows_add6(&rv->rows6, burst, which, mangled, metric, policy);
+		(weighted ? chunk_rows_add6_weighted : chunk_rows_add6)(
+			&rv->rows6, burst, which, mangled, metric, policy);
 	}
 }
 
@@ -204,10 +198,7 @@ static ALWAYS_INLINE void count_separate(
 {
 	struct reversible *rv = reversible_of(sketch);
 
-	if (weighted)
-		counter_rows_add_weighted(&rv->counters, burst);
-	else
-		counter_rows_add(&rv->counters, burst);
+	(weighted ? counter_rows_add_weighted : counter_rows_add)(&rv->counters, burst);
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
@@ -220,36 +211,15 @@ static ALWAYS_INLINE void count_shared(
 	struct listed_passed passed;
 
 	ASSERT(burst->writer, <, rv->nb_lists);
-	if (weighted)
-		listed_add_weighted(
-			&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
-	else
-		listed_add(&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
+	(weighted ? listed_add_weighted : listed_add)(
+		&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
 	add_chunks(rv, burst, passed.packets, policy, weighted);
 	for (uint32_t p = 0; p < passed.nb_parts; p++)
 		add_chunks_of(rv, &passed.parts[p].key, &passed.parts[p].hash,
 			passed.parts[p].amount, policy);
 }
 
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(sketch, burst, false);
-}
-
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(sketch, burst, false);
-}
-
-static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_separate(sketch, burst, true);
-}
-
-static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	count_shared(sketch, burst, true);
-}
+SKETCH_UPDATES(count_separate, count_shared)
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
@@ -280,9 +250,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	struct reversible *to = reversible_of(dst);
 	const struct reversible *from = reversible_of_const(src);
 
-	if (dst == src || dst->ops != src->ops || dst->params.depth != src->params.depth ||
-		dst->params.width != src->params.width ||
-		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+	if (!sketch_fits(dst, src))
 		return -EINVAL;
 
 	if (!listed_nothing(to->lists, to->nb_lists)) {
@@ -352,9 +320,7 @@ const struct sketch_ops reversible_ops = {
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,
-	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
+	SKETCH_UPDATE_SLOTS,
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sketch/kernel_layout.h"
-#include "sketch/one_block.h"
+#include "sketch/implement.h"
 #include "sketch/sketch.h"
 
 extern const struct sketch_ops toy_table_ops;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Helpers for the files that implement a sketch. */
+
+#include <stddef.h>
+
+#include "sketch/sketch.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* --- an instance in one block of memory: each part begins with a cache line --- */
+
+#define CACHE_LINE 64
+
+/* Rounds the bytes of a part up to whole cache lines. */
+static inline size_t line_up(size_t size)
+{
+	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+/* Implements sketch_ops.destroy of such a sketch. */
+static inline void one_block_destroy(struct sketch *sketch)
+{
+	const struct sketch_params params = sketch->params;
+
+	params.allocator.free(sketch, sketch->ops->memory(&params), params.allocator.arg);
+}
+
+/* --- operations --- */
+
+/* Returns true if two instances have equal types and parameters, so that they may be merged. */
+static inline bool sketch_fits(const struct sketch *dst, const struct sketch *src)
+{
+	return dst != src && dst->ops == src->ops && dst->params.depth == src->params.depth &&
+	       dst->params.width == src->params.width && dst->params.metric == src->params.metric &&
+	       dst->params.seed == src->params.seed;
+}
+
+/*
+ * Defines an update for the slots of sketch_ops by a function whose last argument is a constant:
+ * true if the burst has weights.
+ */
+#define SKETCH_UPDATE(name, count, weighted)                                                       \
+	static void name(struct sketch *sketch, const struct key_burst *burst)                     \
+	{                                                                                          \
+		count(sketch, burst, weighted);                                                    \
+	}
+
+#define SKETCH_UPDATES(count_separate, count_shared)                                               \
+	SKETCH_UPDATE(update_separate, count_separate, false)                                      \
+	SKETCH_UPDATE(update_separate_weighted, count_separate, true)                              \
+	SKETCH_UPDATE(update_shared, count_shared, false)                                          \
+	SKETCH_UPDATE(update_shared_weighted, count_shared, true)
+
+#define SKETCH_UPDATE_SLOTS                                                                        \
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},        \
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,                         \
+		[SHARING_SHARED] = update_shared_weighted}
