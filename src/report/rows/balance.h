@@ -25,7 +25,7 @@ double balance_share(const struct report_epoch *epoch, const struct report_load 
 double balance_busy(const struct report_epoch *epoch, const struct report_load *load);
 
 /*
- * Returns true if the busiest worker receives 1.5 times the mean or more, packets are lost or it
+ * Returns true if the busiest worker receives more than 1.5 times the mean, packets are lost or it
  * has no idle time, and a warning is due (base/log_ratelimit.h).
  */
 bool balance_drowns(struct log_ratelimit *ratelimit, const struct report_epoch *epoch);

@@ -118,7 +118,7 @@ static bool fill_ipv6(struct prefix_filter *table)
 
 	if (rules->nb_ipv6 == 0)
 		return true;
-	snprintf(name, sizeof(name), "monitor6_%u", serial++);
+	snprintf(name, sizeof(name), "prefixes6_%u", serial++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 	/* void *: DPDK 24.11 changed the type of addresses, but not their bytes. */
 	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
