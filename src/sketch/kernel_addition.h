@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What the eBPF program passes to a sketch that it updates (sketch/kernel_layout.h). Each NAME.bpf.h
+ * Interface of the eBPF program to the sketches that it updates (sketch/kernel_layout.h). Each NAME.bpf.h
  * defines
  *
  *     bool NAME_kernel_add(__u32 instance, const volatile __u32 *shape,
@@ -17,6 +17,16 @@
 #define KERNEL_SHAPE_MAX 2
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
+
+/* Arrays of the kernel that this process maps. Sized before loading. */
+#define KERNEL_ARRAY(name, bytes)                                                                  \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(value_size, bytes);                                                         \
+		__uint(max_entries, 1);                                                            \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+	} name SEC(".maps")
 
 /* Contribution of a packet, or of joined ones, to its flow */
 struct kernel_addition {

@@ -54,31 +54,21 @@
 const volatile struct kernel_constants constants SEC(KERNEL_CONSTANTS_SECTION) = {.slots = 1024};
 volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
 
-/* Sized before loading, by the slots and the number of CPUs */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, KERNEL_RING_BYTES(1024));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} rings SEC(".maps");
+#define ARRAY_OF_MAPS(name, n, map)                                                                \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(max_entries, n);                                                            \
+		__array(values, map);                                                              \
+	} name SEC(".maps")
 
-/* Sized before loading, by the buckets: as many flows in the pools as in the buckets */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct kernel_flow));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} flows SEC(".maps");
+/* By the slots and the number of CPUs */
+KERNEL_ARRAY(rings, KERNEL_RING_BYTES(1024));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct kernel_tally));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} tallies SEC(".maps");
+/* By the buckets: as many flows in the pools as in the buckets */
+KERNEL_ARRAY(flows, sizeof(struct kernel_flow));
+
+KERNEL_ARRAY(tallies, sizeof(struct kernel_tally));
 
 /* Flows of all CPUs, one map per generation */
 struct shared_flows {
@@ -88,12 +78,7 @@ struct shared_flows {
 	__uint(max_entries, 1);
 } shared0 SEC(".maps"), shared1 SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(key_size, sizeof(__u32));
-	__uint(max_entries, 2);
-	__array(values, struct shared_flows);
-} shared SEC(".maps") = {.values = {&shared0, &shared1}};
+ARRAY_OF_MAPS(shared, 2, struct shared_flows) = {.values = {&shared0, &shared1}};
 
 const struct kernel_flow no_flow = {0};
 
@@ -108,12 +93,7 @@ struct nothing {
 	__uint(max_entries, 1);
 } nothing SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(key_size, sizeof(__u32));
-	__uint(max_entries, 1);
-	__array(values, struct nothing);
-} exchanged SEC(".maps") = {.values = {&nothing}};
+ARRAY_OF_MAPS(exchanged, 1, struct nothing) = {.values = {&nothing}};
 
 /* Rules of each generation. Updating these maps also waits for running programs. */
 struct rules4 {
@@ -124,12 +104,7 @@ struct rules4 {
 	__uint(map_flags, KERNEL_PREFIX_FLAGS);
 } no_rules4 SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(key_size, sizeof(__u32));
-	__uint(max_entries, 2);
-	__array(values, struct rules4);
-} monitored4 SEC(".maps") = {.values = {&no_rules4, &no_rules4}};
+ARRAY_OF_MAPS(monitored4, 2, struct rules4) = {.values = {&no_rules4, &no_rules4}};
 
 struct rules6 {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -139,12 +114,7 @@ struct rules6 {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 } no_rules6 SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(key_size, sizeof(__u32));
-	__uint(max_entries, 2);
-	__array(values, struct rules6);
-} monitored6 SEC(".maps") = {.values = {&no_rules6, &no_rules6}};
+ARRAY_OF_MAPS(monitored6, 2, struct rules6) = {.values = {&no_rules6, &no_rules6}};
 
 /* A packet as received from the hook */
 struct monitor_packet {

@@ -2,6 +2,8 @@
 
 /* Replaces program.c if it cannot be built */
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #include <stdio.h>
 
 #include "rx/kernel/program.h"
@@ -13,7 +15,6 @@ const char *kernel_program_missing(void)
 
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error)
 {
-	(void)params;
 	snprintf(error, KERNEL_ERROR_MAX,
 		"--kernel: sketchtap was built without it, because " KERNEL_MISSING
 		": change that and build again, or use --port");
@@ -23,108 +24,80 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 bool kernel_program_attach(struct kernel_program *program, const struct attach_point *point,
 	uint32_t *index, char *error)
 {
-	(void)program;
-	(void)point;
-	(void)index;
-	(void)error;
 	return false;
 }
 
 void kernel_program_measure(struct kernel_program *program, bool on)
 {
-	(void)program;
-	(void)on;
 }
 
 void kernel_program_stamp(struct kernel_program *program, enum kernel_times times)
 {
-	(void)program;
-	(void)times;
 }
 
 void kernel_program_detach(struct kernel_program *program)
 {
-	(void)program;
 }
 
 void kernel_program_close(struct kernel_program *program)
 {
-	(void)program;
 }
 
 uint32_t kernel_program_rings(const struct kernel_program *program)
 {
-	(void)program;
 	return 0;
 }
 
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu)
 {
-	(void)program;
-	(void)cpu;
 	return NULL;
 }
 
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook)
 {
-	(void)program;
-	(void)hook;
 	return -1;
 }
 
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program)
 {
-	(void)program;
 	return NULL;
 }
 
 const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *program)
 {
-	(void)program;
 	return NULL;
 }
 
 void kernel_program_wait(const struct kernel_program *program)
 {
-	(void)program;
 }
 
 void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
 	const struct kernel_prefix_maps *rules)
 {
-	(void)program;
-	(void)generation;
-	(void)rules;
 }
 
 struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error)
 {
-	(void)rules;
 	snprintf(error, PREFIX_ERROR_MAX, KERNEL_MISSING);
 	return NULL;
 }
 
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
-	(void)map;
-	(void)take;
-	(void)arg;
 	return false;
 }
 
 void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules)
 {
-	(void)rules;
 }
 
 uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules)
 {
-	(void)rules;
 	return 0;
 }
 
 uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 {
-	(void)params;
 	return 0;
 }

@@ -8,30 +8,9 @@
 #include "sketch/iblt/iblt_layout.h"
 #include "sketch/kernel_addition.h"
 
-/* Sized before loading, by the rows. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, 1 << IBLT_SHIFT4);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} cells4 SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, 1 << IBLT_SHIFT6);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} cells6 SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, IBLT_FILTER_WORDS * sizeof(__u64));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} filters SEC(".maps");
+KERNEL_ARRAY(cells4, 1 << IBLT_SHIFT4);
+KERNEL_ARRAY(cells6, 1 << IBLT_SHIFT6);
+KERNEL_ARRAY(filters, IBLT_FILTER_WORDS * sizeof(__u64));
 
 /*
  * Finds the three cells of a key. Returns false if there are none, which cannot happen but is

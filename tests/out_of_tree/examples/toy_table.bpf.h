@@ -10,13 +10,7 @@ struct toy_cell {
 	__u64 packets, bytes;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct toy_cell));
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} toy_cells SEC(".maps");
+KERNEL_ARRAY(toy_cells, sizeof(struct toy_cell));
 
 KERNEL_INLINE bool toy_table_kernel_add(
 	__u32 instance, const volatile __u32 *shape, const struct kernel_addition *addition)
