@@ -133,6 +133,19 @@ static const struct counter_mapping feeds_rings[] = {
 	.verbs = "mlx5_ib", .card_by_interface = true, .feeds = feeds_mlx5, .polled = true,        \
 	.complete = true, .fill = PORT_FILL_TOLD
 
+/* A card that counts every lost packet */
+#define COUNTED_CARD(driver, module, counters)                                                     \
+	.name = driver, .kernel = {module}, .feeds = counters, .complete = true,                   \
+	.fill = PORT_FILL_TOLD
+
+/* A device whose driver counts every packet in software, for its first queues */
+#define SOFTWARE_DEVICE(counters)                                                                  \
+	.feeds = counters, .polled = true, .complete = true, .per_queue = true
+
+#define VIRTIO                                                                                     \
+	.feeds = feeds_virtio, .polled = true, .unsaid = HOST_DROPS, .spreader = "the host",       \
+	.spreads = "its vhost selects the worker of a packet", .fill = PORT_FILL_GUESSED
+
 static const struct port_listener memif_listener = {
 	"socket", "role", "server", false, "/run/memif.sock", "socket-abstract"};
 static const struct port_listener vhost_listener = {"iface", "client", "0", true, NULL, NULL};
@@ -160,20 +173,8 @@ const struct port_driver port_drivers[] = {
 		.queues_power_of_two = true,
 		UNKNOWN,
 	},
-	{
-		.name = "net_ice",
-		.kernel = {"ice"},
-		.feeds = feeds_intel_32,
-		.complete = true,
-		.fill = PORT_FILL_TOLD,
-	},
-	{
-		.name = "net_i40e",
-		.kernel = {"i40e"},
-		.feeds = feeds_intel_32,
-		.complete = true,
-		.fill = PORT_FILL_TOLD,
-	},
+	{COUNTED_CARD("net_ice", "ice", feeds_intel_32)},
+	{COUNTED_CARD("net_i40e", "i40e", feeds_intel_32)},
 	{
 		.name = "net_iavf",
 		.kernel = {"iavf"},
@@ -181,13 +182,7 @@ const struct port_driver port_drivers[] = {
 		.unsaid = PORT_DROPS,
 		.fill = PORT_FILL_TOLD,
 	},
-	{
-		.name = "net_ixgbe",
-		.kernel = {"ixgbe"},
-		.feeds = feeds_ixgbe,
-		.complete = true,
-		.fill = PORT_FILL_TOLD,
-	},
+	{COUNTED_CARD("net_ixgbe", "ixgbe", feeds_ixgbe)},
 	{
 		.name = "net_ixgbe_vf",
 		.kernel = {"ixgbevf"},
@@ -210,13 +205,7 @@ const struct port_driver port_drivers[] = {
 		.queues_max = 1, /* it reports 2, but without RSS the second receives nothing */
 		.fill = PORT_FILL_TOLD,
 	},
-	{
-		.name = "net_e1000_igb",
-		.kernel = {"igb"},
-		.feeds = feeds_basic,
-		.complete = true,
-		.fill = PORT_FILL_TOLD,
-	},
+	{COUNTED_CARD("net_e1000_igb", "igb", feeds_basic)},
 	{
 		.name = "net_e1000_igb_vf",
 		.kernel = {"igbvf"},
@@ -224,21 +213,8 @@ const struct port_driver port_drivers[] = {
 		.unsaid = PORT_DROPS,
 		.fill = PORT_FILL_GUESSED,
 	},
-	{
-		.name = "net_igc",
-		.kernel = {"igc"},
-		.feeds = feeds_basic,
-		.complete = true,
-		.fill = PORT_FILL_TOLD,
-	},
-	{
-		.name = "net_bnxt",
-		.kernel = {"bnxt_en"},
-		.feeds = feeds_basic,
-		.complete = true,
-		.per_queue = true,
-		.fill = PORT_FILL_TOLD,
-	},
+	{COUNTED_CARD("net_igc", "igc", feeds_basic)},
+	{COUNTED_CARD("net_bnxt", "bnxt_en", feeds_basic), .per_queue = true},
 	{
 		.name = "net_cxgbe",
 		.kernel = {"cxgb4"},
@@ -264,27 +240,14 @@ const struct port_driver port_drivers[] = {
 		.queues_power_of_two = true, /* except for device version 6 and later */
 		.fill = PORT_FILL_GUESSED,
 	},
-	{
-		.name = "net_virtio",
-		.feeds = feeds_virtio,
-		.polled = true,
-		.unsaid = HOST_DROPS,
-		.spreader = "the host",
-		.spreads = "its vhost selects the worker of a packet",
-		.fill = PORT_FILL_GUESSED,
-	},
+	{.name = "net_virtio", VIRTIO},
 	{
 		.name = "net_virtio_user",
 		.devices = {"net_virtio_user", "virtio_user"},
 		.listener = &virtio_user_listener,
 		.shares_memory = true,
-		.feeds = feeds_virtio,
-		.polled = true,
-		.unsaid = HOST_DROPS,
-		.spreader = "the host",
-		.spreads = "its vhost selects the worker of a packet",
 		.queues_arg = "queues",
-		.fill = PORT_FILL_GUESSED,
+		VIRTIO,
 	},
 	{
 		.name = PORT_DRIVER_OF_INTERFACE,
@@ -293,11 +256,8 @@ const struct port_driver port_drivers[] = {
 		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets interface flags */
 		.on_interface = true,
 		.sockets = AF_PACKET,
-		.feeds = feeds_af_packet,
-		.polled = true,
+		SOFTWARE_DEVICE(feeds_af_packet),
 		.gives_up = true,
-		.complete = true,
-		.per_queue = true,
 		.frames = PORT_FRAMES_KERNEL,
 		.stamps = PORT_STAMPS_NS, /* timestamps of the kernel */
 		.spreader = "the kernel",
@@ -338,10 +298,7 @@ const struct port_driver port_drivers[] = {
 		.needs = CAP(CAP_NET_ADMIN),
 		.on_interface = true,
 		.makes_interface = true,
-		.feeds = feeds_tap,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_tap),
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
 		.spreader = "the kernel",
@@ -359,10 +316,7 @@ const struct port_driver port_drivers[] = {
 		.needs = CAP(CAP_NET_ADMIN),
 		.on_interface = true,
 		.makes_interface = true,
-		.feeds = feeds_tap,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_tap),
 		.counts_otherwise =
 			"its packets have no Ethernet header and count as non_ip; use net_tap",
 		.fill = PORT_FILL_GUESSED,
@@ -371,10 +325,7 @@ const struct port_driver port_drivers[] = {
 		.name = "net_memif",
 		.devices = {"net_memif"},
 		.listener = &memif_listener,
-		.feeds = feeds_rings,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_rings),
 		.has_peer = true,
 		.races_interrupts =
 			true, /* because of the interrupt handle of a listening socket */
@@ -390,10 +341,7 @@ const struct port_driver port_drivers[] = {
 		.name = "net_vhost",
 		.devices = {"net_vhost", "eth_vhost"},
 		.listener = &vhost_listener,
-		.feeds = feeds_rings,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_rings),
 		.has_peer = true,
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,
@@ -408,11 +356,8 @@ const struct port_driver port_drivers[] = {
 		.devices = {"net_pcap", "eth_pcap"},
 		.needs = CAP(CAP_NET_RAW),
 		.reads_files = true,
-		.feeds = feeds_pcap,
-		.polled = true,
+		SOFTWARE_DEVICE(feeds_pcap),
 		.gives_up = true,
-		.complete = true,
-		.per_queue = true,
 		.frames = PORT_FRAMES_CHAINED,
 		.stamps = PORT_STAMPS_US, /* timestamps of libpcap; in files, of the recording */
 		.largest_frame = LONGEST_OF_CAPTURE,
@@ -425,19 +370,13 @@ const struct port_driver port_drivers[] = {
 	{
 		.name = "net_null",
 		.devices = {"net_null", "eth_null"},
-		.feeds = feeds_rings,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_rings),
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_ring",
 		.devices = {"net_ring", "eth_ring"},
-		.feeds = feeds_rings,
-		.polled = true,
-		.complete = true,
-		.per_queue = true,
+		SOFTWARE_DEVICE(feeds_rings),
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
 		.spreader = "the producer of the rings",
