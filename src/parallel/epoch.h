@@ -18,7 +18,7 @@
  * Invariant: participant p touches generation s & 1 only while at[p] == s and s < ready. The
  * reporter touches it only after at[p] > s for every p, and before it raises ready to s + 3. So the
  * two never meet, and a worker counts at most one epoch ahead of the one being merged. One
- * exception is the queue of expired flows (sketch/flow_table/flow_queue.h), which the reporter
+ * exception is the queue of expired flows (sketch/flow_table/flow_idle.h), which the reporter
  * empties while the worker that fills it still owns the generation. It has its own memory ordering.
  *
  * On a replay every packet carries its epoch, and rings keep their order, so the first packet of an

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Details of flows beyond counts (flow_detail_update.h): a second cache line from a pool. A flow
+ * Details of flows beyond counts (flow_detail_update.c): a second cache line from a pool. A flow
  * keeps it until its record ends, whatever its state.
  */
 
@@ -113,3 +113,10 @@ static inline struct flow_detail *flow_detail_of(
 /* Returns the figures of an entry and a copy of its detail. */
 struct flow_figures flow_deep_figures(
 	const struct flow_entry *entry, const struct flow_detail *detail);
+
+/*
+ * Count a burst; replace flow_update_separate() with --flow-detail (flow_detail_update.c). Details
+ * are taken, and states change, strictly in packet order, so nothing depends on burst boundaries.
+ */
+void flow_detail_update(struct flow_table *table, const struct key_burst *burst);
+void flow_detail_update_weighted(struct flow_table *table, const struct key_burst *burst);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sketch/flow_table/flow_detail_update.h"
+#include "sketch/flow_table/flow_detail.h"
 
 #include "sketch/flow_table/flow_owned.h"
+#include "sketch/implement.h"
 
 #define PROTO_TCP 6
 
@@ -28,8 +29,6 @@ struct work {
 /*
  * ---- A packet
  */
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static ALWAYS_INLINE uint32_t add_clamped(uint32_t a, uint32_t b)
 {

@@ -14,7 +14,6 @@
  * of a key.
  */
 
-#include "sketch/flow_table/flow_detail_update.h"
 #include "sketch/flow_table/flow_owned.h"
 
 /* ---- One thread */
@@ -31,25 +30,20 @@ static inline __attribute__((always_inline)) void count_separate(
 		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, mode);
 }
 
-void flow_update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
+/* Defines a slot of update[] or update_weighted[]; `weight` is FLOW_WEIGHTED or 0. */
+#define FLOW_UPDATE(name, count, weight)                                                           \
+	void name(struct sketch *sketch, const struct key_burst *burst)                            \
+	{                                                                                          \
+		struct flow_table *table = flow_table_of(sketch);                                  \
+                                                                                                   \
+		if (table->ip_bytes != NULL)                                                       \
+			count(table, burst, (weight) | FLOW_IP_BYTES);                             \
+		else                                                                               \
+			count(table, burst, weight);                                               \
+	}
 
-	if (table->ip_bytes != NULL)
-		count_separate(table, burst, FLOW_IP_BYTES);
-	else
-		count_separate(table, burst, 0);
-}
-
-void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	if (table->ip_bytes != NULL)
-		count_separate(table, burst, FLOW_WEIGHTED | FLOW_IP_BYTES);
-	else
-		count_separate(table, burst, FLOW_WEIGHTED);
-}
+FLOW_UPDATE(flow_update_separate, count_separate, 0)
+FLOW_UPDATE(flow_update_separate_weighted, count_separate, FLOW_WEIGHTED)
 
 /* Removes the first entry of a bucket; the next one, if any, takes its place. */
 static void remove_first(struct flow_table *table, uint32_t bucket)
@@ -220,22 +214,5 @@ static inline __attribute__((always_inline)) void count_shared(
 		update_atomic(table, burst, COUNTER_CAS, mode);
 }
 
-void flow_update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	if (table->ip_bytes != NULL)
-		count_shared(table, burst, FLOW_IP_BYTES);
-	else
-		count_shared(table, burst, 0);
-}
-
-void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	if (table->ip_bytes != NULL)
-		count_shared(table, burst, FLOW_WEIGHTED | FLOW_IP_BYTES);
-	else
-		count_shared(table, burst, FLOW_WEIGHTED);
-}
+FLOW_UPDATE(flow_update_shared, count_shared, 0)
+FLOW_UPDATE(flow_update_shared_weighted, count_shared, FLOW_WEIGHTED)

@@ -126,6 +126,19 @@ static size_t bitmap_size(uint32_t depth, uint32_t bits)
 	return line_up(((size_t)depth << bits) / 8);
 }
 
+struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t bits)
+{
+	const bool ipv4 = family == KEY_IPV4;
+
+	return (struct iblt_rows){
+		.family = family,
+		.depth = depth,
+		.bits = ipv4 ? bits : bits - IBLT_LESS6,
+		.shift = ipv4 ? IBLT_SHIFT4 : IBLT_SHIFT6,
+		.lanes = ipv4 ? IBLT_LANES4 : IBLT_LANES6,
+	};
+}
+
 static size_t memory(const struct sketch_params *params)
 {
 	uint32_t depth = params->depth, bits = width_bits(params);
@@ -148,17 +161,11 @@ static struct sketch *create(const struct sketch_params *params)
 	table->sketch.params = *params;
 	hash_key_init(&table->hash_key, params->seed);
 	at += line_up(sizeof(*table));
-	table->rows[0] = (struct iblt_rows){.cells = at,
-		.family = KEY_IPV4,
-		.depth = depth,
-		.shift = IBLT_SHIFT4,
-		.lanes = IBLT_LANES4};
+	table->rows[0] = iblt_rows_of(KEY_IPV4, depth, bits);
+	table->rows[0].cells = at;
 	at += cells_size(depth, bits, IBLT_SHIFT4);
-	table->rows[1] = (struct iblt_rows){.cells = at,
-		.family = KEY_IPV6,
-		.depth = depth,
-		.shift = IBLT_SHIFT6,
-		.lanes = IBLT_LANES6};
+	table->rows[1] = iblt_rows_of(KEY_IPV6, depth, bits);
+	table->rows[1].cells = at;
 	at += cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6);
 	table->filter = (struct iblt_block *)at;
 	at += filter_size(depth, bits);
@@ -169,8 +176,6 @@ static struct sketch *create(const struct sketch_params *params)
 	table->suspected = (uint64_t *)at;
 	at += bitmap_size(depth, bits);
 	table->result = (struct iblt_result *)at;
-	table->rows[0].bits = bits;
-	table->rows[1].bits = bits - IBLT_LESS6;
 	table->filter_bits = iblt_filter_bits(depth, bits);
 	return &table->sketch;
 }

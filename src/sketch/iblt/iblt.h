@@ -183,6 +183,9 @@ double iblt_threshold(uint32_t depth);
  */
 double iblt_filter_errors(double n, double blocks);
 
+/* Returns rows without memory; 2^bits: IPv4 cells per row. */
+struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t bits);
+
 /* Returns log2 of the filter blocks next to rows of 2^bits cells. */
 uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 

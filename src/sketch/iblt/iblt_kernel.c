@@ -12,24 +12,12 @@ struct iblt_view {
 	struct iblt_result result;
 };
 
-static struct iblt_rows rows_of(enum key_family family, uint32_t width)
-{
-	const bool ipv4 = family == KEY_IPV4;
-	uint32_t bits = (uint32_t)__builtin_ctz(width);
-
-	return (struct iblt_rows){
-		.family = family,
-		.depth = IBLT_KERNEL_ROWS,
-		.bits = ipv4 ? bits : bits - IBLT_LESS6,
-		.shift = ipv4 ? IBLT_SHIFT4 : IBLT_SHIFT6,
-		.lanes = ipv4 ? IBLT_LANES4 : IBLT_LANES6,
-	};
-}
-
 static struct kernel_parts parts(uint32_t width)
 {
-	const struct iblt_rows rows4 = rows_of(KEY_IPV4, width), rows6 = rows_of(KEY_IPV6, width);
-	uint32_t filter_bits = iblt_filter_bits(IBLT_KERNEL_ROWS, rows4.bits);
+	uint32_t bits = (uint32_t)__builtin_ctz(width);
+	const struct iblt_rows rows4 = iblt_rows_of(KEY_IPV4, IBLT_KERNEL_ROWS, bits),
+			       rows6 = iblt_rows_of(KEY_IPV6, IBLT_KERNEL_ROWS, bits);
+	uint32_t filter_bits = iblt_filter_bits(IBLT_KERNEL_ROWS, bits);
 
 	return (struct kernel_parts){
 		.parts =
@@ -39,7 +27,7 @@ static struct kernel_parts parts(uint32_t width)
 				{"filters", sizeof(struct iblt_block), UINT64_C(1) << filter_bits,
 					false},
 			},
-		.shape = {rows4.bits, filter_bits},
+		.shape = {bits, filter_bits},
 	};
 }
 
@@ -59,15 +47,16 @@ static void *create(uint32_t width, kernel_hash_fn hash, const void *arg)
 {
 	struct iblt_view *view = calloc(1, sizeof(*view));
 	size_t cells = (size_t)IBLT_KERNEL_ROWS * width;
+	uint32_t bits = (uint32_t)__builtin_ctz(width);
 	struct iblt *table = &view->table;
 
 	if (view == NULL)
 		return NULL;
 	table->sketch.params = (struct sketch_params){
 		.depth = IBLT_KERNEL_ROWS, .allocator = sketch_allocator_malloc};
-	table->rows[0] = rows_of(KEY_IPV4, width);
-	table->rows[1] = rows_of(KEY_IPV6, width);
-	table->filter_bits = iblt_filter_bits(IBLT_KERNEL_ROWS, table->rows[0].bits);
+	table->rows[0] = iblt_rows_of(KEY_IPV4, IBLT_KERNEL_ROWS, bits);
+	table->rows[1] = iblt_rows_of(KEY_IPV6, IBLT_KERNEL_ROWS, bits);
+	table->filter_bits = iblt_filter_bits(IBLT_KERNEL_ROWS, bits);
 	table->hash = hash;
 	table->hash_arg = arg;
 	table->result = &view->result;
