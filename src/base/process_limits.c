@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/process_limits.h"
 
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /*
  * EAL, plugins and outputs open about twenty files; every queue of a packet socket and every client
@@ -45,4 +48,14 @@ static bool check_stack(char *error)
 bool process_limits_check(char *error)
 {
 	return check_files(error) && check_stack(error);
+}
+
+uint64_t process_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return UINT64_MAX;
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Checks process limits (ulimit) that prevent a start. */
+/* Limits (ulimit) and capabilities of the process. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define PROCESS_LIMITS_ERROR_MAX 256
 
@@ -12,3 +13,6 @@
  * error[PROCESS_LIMITS_ERROR_MAX].
  */
 bool process_limits_check(char *error);
+
+/* Returns the effective capabilities, as bits; all if the kernel does not report them. */
+uint64_t process_capabilities(void);

@@ -68,6 +68,16 @@ void text_printf(struct text *text, const char *format, ...)
 	text->len += (size_t)len;
 }
 
+bool text_error(char *error, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, size, format, args);
+	va_end(args);
+	return false;
+}
+
 size_t text_character_len(const char *bytes, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)bytes;

@@ -55,6 +55,10 @@ static inline void text_char(struct text *text, char c)
 
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
+/* Writes an error message into error[size]. Returns false. */
+__attribute__((format(printf, 3, 4))) bool text_error(
+	char *error, size_t size, const char *format, ...);
+
 /* Returns the length of the UTF-8 character at `bytes`; 0: invalid. */
 size_t text_character_len(const char *bytes, size_t left);
 

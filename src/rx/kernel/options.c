@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/kernel/options.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "rx/source.h"
 
-__attribute__((format(printf, 2, 3))) static bool set_error(char *why, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, OPTION_WHY_MAX, format, args);
-	va_end(args);
-	return false;
-}
+#define set_error(error, ...) text_error(error, OPTION_WHY_MAX, __VA_ARGS__)
 
 static bool is_text(const char *text, size_t length, const char *word)
 {

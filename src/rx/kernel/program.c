@@ -24,7 +24,9 @@
 #include <bpf/libbpf.h>
 
 #include "base/assertion.h"
+#include "base/process_limits.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "rx/kernel/monitor_object.h" /* made by meson.build: kernel_monitor_object[] */
 
 /* Oldest supported kernel */
@@ -72,15 +74,7 @@ struct kernel_program {
 	uint32_t nb_claims;
 };
 
-__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(error, KERNEL_ERROR_MAX, format, args);
-	va_end(args);
-	return false;
-}
+#define set_error(error, ...) text_error(error, KERNEL_ERROR_MAX, __VA_ARGS__)
 
 static int discard_libbpf_log(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -111,13 +105,8 @@ static bool is_old_kernel(char *error)
  */
 static bool is_perfmon_missing(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-	uint64_t has;
+	uint64_t has = process_capabilities();
 
-	if (syscall(SYS_capget, &header, sets) != 0)
-		return false;
-	has = (uint64_t)sets[1].effective << 32 | sets[0].effective;
 	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 

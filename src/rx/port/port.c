@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +17,7 @@
 #include "base/log.h"
 #include "base/pci_device.h"
 #include "base/sys_file.h"
+#include "base/text.h"
 #include "rx/port/device_lock.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
@@ -34,15 +34,7 @@
 
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
 
-__attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(error, PORT_ERROR_MAX, format, args);
-	va_end(args);
-	return false;
-}
+#define set_error(error, ...) text_error(error, PORT_ERROR_MAX, __VA_ARGS__)
 
 /* --- search for the device --- */
 
@@ -85,21 +77,21 @@ static bool make_virtual(
 	if (result == 0)
 		return true;
 	if (!name->known)
-		return fail(error,
+		return set_error(error,
 			"--port %s: not a kernel interface (see ip link), PCI address "
 			"(0000:3b:00.0) or virtual device (net_tap0,iface=probe0)",
 			port->name);
 	if (is_privilege_missing(port, port_driver_of_device(text), text, why))
-		return fail(error, "--port %s: %s", port->name, why);
+		return set_error(error, "--port %s: %s", port->name, why);
 	/* The driver computes a 16-bit group number from the process ID and the interface. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
-		return fail(error,
+		return set_error(error,
 			"--port %s: another program uses the packet fan-out group of this process "
 			"ID: start sketchtap again",
 			port->name);
 	/* -1 is any error of a driver; messages of EAL have no details */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
-	return fail(error,
+	return set_error(error,
 		"--port %s: no driver can create this device with these DEVARGS%s%s%s%s; "
 		"--log-level debug shows its messages",
 		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result),
@@ -113,11 +105,11 @@ static bool set_absent_error(const struct port *port, const struct port_name *na
 
 	if (name->pci && pci_device_file("", port->device, file) &&
 		!sys_allows("", R_OK | W_OK, "%s", file))
-		return fail(error,
+		return set_error(error,
 			"--port %s: this user may not use %s; a udev rule can allow it: "
 			"SUBSYSTEM==\"vfio\", OWNER=\"sketchtap\"",
 			port->name, file);
-	return fail(error,
+	return set_error(error,
 		"--port %s: no such port; bind the card to vfio-pci "
 		"(dpdk-devbind.py --status shows it), or name another",
 		port->name);
@@ -148,7 +140,7 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 	int reason;
 
 	if (nb_rx > SOCKET_QUEUES_MAX)
-		return fail(error,
+		return set_error(error,
 			"--port %s has %u receive queues, and %u workers need one each: lower "
 			"--workers, or use --design async",
 			port->name, SOCKET_QUEUES_MAX, nb_rx);
@@ -156,8 +148,8 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 	if (port->sockets != NULL)
 		return true;
 	if (port_lacks_privilege(port->driver, port->device, why))
-		return fail(error, "--port %s: %s", port->name, why);
-	return fail(
+		return set_error(error, "--port %s: %s", port->name, why);
+	return set_error(
 		error, "--port %s: cannot open a packet socket: %s", port->name, strerror(reason));
 }
 
@@ -179,7 +171,7 @@ static bool make_sender(
 	}
 	port->has_sender = rte_eth_dev_get_port_by_name(port->device, &port->sender) == 0;
 	if (!port->has_sender)
-		return fail(error, "--port %s: no device %s", port->name, port->device);
+		return set_error(error, "--port %s: no device %s", port->name, port->device);
 	kernel_sockets_find(
 		&sockets, AF_PACKET, port->interface_index, KERNEL_SOCKETS_MAX, NULL, 0);
 	kernel_sockets_receive_nothing(&sockets);
@@ -279,7 +271,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		return set_absent_error(port, name, error);
 	result = rte_eth_dev_info_get(port->id, &info);
 	if (result != 0)
-		return fail(error, "--port %s: the device does not answer: %s", port->name,
+		return set_error(error, "--port %s: the device does not answer: %s", port->name,
 			rte_strerror(-result));
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
@@ -320,24 +312,24 @@ static bool check_queues(const struct start *start, char *error)
 	uint16_t most = port_driver_queues(port->driver, start->info.max_rx_queues);
 
 	if (port->send_queues > start->sender.max_tx_queues)
-		return fail(error,
+		return set_error(error,
 			"--port %s has %u send queues, and --forward needs %u, one for each "
 			"worker: lower --workers, or use --design async",
 			port->name, start->sender.max_tx_queues, port->send_queues);
 	if (start->nb_rx <= most)
 		return true;
 	if (most < start->info.max_rx_queues)
-		return fail(error,
+		return set_error(error,
 			"--port %s: its driver does not work with more than %u receive queue%s: "
 			"lower --workers from %u, or use --design async",
 			port->name, most, most == 1 ? "" : "s", start->nb_rx);
 	if (port->driver->queues_arg != NULL)
-		return fail(error,
+		return set_error(error,
 			"--port %s has %u receive queues, and %u workers need one each: give it "
 			"more (%s,%s=%u), lower --workers, or use --design async",
 			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
 			port->driver->queues_arg, start->nb_rx);
-	return fail(error,
+	return set_error(error,
 		"--port %s has %u receive queue%s, one for each worker: lower --workers from %u, "
 		"or use --design async",
 		port->name, start->info.max_rx_queues, start->info.max_rx_queues == 1 ? "" : "s",
@@ -409,11 +401,11 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 	if (!plan_frames(&start->frames, port, &start->info, room, &port->messages, error))
 		return false;
 	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
-		return fail(error,
+		return set_error(error,
 			"--port %s: its frames need mbufs of %u bytes, there are %u: lower --mtu",
 			port->name, start->frames.mbuf_room, room);
 	if (port->driver->mbuf_most > 0 && room > port->driver->mbuf_most)
-		return fail(error,
+		return set_error(error,
 			"--port %s: its driver supports mbufs of up to %u bytes, but frames of "
 			"another port, or of SPEC, need %u: lower the MTU there, or size=, or "
 			"measure that port in a separate run",
@@ -475,7 +467,7 @@ static bool set_mtu(struct start *start, char *error)
 		return true;
 	result = rte_eth_dev_set_mtu(port->id, start->frames.mtu);
 	if (result != 0 && result != -ENOTSUP)
-		return fail(error, "--mtu: %s does not support %u: %s; lower it", port->name,
+		return set_error(error, "--mtu: %s does not support %u: %s; lower it", port->name,
 			start->frames.mtu, rte_strerror(-result));
 	if (result == 0)
 		port->mtu_before = start->mtu_before;
@@ -664,10 +656,10 @@ static bool report_rejection(const struct start *start, int result, const char *
 	bool xdp = !lacks && start->port->driver->sockets == AF_XDP;
 
 	if (!lacks && start->call != NULL)
-		return fail(error, "--port %s: cannot receive with %u packet socket%s: %s: %s",
+		return set_error(error, "--port %s: cannot receive with %u packet socket%s: %s: %s",
 			start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s", start->call,
 			rte_strerror(-result));
-	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s%s%s",
+	return set_error(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
 		lacks ? why : rte_strerror(-result),
 		!lacks && reason[0] != '\0' ? "; its driver reports: " : "", lacks ? "" : reason,

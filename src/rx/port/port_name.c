@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/pci_address.h"
+#include "base/text.h"
 #include "rx/port/drivers.h"
 #include "rx/port/packet_socket.h"
 #include <limits.h>
@@ -34,15 +35,7 @@ static bool is_virtual(const char *name)
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(error, PORT_DEVICE_MAX, format, args);
-	va_end(args);
-	return false;
-}
+#define set_error(error, ...) text_error(error, PORT_DEVICE_MAX, __VA_ARGS__)
 
 bool port_is_pci(const char *spec)
 {

@@ -8,23 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process_limits.h"
 #include "rx/port/port_name.h"
 
 #define TUN_DEVICE "/dev/net/tun"
-
-/* Returns the effective capabilities; all if the kernel does not report them. */
-static uint64_t effective_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return UINT64_MAX;
-	return (uint64_t)data[1].effective << 32 | data[0].effective;
-}
 
 static bool list_missing(uint64_t missing, char *why)
 {
@@ -49,8 +38,7 @@ bool port_lacks_capabilities(
 
 bool port_lacks_to_send(const struct port_driver *driver, char *why)
 {
-	return list_missing(
-		(driver->needs | driver->needs_to_send) & ~effective_capabilities(), why);
+	return list_missing((driver->needs | driver->needs_to_send) & ~process_capabilities(), why);
 }
 
 /*
@@ -60,7 +48,7 @@ static bool is_locked_memory_missing(const struct port_driver *driver, char *why
 {
 	struct rlimit limit;
 
-	if (!driver->locks_memory || (effective_capabilities() >> CAP_IPC_LOCK & 1) != 0 ||
+	if (!driver->locks_memory || (process_capabilities() >> CAP_IPC_LOCK & 1) != 0 ||
 		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	snprintf(why, PORT_PRIVILEGE_MAX,
@@ -116,7 +104,7 @@ bool port_lacks_privilege(const struct port_driver *driver, const char *device, 
 	/* for devices that use a capture or an interface, by their DEVARGS */
 	bool on_interface = strstr(device, "iface=") != NULL;
 
-	return port_lacks_capabilities(driver, on_interface, effective_capabilities(), why) ||
+	return port_lacks_capabilities(driver, on_interface, process_capabilities(), why) ||
 	       is_tun_missing(driver, why) || is_locked_memory_missing(driver, why) ||
 	       is_socket_folder_missing(driver->listener, device, why);
 }
