@@ -12,16 +12,16 @@
 #include "base/units.h"
 #include "parallel/workers/worker.h"
 #include "rx/packet/parse.h"
+#include "rx/packet/unaligned.h"
 #include "rx/port/clock.h"
 
 /* ns between reads of rings on the path, after entries were found */
 #define NAP_NS 1000000
 
-#define TCP               6
-#define UDP               17
-#define UDP_HEADER        8
-#define TCP_LENGTH_AT     12 /* byte offset in the header */
-#define VLAN_AND_IN_PORTS 2  /* bytes of each key field */
+#define TCP           6
+#define UDP           17
+#define UDP_HEADER    8
+#define TCP_LENGTH_AT 12 /* byte offset in the header */
 
 #define IPV6_HEADER   40
 #define HOP_BY_HOP    0    /* next header */
@@ -97,12 +97,6 @@ struct told {
 	int64_t time;
 };
 
-static void put16(uint8_t to[VLAN_AND_IN_PORTS], uint32_t number)
-{
-	to[0] = (uint8_t)(number >> 8);
-	to[1] = (uint8_t)number;
-}
-
 /* Returns the index of the first --kernel with this interface. */
 static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 {
@@ -127,7 +121,7 @@ static void read_key(const struct kernel_entry *entry, struct told *told)
 	told->extra = (struct key_extra){0};
 	told->extra.tcp_flags[0] = entry->tcp_flags;
 	key_extra_set_tos(&told->extra, entry->tos);
-	put16(told->extra.vlan, entry->vlan);
+	put_be16(told->extra.vlan, entry->vlan);
 	told->segments = joined_of(entry, entry->headers, 0);
 }
 
@@ -287,7 +281,7 @@ static void take_entry(
 	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
 		return;
 	told.time = utc_of(taker, entry->time);
-	put16(told.extra.in_port, in_port_of(taker->origin, entry->interface));
+	put_be16(told.extra.in_port, in_port_of(taker->origin, entry->interface));
 	add_packets(generation, &told);
 }
 

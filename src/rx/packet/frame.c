@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/packet/frame.h"
 
-#include <arpa/inet.h>
-#include <endian.h>
 #include <string.h>
+
+#include "rx/packet/unaligned.h"
 
 #define ETHERNET_LEN 14
 #define VLAN_LEN     4
@@ -11,27 +11,6 @@
 #define IPV4_LEN     20
 #define IPV6_LEN     40
 #define WINDOW       0xffff
-
-static void put16(uint8_t *at, uint32_t value)
-{
-	uint16_t big = htons((uint16_t)value);
-
-	memcpy(at, &big, sizeof(big));
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	uint32_t big = htonl(value);
-
-	memcpy(at, &big, sizeof(big));
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-	uint64_t big = htobe64(value);
-
-	memcpy(at, &big, sizeof(big));
-}
 
 /* Returns the sum of the four 16-bit words. */
 static uint32_t sum64(uint64_t value)
@@ -67,11 +46,11 @@ static void put_ethernet(struct frame_template *t, bool ipv6, bool vlan)
 
 	memcpy(t->bytes, frame_addresses, FRAME_ADDRESSES_LEN);
 	if (vlan) {
-		put16(type, 0x8100);
-		put16(type + 2, VLAN_ID);
+		put_be16(type, 0x8100);
+		put_be16(type + 2, VLAN_ID);
 		type += VLAN_LEN;
 	}
-	put16(type, ipv6 ? 0x86dd : 0x0800);
+	put_be16(type, ipv6 ? 0x86dd : 0x0800);
 	t->l3 = ETHERNET_LEN + (vlan ? VLAN_LEN : 0);
 }
 
@@ -109,7 +88,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 	case FRAME_TCP:
 		header[12] = 5 << 4; /* header length in words */
 		header[13] = 0x10;   /* ACK */
-		put16(header + 14, WINDOW);
+		put_be16(header + 14, WINDOW);
 		t->checksum = t->l4 + 16;
 		t->headers = t->l4 + 20;
 		break;
@@ -161,26 +140,26 @@ uint32_t frame_build(const struct frame_templates *templates, const struct frame
 
 	memcpy(frame, t->bytes, FRAME_HEADERS_MAX);
 	if (flow->ipv6) {
-		put16(frame + t->l3 + 4, l4_length);
-		put64(frame + t->l3 + 16, flow->src);
-		put64(frame + t->l3 + 32, flow->dst);
+		put_be16(frame + t->l3 + 4, l4_length);
+		put_be64(frame + t->l3 + 16, flow->src);
+		put_be64(frame + t->l3 + 32, flow->dst);
 	} else {
 		uint32_t ip_length = length - t->l3;
 
-		put16(frame + t->l3 + 2, ip_length);
-		put16(frame + t->l3 + 10, checksum(t->ip_sum + ip_length + addresses));
-		put32(frame + t->l3 + 12, (uint32_t)flow->src);
-		put32(frame + t->l3 + 16, (uint32_t)flow->dst);
+		put_be16(frame + t->l3 + 2, ip_length);
+		put_be16(frame + t->l3 + 10, checksum(t->ip_sum + ip_length + addresses));
+		put_be32(frame + t->l3 + 12, (uint32_t)flow->src);
+		put_be32(frame + t->l3 + 16, (uint32_t)flow->dst);
 	}
-	put16(frame + t->ports, flow->src_port);
-	put16(frame + t->ports + 2, flow->dst_port);
+	put_be16(frame + t->ports, flow->src_port);
+	put_be16(frame + t->ports + 2, flow->dst_port);
 	l4_checksum = checksum(t->l4_sum + t->l4_addresses * addresses + t->l4_lengths * l4_length +
 			       flow->src_port + flow->dst_port);
 	if (flow->l4 == FRAME_UDP) {
-		put16(frame + t->l4 + 4, l4_length);
+		put_be16(frame + t->l4 + 4, l4_length);
 		if (l4_checksum == 0) /* 0 means no checksum (RFC 768) */
 			l4_checksum = 0xffff;
 	}
-	put16(frame + t->checksum, l4_checksum);
+	put_be16(frame + t->checksum, l4_checksum);
 	return length;
 }

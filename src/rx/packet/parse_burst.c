@@ -133,12 +133,6 @@ static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
 	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
 }
 
-static inline void put16(uint8_t *to, uint32_t number)
-{
-	to[0] = (uint8_t)(number >> 8);
-	to[1] = (uint8_t)number;
-}
-
 static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct key_extra *extra)
 {
 	memset(extra, 0, sizeof(*extra));
@@ -154,8 +148,8 @@ static inline void put_beside(
 	struct key_extra *extra, const struct rte_mbuf *mbuf, uint32_t in_port)
 {
 	if ((mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
-		put16(extra->vlan, mbuf->vlan_tci & VLAN_ID);
-	put16(extra->in_port, in_port);
+		put_be16(extra->vlan, mbuf->vlan_tci & VLAN_ID);
+	put_be16(extra->in_port, in_port);
 }
 
 /*

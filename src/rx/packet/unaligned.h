@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Loads words from any address, in the byte order of the CPU. */
+/*
+ * Loads words from any address, in the byte order of the CPU, and stores numbers in network byte
+ * order.
+ */
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,4 +32,25 @@ static inline uint64_t load64(const uint8_t *p)
 
 	memcpy(&word, p, sizeof(word));
 	return word;
+}
+
+static inline void put_be16(uint8_t *to, uint32_t number)
+{
+	uint16_t big = htobe16((uint16_t)number);
+
+	memcpy(to, &big, sizeof(big));
+}
+
+static inline void put_be32(uint8_t *to, uint32_t number)
+{
+	uint32_t big = htobe32(number);
+
+	memcpy(to, &big, sizeof(big));
+}
+
+static inline void put_be64(uint8_t *to, uint64_t number)
+{
+	uint64_t big = htobe64(number);
+
+	memcpy(to, &big, sizeof(big));
 }

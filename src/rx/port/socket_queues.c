@@ -16,6 +16,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/assertion.h"
+#include "rx/packet/unaligned.h"
 
 #define ADDRESSES_LEN 12 /* bytes of the Ethernet addresses */
 #define TAG_LEN       4
@@ -38,12 +39,6 @@ struct socket_queues {
 
 /* --- receiving --- */
 
-static void put16(uint8_t *to, uint16_t number)
-{
-	to[0] = (uint8_t)(number >> 8);
-	to[1] = (uint8_t)number;
-}
-
 /* Copies the captured bytes into an mbuf, and inserts the VLAN tag that the kernel removed. */
 static inline void fill(struct rte_mbuf *mbuf, const struct packet_frame *frame, uint16_t port)
 {
@@ -53,8 +48,8 @@ static inline void fill(struct rte_mbuf *mbuf, const struct packet_frame *frame,
 	if (unlikely(frame->tagged && captured >= ADDRESSES_LEN)) {
 		captured = RTE_MIN(captured, room - TAG_LEN);
 		memcpy(to, frame->data, ADDRESSES_LEN);
-		put16(to + ADDRESSES_LEN, frame->tag_type);
-		put16(to + ADDRESSES_LEN + 2, frame->tag_control);
+		put_be16(to + ADDRESSES_LEN, frame->tag_type);
+		put_be16(to + ADDRESSES_LEN + 2, frame->tag_control);
 		memcpy(to + ADDRESSES_LEN + TAG_LEN, frame->data + ADDRESSES_LEN,
 			captured - ADDRESSES_LEN);
 		mbuf->data_len = (uint16_t)(captured + TAG_LEN);
