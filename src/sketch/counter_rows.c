@@ -653,6 +653,9 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 {
 	const uint64_t cells = nb_cells(dst), most = counter_rows_max(dst);
 
+	VERIFY(dst->depth, ==, src->depth);
+	VERIFY(dst->bits, ==, src->bits);
+	VERIFY(dst->metric, ==, src->metric);
 	/*
 	 * Adds the raw values: a counter that stopped at the guard stays above it. Raising it to
 	 * the maximum would claim a larger count.

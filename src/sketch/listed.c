@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/listed.h"
 
+#include "base/assertion.h"
+
 static void pass_packets(struct listed_passed *passed, const uint8_t *packets, uint32_t n)
 {
 	for (uint32_t k = 0; passed != NULL && k < n; k++)
@@ -9,8 +11,10 @@ static void pass_packets(struct listed_passed *passed, const uint8_t *packets, u
 
 static void pass_part(struct listed_passed *passed, const struct candidate_evicted *part)
 {
-	if (passed != NULL)
-		passed->parts[passed->nb_parts++] = *part;
+	if (passed == NULL)
+		return;
+	ASSERT(passed->nb_parts, <, 2 * BURST_MAX);
+	passed->parts[passed->nb_parts++] = *part;
 }
 
 static void pass_evicted(const struct counter_rows *rows, const struct candidate_evicted *evicted,

@@ -25,8 +25,7 @@ static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
 }
 
 /*
- * Returns the index in the row. bits is 1 to 63, and (row + 1) * stride at most 128. No branch
- * depends on the arguments. With constant row and stride ROW_LANE_BITS it is one load and one mask.
+ * Returns the index in the row. No branch depends on the arguments. With constant row and stride ROW_LANE_BITS it is one load and one mask.
  */
 static inline __attribute__((always_inline)) uint64_t row_index(
 	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)
@@ -35,6 +34,7 @@ static inline __attribute__((always_inline)) uint64_t row_index(
 	unsigned __int128 word;
 
 	ASSERT((row + 1) * stride, <=, (uint32_t)ROW_HASH_BITS);
+	ASSERT(bits, <, 64u);
 	if (__builtin_constant_p(stride) && stride == ROW_LANE_BITS && __builtin_constant_p(row))
 		return (uint32_t)((row < 2 ? hash->lo : hash->hi) >> (row % 2 * ROW_LANE_BITS)) &
 		       mask;

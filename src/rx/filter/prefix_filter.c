@@ -272,6 +272,7 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 	uint64_t unmatched = 0, matched, v6 = 0;
 	uint32_t kept = 0, none = 0;
 
+	ASSERT(burst->n, <=, BURST_MAX);
 	if (table->side != PREFIX_SRC)
 		look_up(table, burst, false, hits->dst);
 	else

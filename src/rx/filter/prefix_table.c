@@ -86,6 +86,7 @@ static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct ra
 	for (uint32_t p = 0; p <= n; p++) {
 		uint64_t next = p < n ? prefixes[p].address : UINT64_MAX;
 
+		ASSERT_IF(p > 0 && p < n, prefixes[p - 1].address, <=, next);
 		while (depth > 0 && last_address(&prefixes[open[depth - 1]]) < next) {
 			uint32_t last = last_address(&prefixes[open[--depth]]);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "key/key.h"
 
 static void take_flow(struct kernel_flow *flow,
@@ -34,6 +35,7 @@ static void take_cpu(const struct kernel_tables *tables, uint32_t table,
 	struct kernel_flow *flows = &tables->flows[(uint64_t)table * 2 * tables->buckets];
 	uint32_t n = tables->buckets + tables->tallies[table].used;
 
+	VERIFY(tables->tallies[table].used, <=, tables->buckets);
 	for (uint32_t i = 0; i < n; i++)
 		take_flow(&flows[i], take, arg);
 }
@@ -43,6 +45,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 {
 	struct kernel_tally sum = {0};
 
+	VERIFY(generation, <, 2u);
 	for (uint32_t cpu = 0; cpu < tables->cpus; cpu++) {
 		uint32_t table = generation * tables->cpus + cpu;
 		struct kernel_tally *tally = &tables->tallies[table];
@@ -118,6 +121,7 @@ struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint3
 {
 	struct kernel_tally sum = {0};
 
+	VERIFY(generation, <, 2u);
 	for (uint32_t cpu = 0; cpu < sketch->cpus; cpu++) {
 		uint32_t instance = generation * sketch->cpus + cpu;
 		struct kernel_tally *tally = &sketch->tallies[instance];

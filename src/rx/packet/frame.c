@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "rx/packet/unaligned.h"
 
 #define ETHERNET_LEN 14
@@ -103,6 +104,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 		t->checksum = t->l4 + 2;
 		t->headers = t->l4 + 8;
 	}
+	VERIFY(t->headers, <=, (uint32_t)FRAME_HEADERS_MAX);
 	t->l4_sum = sum_bytes(header, t->headers - t->l4);
 	if (pseudo_header)
 		t->l4_sum += proto;

@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/assertion.h"
 #include "rx/packet/link_type.h"
 
 struct packet_meta {
@@ -30,5 +31,6 @@ int packet_meta_register(void);
 
 static inline struct packet_meta *packet_meta(struct rte_mbuf *mbuf)
 {
+	ASSERT(packet_meta_offset, >=, 0); /* packet_meta_register() was called */
 	return RTE_MBUF_DYNFIELD(mbuf, packet_meta_offset, struct packet_meta *);
 }

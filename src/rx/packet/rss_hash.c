@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "rx/packet/unaligned.h"
 
 /* clang-format off */
@@ -106,6 +107,7 @@ uint32_t rss_hash_masked(
 void rss_hash_burst(
 	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX])
 {
+	ASSERT(burst->n, <=, BURST_MAX);
 	for (uint32_t i = 0; i < burst->n; i++)
 		if (burst->v6 >> i & 1)
 			hashes[i] = hash6(&burst->key6[i], ports_of(burst->key6[i]), mask);

@@ -303,6 +303,7 @@ bool port_rss_is_even(
 {
 	uint32_t entries[RTE_MAX_QUEUES_PER_PORT] = {0};
 
+	VERIFY(nb_queues, <=, RTE_MAX_QUEUES_PER_PORT);
 	for (uint32_t i = 0; i < size; i++) {
 		uint16_t queue =
 			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];

@@ -130,6 +130,7 @@ struct socket_queues *socket_queues_create(uint16_t n, uint16_t *id, int *error)
 	struct socket_queues *queues = aligned_alloc(alignof(struct socket_queues),
 		RTE_ALIGN_CEIL(sizeof(*queues), alignof(struct socket_queues)));
 
+	VERIFY(n, <=, SOCKET_QUEUES_MAX);
 	*error = ENOMEM;
 	if (queues == NULL)
 		return NULL;
@@ -159,6 +160,7 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	int stamp = 0, error;
 	uint64_t flag = 0;
 
+	VERIFY(n, <=, queues->n);
 	*what = "time stamps";
 	if (stamped && rte_mbuf_dyn_rx_timestamp_register(&stamp, &flag) != 0)
 		return rte_errno;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
 #include "sketch/kernel_layout.h"
 
@@ -19,6 +20,7 @@ static struct kernel_parts parts(uint32_t width)
 			       rows6 = iblt_rows_of(KEY_IPV6, IBLT_KERNEL_ROWS, bits);
 	uint32_t filter_bits = iblt_filter_bits(IBLT_KERNEL_ROWS, bits);
 
+	VERIFY(width & (width - 1), ==, 0);
 	return (struct kernel_parts){
 		.parts =
 			{

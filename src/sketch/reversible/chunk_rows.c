@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "sketch/implement.h"
 #include "sketch/weight.h"
 
@@ -21,6 +22,7 @@ size_t chunk_rows_size(uint32_t bits, uint32_t words)
 void chunk_rows_init(struct chunk_rows *rows, uint32_t bits, uint32_t words,
 	enum sketch_atomic atomic, void *memory)
 {
+	VERIFY(bits, <=, (uint32_t)PIECE_BITS);
 	rows->buckets = memory;
 	rows->bits = bits;
 	rows->words = words;
@@ -164,6 +166,7 @@ static ALWAYS_INLINE void add4(const struct chunk_rows *rows, const struct key_b
 	uint8_t packets[BURST_MAX];
 	const uint32_t n = ipv4_packets(burst, which, packets);
 
+	ASSERT(rows->words, ==, (uint32_t)CHUNK_WORDS_IPV4);
 	for (uint32_t k = 0; k < n && k < PREFETCH_AHEAD; k++)
 		prefetch_buckets(rows, mangled4(burst, packets[k]), CHUNK_WORDS_IPV4);
 	for (uint32_t k = 0; k < n; k++) {
@@ -214,6 +217,7 @@ static ALWAYS_INLINE void add6(const struct chunk_rows *rows, const struct key_b
 	const uint32_t n = (uint32_t)__builtin_popcountll(burst->v6);
 	uint64_t left = burst->v6;
 
+	ASSERT(rows->words, ==, (uint32_t)CHUNK_WORDS_IPV6);
 	for (uint32_t k = 0; k < n && k < PREFETCH_AHEAD; k++)
 		prefetch_buckets(rows, mangled[k].word, CHUNK_WORDS_IPV6);
 	for (uint32_t k = 0; k < n; k++, left &= left - 1) {
@@ -275,6 +279,8 @@ void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src
 {
 	uint64_t nb_buckets = (uint64_t)CHUNK_ROWS << dst->bits;
 
+	VERIFY(dst->bits, ==, src->bits);
+	VERIFY(dst->words, ==, src->words);
 	for (uint64_t b = 0; b < nb_buckets; b++) {
 		const uint32_t counter = chunk_rows_counter((uint32_t)(b >> dst->bits));
 		uint64_t *to = chunk_rows_bucket(dst, b);

@@ -44,7 +44,7 @@
 
 struct chunk_rows {
 	uint64_t *buckets; /* rows follow each other, `words` words per bucket */
-	uint32_t bits;     /* log2 of the buckets of a row, at most PIECE_BITS */
+	uint32_t bits;     /* log2 of the buckets of a row */
 	uint32_t words;
 	uint64_t full; /* a counter is saturated from this value on */
 };
@@ -80,7 +80,7 @@ void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *h
 void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *mangled,
 	uint64_t amount, enum counter_policy policy);
 
-/* Adds src to dst. Both must have the same shape. */
+/* Adds src to dst. */
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src);
 
 /* Words of the mangled key, with its parity as the last word. */
