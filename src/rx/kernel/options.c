@@ -23,34 +23,36 @@ struct settings_given {
 static bool read_word(const char *text, size_t length, struct attach_point *point,
 	struct settings_given *given, char *why)
 {
-	bool *seen = strncmp(text, "hook", 4) == 0 ? &given->hook : &given->direction;
-
 	static const struct {
 		const char *word;
-		uint32_t directions;
-	} directions[] = {{"direction=both", KERNEL_IN | KERNEL_OUT}, {"direction=in", KERNEL_IN},
-		{"direction=out", KERNEL_OUT}};
+		bool hook; /* true: value is a hook; false: directions */
+		uint32_t value;
+	} settings[] = {
+		{"hook=tc", true, KERNEL_HOOK_TC},
+		{"hook=xdp", true, KERNEL_HOOK_XDP},
+		{"direction=both", false, KERNEL_IN | KERNEL_OUT},
+		{"direction=in", false, KERNEL_IN},
+		{"direction=out", false, KERNEL_OUT},
+	};
 
-	if (is_text(text, length, "hook=tc"))
-		point->hook = KERNEL_HOOK_TC;
-	else if (is_text(text, length, "hook=xdp"))
-		point->hook = KERNEL_HOOK_XDP;
-	else
-		for (uint32_t i = 0;; i++) {
-			if (i == sizeof(directions) / sizeof(directions[0]))
-				return set_error(why,
-					"'%.*s': unknown setting; settings: hook=tc, hook=xdp, "
-					"direction=both, direction=in, direction=out",
-					(int)(length < 60 ? length : 60), text);
-			if (!is_text(text, length, directions[i].word))
-				continue;
-			point->directions = directions[i].directions;
-			break;
-		}
-	if (*seen)
-		return set_error(why, "hook or direction given twice");
-	*seen = true;
-	return true;
+	for (uint32_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		bool *seen = settings[i].hook ? &given->hook : &given->direction;
+
+		if (!is_text(text, length, settings[i].word))
+			continue;
+		if (settings[i].hook)
+			point->hook = settings[i].value;
+		else
+			point->directions = settings[i].value;
+		if (*seen)
+			return set_error(why, "hook or direction given twice");
+		*seen = true;
+		return true;
+	}
+	return set_error(why,
+		"'%.*s': unknown setting; settings: hook=tc, hook=xdp, direction=both, "
+		"direction=in, direction=out",
+		(int)(length < 60 ? length : 60), text);
 }
 
 bool attach_point_parse(const char *text, struct attach_point *point, char *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rx/kernel/prefixes.h"
+#include "rx/kernel/program.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,6 @@
 #include <linux/bpf.h>
 
 #include <bpf/bpf.h>
-
-#include "rx/kernel/layout.h"
 
 #define NODE 256 /* entries, one for each value of 8 bits */
 #define LEAF 8   /* entries, one bit for each value of 8 bits */

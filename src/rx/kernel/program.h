@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rx/filter/prefix_file.h"
 #include "rx/kernel/layout.h"
 #include "rx/kernel/options.h"
-#include "rx/kernel/prefixes.h"
 #include "rx/kernel/tables.h"
 
 #define KERNEL_ERROR_MAX 512
@@ -39,6 +39,7 @@ struct kernel_program_params {
 	void (*log)(const char *line);
 };
 
+struct kernel_prefix_maps;
 struct kernel_program;
 
 /* Returns why the program was not built, as the end of "because ..."; NULL: it was built. */
@@ -87,3 +88,20 @@ int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hoo
 
 /* Returns the memory of rings, and tables or sketches, in bytes, for the CPUs of this machine. */
 uint64_t kernel_program_bytes(const struct kernel_program_params *params);
+
+/* --- prefixes.c: rules of --prefixes in the kernel --- */
+
+/*
+ * File descriptors of kernel maps. Programs may use the maps after these are closed. They only
+ * decide if an address matches any rule; workers find the rule (rx/filter/prefix_filter.h).
+ */
+struct kernel_prefix_maps {
+	int ipv4, ipv6;
+};
+
+/* Returns NULL with one line in error[PREFIX_ERROR_MAX] on failure. */
+struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error);
+void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: no effect */
+
+/* Returns the approximate kernel memory, in bytes. */
+uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules);
