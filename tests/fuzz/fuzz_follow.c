@@ -179,7 +179,7 @@ static void answer_all(const char *data, size_t size, bool everything)
 		view_add(&view, epoch);
 		check_pictures(&view);
 		if (epoch->nb_measurements > 0)
-			epoch_stream_rows_of(stream, epoch->measurements[0].name);
+			epoch_stream_rows_of(stream, epoch->measurements[0].values.name);
 	}
 	view_clear(&view);
 	epoch_stream_close(stream);
