@@ -12,24 +12,6 @@
 
 #include "base/sys_file.h"
 
-static void read_cpu_model(char *model, size_t size)
-{
-	FILE *cpuinfo = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	snprintf(model, size, "unknown CPU");
-	while (cpuinfo != NULL && fgets(line, sizeof(line), cpuinfo) != NULL) {
-		const char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", strlen("model name")) != 0 || colon == NULL)
-			continue;
-		snprintf(model, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-		break;
-	}
-	if (cpuinfo != NULL)
-		fclose(cpuinfo);
-}
-
 /* Writes the caches of CPU 0 as listed by the kernel: " 48K 32K 1024K 32768K". */
 static void read_caches(char *caches, size_t size)
 {
@@ -50,7 +32,8 @@ static void describe_machine(char *machine)
 {
 	char model[96], caches[96];
 
-	read_cpu_model(model, sizeof(model));
+	if (sys_labelled("", "/proc/cpuinfo", "model name", model, sizeof(model)) != SYS_READ)
+		snprintf(model, sizeof(model), "unknown CPU");
 	read_caches(caches, sizeof(caches));
 	snprintf(machine, FACT_MAX, "%s, %ld CPUs, caches%s, %ld MB", model,
 		sysconf(_SC_NPROCESSORS_ONLN), caches,
@@ -73,7 +56,8 @@ void host_facts_current(struct profile_host *host)
 	char model[96], caches[96];
 	int used;
 
-	read_cpu_model(model, sizeof(model));
+	if (sys_labelled("", "/proc/cpuinfo", "model name", model, sizeof(model)) != SYS_READ)
+		snprintf(model, sizeof(model), "unknown CPU");
 	read_caches(caches, sizeof(caches));
 	snprintf(host->facts[PROFILE_CPU], PROFILE_TEXT_MAX, "%s, caches%s", model, caches);
 	used = snprintf(

@@ -215,6 +215,27 @@ enum sys_read sys_field(const char *root, const char *path, const char *name, in
 	return result;
 }
 
+enum sys_read sys_labelled(
+	const char *root, const char *path, const char *label, char *rest, size_t size)
+{
+	FILE *stream = sys_open(root, "%s", path);
+	enum sys_read result = SYS_ABSENT;
+	size_t length = strlen(label);
+	char line[LINE_MAX_BYTES];
+
+	rest[0] = '\0';
+	if (stream == NULL)
+		return why_not(errno);
+	while (result == SYS_ABSENT && fgets(line, sizeof(line), stream) != NULL)
+		if (strncmp(line, label, length) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(rest, size, "%s", line + length + strspn(line + length, ": \t"));
+			result = SYS_READ;
+		}
+	fclose(stream);
+	return result;
+}
+
 enum sys_read sys_kernel_parameter(const char *root, const char *name, char *value, size_t size)
 {
 	char line[LINE_MAX_BYTES], *rest = line;

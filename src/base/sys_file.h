@@ -50,5 +50,9 @@ __attribute__((format(printf, 2, 3))) DIR *sys_directory(const char *root, const
 /* Reads the number in a line "NAME NUMBER ..."; SYS_ABSENT if no line has the name. */
 enum sys_read sys_field(const char *root, const char *path, const char *name, int64_t *number);
 
+/* Reads the rest of the first line "LABEL: REST"; SYS_ABSENT if no line has the label. */
+enum sys_read sys_labelled(
+	const char *root, const char *path, const char *label, char *rest, size_t size);
+
 /* Reads a parameter of the kernel command line; the last one counts. */
 enum sys_read sys_kernel_parameter(const char *root, const char *name, char *value, size_t size);

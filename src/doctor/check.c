@@ -104,32 +104,6 @@ bool finding_unless_read(struct finding *finding, enum sys_read result, const ch
 	return result != SYS_READ;
 }
 
-void judge_sysctl(const struct host *host, const struct sysctl *sysctl, struct finding *finding)
-{
-	char path[HOST_NAME_MAX];
-	enum sys_read result;
-	int64_t value;
-
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", sysctl->name);
-	result = sys_number(host->root, &value, "%s", path);
-	if (result == SYS_ABSENT && sys_exists(host->root, "/proc/sys/kernel")) {
-		finding_ok(finding, "%s", sysctl->none);
-		return;
-	}
-	if (finding_unless_read(finding, result, path))
-		return;
-	if (value >= sysctl->least && value <= sysctl->most) {
-		finding_ok(finding, "%s", sysctl->right);
-	} else {
-		finding_warning(finding, "%s", sysctl->wrong);
-		finding_wanted(finding, "%s", sysctl->wanted);
-		finding_command(
-			finding, "sudo sysctl -w kernel.%s=%" PRId64, sysctl->name, sysctl->set);
-	}
-	if (sysctl->show)
-		finding_more(finding, " (%" PRId64 ")", value);
-}
-
 char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX])
 {
 	static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
@@ -156,44 +130,22 @@ static bool has_word(const char *words, const char *word)
 
 bool host_cpu_feature(const struct host *host, const char *name)
 {
-	FILE *stream = sys_open(host->root, "/proc/cpuinfo");
-	char *line = NULL;
-	size_t size = 0;
-	bool has = false;
+	char flags[4096];
 
-	if (stream == NULL)
-		return false;
-	while (getline(&line, &size, stream) > 0)
-		if (strncmp(line, "flags", 5) == 0) {
-			line[strcspn(line, "\n")] = '\0';
-			has = has_word(line, name);
-			break;
-		}
-	free(line);
-	fclose(stream);
-	return has;
+	return sys_labelled(host->root, "/proc/cpuinfo", "flags", flags, sizeof(flags)) ==
+		       SYS_READ &&
+	       has_word(flags, name);
 }
 
 enum sys_read host_capability(const struct host *host, uint32_t number, bool *has)
 {
-	FILE *stream = sys_open(host->root, "/proc/self/status");
-	enum sys_read result = SYS_ABSENT;
-	unsigned long long set;
-	char line[256];
+	char text[256], *end;
+	enum sys_read result =
+		sys_labelled(host->root, "/proc/self/status", "CapEff", text, sizeof(text));
+	unsigned long long set = strtoull(text, &end, 16);
 
-	*has = false;
-	if (stream == NULL)
-		return SYS_ABSENT;
-	while (result == SYS_ABSENT && fgets(line, sizeof(line), stream) != NULL)
-		if (strncmp(line, "CapEff:", 7) == 0) {
-			char *end;
-
-			set = strtoull(line + 7, &end, 16);
-			result = end != line + 7 ? SYS_READ : SYS_GARBAGE;
-			*has = result == SYS_READ && (set >> number & 1) != 0;
-		}
-	fclose(stream);
-	return result;
+	*has = result == SYS_READ && (set >> number & 1) != 0;
+	return result == SYS_READ && end == text ? SYS_GARBAGE : result;
 }
 
 uint32_t host_nb_nodes(const struct host *host)

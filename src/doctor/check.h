@@ -112,24 +112,44 @@ typedef void check_port_function(
 /* Returns true if a check applies to the port. */
 typedef bool check_gate(const struct host *host, const struct host_port *port);
 
-/* A number in /proc/sys, and its valid range. */
-struct sysctl {
-	const char *name;
-	int64_t least, most; /* valid range */
-	int64_t set;         /* value that the suggested command sets */
-	const char *none, *right, *wrong, *wanted;
-	bool show; /* print the number after the text */
+enum value_kind {
+	VALUE_NUMBER,
+	VALUE_KILOBYTES, /* {value} is a size: "512 MB" */
+	VALUE_WORDS,     /* the first line */
+	VALUE_VERSION,   /* MAJOR.MINOR; {value} is the first line */
+};
+
+/*
+ * A finding for some values. values: patterns of fnmatch(3), and numbers as ">=1", separated by |;
+ * NULL: any. The texts may contain {value}, {file}, {port} and {interface}.
+ */
+struct verdict {
+	const char *values;
+	enum finding_status status;
+	const char *found, *wanted, *command;
+};
+
+/* A value that decides a check: the first verdict that has the value applies. */
+struct check_value {
+	enum value_kind kind;
+	const char *file;                         /* may contain {interface} */
+	const char *(*text)(const struct host *); /* instead of a file */
+	const char *field;                        /* VALUE_KILOBYTES: word in front of the number */
+	const char *name;                         /* for messages; NULL: the file */
+	const char *absent; /* finding if its folder exists without the file; NULL: a warning */
+	bool optional;      /* not readable: no finding */
+	struct verdict verdicts[4];
 };
 
 /* A check: a row of the table at the end of its subject's file. */
 struct check {
 	const char *name;
-	uint32_t sources;     /* applicable sources, bits of enum host_source */
-	const char *file;     /* required file: without it the check does not apply; NULL: none */
-	struct sysctl sysctl; /* evaluated first; may be the whole check */
+	uint32_t sources; /* applicable sources, bits of enum host_source */
+	const char *file; /* required file: without it the check does not apply; NULL: none */
+	struct check_value value; /* evaluated first; may be the whole check */
 	check_host_function *look;
 	check_port_function *look_at; /* per port, instead of `look` */
-	check_gate *where;            /* selects ports; NULL: all */
+	check_gate *where;            /* selects ports; NULL: all, or `value` is of the host */
 };
 
 extern const struct check run_checks[], memory_checks[], cpu_checks[], time_checks[], card_checks[],
@@ -163,12 +183,16 @@ void finding_unseen(struct finding *finding, enum sys_read why, const char *what
 /* As finding_unseen(), and returns true, unless `result` is SYS_READ. */
 bool finding_unless_read(struct finding *finding, enum sys_read result, const char *what);
 
-void judge_sysctl(const struct host *host, const struct sysctl *sysctl, struct finding *finding);
+/* port: NULL for a value of the host. */
+void judge_value(const struct host *host, const struct host_port *port,
+	const struct check_value *value, struct finding *finding);
 
 /* Formats a size: "512 MB". Returns text. */
 #define HOST_SIZE_MAX 32
 char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX]);
 
+/* A gate: the port has an interface that exists. */
+bool host_interface_exists(const struct host *host, const struct host_port *port);
 /* Returns true if /proc/cpuinfo lists the CPU feature. */
 bool host_cpu_feature(const struct host *host, const char *name);
 /* Sets *has if this process has the capability (CAP_NET_RAW is 13). */

@@ -242,14 +242,11 @@ static bool group_is_free(
 
 static void want_iommu(const struct host *host, struct finding *finding)
 {
-	FILE *cpuinfo = sys_open(host->root, "/proc/cpuinfo");
-	bool amd = false;
-	char line[256];
+	char vendor[64];
+	bool amd;
 
-	for (int i = 0; cpuinfo != NULL && i < 8 && fgets(line, sizeof(line), cpuinfo) != NULL; i++)
-		amd |= strstr(line, "AuthenticAMD") != NULL;
-	if (cpuinfo != NULL)
-		fclose(cpuinfo);
+	sys_labelled(host->root, "/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
+	amd = strcmp(vendor, "AuthenticAMD") == 0;
 	finding_wanted(finding, "an IOMMU, enabled in the firmware and in the kernel");
 	finding_boot(finding, "%siommu=pt", amd ? "" : "intel_iommu=on ");
 }

@@ -52,8 +52,7 @@ static enum sys_read isolated_cpus(const struct host *host, struct cpu_set *isol
 	enum sys_read result = cpu_set_read(isolated, host->root, SYS_CPU "/isolated");
 
 	if (cpu_set_read(&partition, host->root, "/sys/fs/cgroup/cpuset.cpus.isolated") == SYS_READ)
-		for (int cpu = cpu_set_next(&partition, 0); cpu >= 0;
-			cpu = cpu_set_next(&partition, (uint32_t)cpu + 1))
+		CPU_SET_EACH (cpu, &partition)
 			cpu_set_add(isolated, (uint32_t)cpu);
 	return result;
 }
@@ -147,8 +146,7 @@ static enum sys_read common_setting(const struct host *host, const char *file, c
 
 	memset(others, 0, sizeof(*others));
 	value[0] = '\0';
-	for (int cpu = cpu_set_next(polling, 0); cpu >= 0;
-		cpu = cpu_set_next(polling, (uint32_t)cpu + 1)) {
+	CPU_SET_EACH (cpu, polling) {
 		char line[HOST_NAME_MAX];
 		enum sys_read one =
 			sys_line(host->root, line, sizeof(line), SYS_CPU "/cpu%d/%s", cpu, file);
@@ -275,8 +273,7 @@ static void check_c_states(const struct host *host, struct finding *finding)
 	char deepest[HOST_NAME_MAX] = "";
 	int64_t most = -1;
 
-	for (int cpu = cpu_set_next(polling, 0); cpu >= 0;
-		cpu = cpu_set_next(polling, (uint32_t)cpu + 1)) {
+	CPU_SET_EACH (cpu, polling) {
 		char name[HOST_NAME_MAX] = "";
 		int64_t latency;
 		enum sys_read result = deepest_state(host, (uint32_t)cpu, name, &latency);
@@ -325,27 +322,6 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	}
 }
 
-static void check_tuned(const struct host *host, struct finding *finding)
-{
-	static const char *const fitting[] = {"cpu-partitioning", "network-latency",
-		"latency-performance", "realtime", "network-throughput", "throughput-performance"};
-	char profile[HOST_NAME_MAX];
-
-	if (sys_line(host->root, profile, sizeof(profile), "/etc/tuned/active_profile") !=
-			SYS_READ ||
-		profile[0] == '\0')
-		return; /* optional tool: other checks report its settings */
-	for (size_t i = 0; i < sizeof(fitting) / sizeof(fitting[0]); i++)
-		if (strncmp(profile, fitting[i], strlen(fitting[i])) == 0) {
-			finding_ok(finding, "%s", profile);
-			return;
-		}
-	finding_warning(finding, "%s", profile);
-	finding_wanted(
-		finding, "cpu-partitioning or network-latency: they cover most of these checks");
-	finding_command(finding, "sudo tuned-adm profile network-latency");
-}
-
 static void check_hyperthreads(const struct host *host, struct finding *finding)
 {
 	const struct cpu_set *polling = &host->needs->polling;
@@ -353,16 +329,14 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 	char cpus[CPUS_TEXT];
 
 	isolated_cpus(host, &isolated);
-	for (int cpu = cpu_set_next(polling, 0); cpu >= 0;
-		cpu = cpu_set_next(polling, (uint32_t)cpu + 1)) {
+	CPU_SET_EACH (cpu, polling) {
 		struct cpu_set siblings;
 		enum sys_read result = cpu_set_read(
 			&siblings, host->root, SYS_CPU "/cpu%d/topology/thread_siblings_list", cpu);
 
 		if (finding_unless_read(finding, result, "topology/thread_siblings_list"))
 			return;
-		for (int other = cpu_set_next(&siblings, 0); other >= 0;
-			other = cpu_set_next(&siblings, (uint32_t)other + 1)) {
+		CPU_SET_EACH (other, &siblings) {
 			if (other == cpu)
 				continue;
 			if (cpu_set_has(polling, (uint32_t)other))
@@ -736,32 +710,42 @@ const struct check cpu_checks[] = {
 	{"boost", HOST_LIVE, .look = check_boost},
 	{"c-states", HOST_LIVE, .look = check_c_states},
 	{"cpu-latency", HOST_LIVE, .look = check_cpu_latency},
-	{"tuned", HOST_LIVE, .look = check_tuned},
+	/* An optional tool: other checks report its settings. */
+	{"tuned", HOST_LIVE,
+		.value = {.kind = VALUE_WORDS,
+			.file = "/etc/tuned/active_profile",
+			.optional = true,
+			.verdicts = {{"cpu-partitioning*|network-latency*|latency-performance*|"
+				      "realtime*|network-throughput*|throughput-performance*",
+					     FINDING_OK, "{value}"},
+				{NULL, FINDING_WARNING, "{value}",
+					"cpu-partitioning or network-latency: they cover most of "
+					"these checks",
+					"sudo tuned-adm profile network-latency"}}}},
 	{"interrupts", HOST_LIVE, .look = check_interrupts},
 	{"irqbalance", HOST_LIVE, .look = check_irqbalance},
 	{"nmi-watchdog", HOST_LIVE,
-		.sysctl = {.name = "nmi_watchdog",
-			.none = "this kernel has none",
-			.right = "off",
-			.wrong = "on",
-			.wanted = "off: it interrupts every CPU, and uses a hardware counter"}},
+		.value = {.file = "/proc/sys/kernel/nmi_watchdog",
+			.absent = "this kernel has none",
+			.verdicts = {{"0", FINDING_OK, "off"},
+				{NULL, FINDING_WARNING, "on",
+					"off: it interrupts every CPU, and uses a hardware counter",
+					"sudo sysctl -w kernel.nmi_watchdog=0"}}}},
 	{"watchdog", HOST_LIVE,
-		.sysctl = {.name = "watchdog",
-			.none = "this kernel has none",
-			.right = "off",
-			.wrong = "on",
-			.wanted = "off: its threads run on polling CPUs"},
+		.value = {.file = "/proc/sys/kernel/watchdog",
+			.absent = "this kernel has none",
+			.verdicts = {{"0", FINDING_OK, "off"},
+				{NULL, FINDING_WARNING, "on",
+					"off: its threads run on polling CPUs",
+					"sudo sysctl -w kernel.watchdog=0"}}},
 		.look = check_watchdog},
 	{"perf-event", HOST_LIVE,
-		.sysctl = {.name = "perf_event_paranoid",
-			.least = 1,
-			.most = INT64_MAX,
-			.set = 2,
-			.none = "this kernel has none",
-			.right = "only root samples whole CPUs",
-			.wrong = "any user may sample whole CPUs",
-			.show = true,
-			.wanted = "1 or more: sampling interrupts polling CPUs"}},
+		.value = {.file = "/proc/sys/kernel/perf_event_paranoid",
+			.absent = "this kernel has none",
+			.verdicts = {{">=1", FINDING_OK, "only root samples whole CPUs ({value})"},
+				{NULL, FINDING_WARNING, "any user may sample whole CPUs ({value})",
+					"1 or more: sampling interrupts polling CPUs",
+					"sudo sysctl -w kernel.perf_event_paranoid=2"}}}},
 	{"cpu-features", HOST_ANY, .file = "/proc/cpuinfo", .look = check_cpu_features},
 	{"cpu-quota", HOST_ANY, .file = "/proc/self/cgroup", .look = check_cpu_quota},
 	{"virtual-machine", HOST_LIVE, .file = "/proc/cpuinfo", .look = check_virtual_machine},

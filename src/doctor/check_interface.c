@@ -14,7 +14,7 @@
 
 #define FLAG_UP 1 /* IFF_UP */
 
-static bool interface_exists(const struct host *host, const struct host_port *port)
+bool host_interface_exists(const struct host *host, const struct host_port *port)
 {
 	return port->interface[0] != '\0' && sys_exists(host->root, SYS_NET "/%s", port->interface);
 }
@@ -41,7 +41,7 @@ static bool sys_is_of_another_namespace(const struct host *host, const struct ho
 {
 	int64_t index;
 
-	if (!interface_exists(host, port))
+	if (!host_interface_exists(host, port))
 		return port->settings.index != 0;
 	return sys_number(host->root, &index, SYS_NET "/%s/ifindex", port->interface) == SYS_READ &&
 	       index != port->settings.index;
@@ -63,7 +63,7 @@ static void check_interface(
 		finding_command(finding, "sudo ip netns exec NAME sketchtap doctor ...");
 		return;
 	}
-	if (!interface_exists(host, port)) {
+	if (!host_interface_exists(host, port)) {
 		finding_missing(finding, "%s: no such interface: %s", port->name,
 			port->interface[0] != '\0' ? port->interface : "unnamed");
 		finding_wanted(finding, "an existing interface%s",
@@ -169,20 +169,6 @@ static void check_rx_ring(
 	}
 }
 
-static void check_frame_size(
-	const struct host *host, const struct host_port *port, struct finding *finding)
-{
-	int64_t mtu;
-	enum sys_read result;
-
-	result = sys_number(host->root, &mtu, SYS_NET "/%s/mtu", port->interface);
-	if (result != SYS_READ) {
-		finding_unseen(finding, result, "mtu of the interface");
-	} else {
-		finding_ok(finding, "%s: MTU %" PRId64, port->name, mtu);
-	}
-}
-
 /*
  * Reads the packets that the kernel dropped from its backlog queue: second column, one line per
  * CPU.
@@ -219,10 +205,13 @@ static void check_backlog(const struct host *host, struct finding *finding)
 
 const struct check interface_checks[] = {
 	{"interface", HOST_KERNEL | HOST_PROGRAM, .look_at = check_interface},
-	{"merging", HOST_KERNEL, .look_at = check_merging, .where = interface_exists},
-	{"vlan-strip", HOST_KERNEL, .look_at = check_vlan_strip, .where = interface_exists},
-	{"rx-ring", HOST_KERNEL, .look_at = check_rx_ring, .where = interface_exists},
-	{"frame-size", HOST_KERNEL, .look_at = check_frame_size, .where = interface_exists},
+	{"merging", HOST_KERNEL, .look_at = check_merging, .where = host_interface_exists},
+	{"vlan-strip", HOST_KERNEL, .look_at = check_vlan_strip, .where = host_interface_exists},
+	{"rx-ring", HOST_KERNEL, .look_at = check_rx_ring, .where = host_interface_exists},
+	{"frame-size", HOST_KERNEL, .where = host_interface_exists,
+		.value = {.file = SYS_NET "/{interface}/mtu",
+			.name = "mtu of the interface",
+			.verdicts = {{NULL, FINDING_OK, "{port}: MTU {value}"}}}},
 	{"backlog", HOST_KERNEL, .look = check_backlog},
 	{"virtual-port", HOST_VIRTUAL, .look_at = check_virtual_port},
 	{0},

@@ -10,12 +10,6 @@
 
 #define SYS_NET "/sys/class/net"
 
-/* Oldest supported kernel, and the first with links at tc. */
-#define OLDEST VERSION(6, 1)
-#define LINKS  VERSION(6, 6)
-
-#define VERSION(major, minor) ((major)*1000 + (minor))
-
 static void check_built(const struct host *host, struct finding *finding)
 {
 	if (host->calls.kernel_missing == NULL) {
@@ -26,29 +20,6 @@ static void check_built(const struct host *host, struct finding *finding)
 		host->calls.kernel_missing);
 	finding_wanted(finding, "a build with clang, and libbpf 1.1 or later with headers");
 	finding_command(finding, "sudo apt-get install clang libbpf-dev");
-}
-
-static void check_version(const struct host *host, struct finding *finding)
-{
-	unsigned int major, minor;
-	char release[80];
-
-	if (finding_unless_read(finding,
-		    sys_line(host->root, release, sizeof(release), "/proc/sys/kernel/osrelease"),
-		    "/proc/sys/kernel/osrelease"))
-		return;
-	if (sscanf(release, "%u.%u", &major, &minor) != 2) {
-		finding_unseen(finding, SYS_GARBAGE, "/proc/sys/kernel/osrelease");
-	} else if (VERSION(major, minor) < OLDEST) {
-		finding_missing(finding, "kernel %s", release);
-		finding_wanted(finding, "6.1 or later");
-	} else if (VERSION(major, minor) < LINKS) {
-		finding_warning(finding, "kernel %s has no links at tc", release);
-		finding_wanted(finding, "6.6 or later: a killed run leaves its filter, "
-					"which the next start replaces");
-	} else {
-		finding_ok(finding, "kernel %s: the end of a run removes the program", release);
-	}
 }
 
 static void check_rights(const struct host *host, struct finding *finding)
@@ -91,50 +62,32 @@ static void check_rights(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
 }
 
-/* Without this file, the kernel always compiles programs. */
-static void check_jit(const struct host *host, struct finding *finding)
-{
-	int64_t on;
-
-	switch (sys_number(host->root, &on, "/proc/sys/net/core/bpf_jit_enable")) {
-	case SYS_READ: break;
-	case SYS_ABSENT: finding_ok(finding, "programs are compiled"); return;
-	default: finding_unseen(finding, SYS_GARBAGE, "/proc/sys/net/core/bpf_jit_enable"); return;
-	}
-	if (on > 0) {
-		finding_ok(finding, "programs are compiled");
-		return;
-	}
-	finding_warning(finding, "programs are interpreted");
-	finding_wanted(finding, "compiled: many times as fast");
-	finding_command(finding, "sudo sysctl net.core.bpf_jit_enable=1");
-}
-
-static void check_kind(
-	const struct host *host, const struct host_port *port, struct finding *finding)
-{
-	int64_t kind;
-
-	if (!sys_exists(host->root, SYS_NET "/%s", port->interface))
-		return; /* reported by another check */
-	if (finding_unless_read(finding,
-		    sys_number(host->root, &kind, SYS_NET "/%s/type", port->interface),
-		    "type of the interface"))
-		return;
-	if (kind == 1 || kind == 772) { /* ARPHRD_ETHER, ARPHRD_LOOPBACK */
-		finding_ok(finding, "%s: Ethernet frames", port->name);
-		return;
-	}
-	finding_missing(finding, "%s: frames are not Ethernet", port->name);
-	finding_wanted(finding, "the interface below it");
-	finding_command(finding, "ip -brief link");
-}
-
 const struct check kernel_checks[] = {
 	{"kernel-program", HOST_PROGRAM, .look = check_built},
-	{"kernel-version", HOST_PROGRAM, .look = check_version},
+	/* Kernels from 6.6 on have links at tc. */
+	{"kernel-version", HOST_PROGRAM,
+		.value = {.kind = VALUE_VERSION,
+			.file = "/proc/sys/kernel/osrelease",
+			.verdicts = {{">=6.6", FINDING_OK,
+					     "kernel {value}: the end of a run removes the program"},
+				{">=6.1", FINDING_WARNING, "kernel {value} has no links at tc",
+					"6.6 or later: a killed run leaves its filter, which the next "
+					"start replaces"},
+				{NULL, FINDING_MISSING, "kernel {value}", "6.1 or later"}}}},
 	{"kernel-rights", HOST_PROGRAM, .look = check_rights},
-	{"bpf-jit", HOST_PROGRAM, .look = check_jit},
-	{"frames", HOST_PROGRAM, .look_at = check_kind},
+	{"bpf-jit", HOST_PROGRAM,
+		.value = {.file = "/proc/sys/net/core/bpf_jit_enable",
+			.absent = "programs are compiled",
+			.verdicts = {{">=1", FINDING_OK, "programs are compiled"},
+				{NULL, FINDING_WARNING, "programs are interpreted",
+					"compiled: many times as fast",
+					"sudo sysctl net.core.bpf_jit_enable=1"}}}},
+	/* ARPHRD_ETHER and ARPHRD_LOOPBACK. Another check reports a missing interface. */
+	{"frames", HOST_PROGRAM, .where = host_interface_exists,
+		.value = {.file = SYS_NET "/{interface}/type",
+			.name = "type of the interface",
+			.verdicts = {{"1|772", FINDING_OK, "{port}: Ethernet frames"},
+				{NULL, FINDING_MISSING, "{port}: frames are not Ethernet",
+					"the interface below it", "ip -brief link"}}}},
 	{0},
 };

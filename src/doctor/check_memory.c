@@ -321,27 +321,14 @@ static void check_memory(const struct host *host, struct finding *finding)
 /* Reads the soft limit in bytes; UINT64_MAX: unlimited. */
 static enum sys_read locked_memory_limit(const struct host *host, uint64_t *bytes)
 {
-	static const char name[] = "Max locked memory";
-	FILE *limits = sys_open(host->root, "/proc/self/limits");
-	enum sys_read result = SYS_ABSENT;
-	char line[256], word[32];
+	char text[256];
+	enum sys_read result = sys_labelled(
+		host->root, "/proc/self/limits", "Max locked memory", text, sizeof(text));
 
-	if (limits == NULL)
-		return SYS_ABSENT;
-	while (result == SYS_ABSENT && fgets(line, sizeof(line), limits) != NULL) {
-		if (strncmp(line, name, sizeof(name) - 1) != 0)
-			continue;
-		result = SYS_GARBAGE;
-		if (sscanf(line + sizeof(name) - 1, "%31s", word) != 1)
-			break;
-		if (strcmp(word, "unlimited") == 0) {
-			*bytes = UINT64_MAX;
-			result = SYS_READ;
-		} else if (sscanf(word, "%" SCNu64, bytes) == 1) {
-			result = SYS_READ;
-		}
-	}
-	fclose(limits);
+	*bytes = UINT64_MAX;
+	if (result == SYS_READ && strncmp(text, "unlimited", 9) != 0 &&
+		sscanf(text, "%" SCNu64, bytes) != 1)
+		return SYS_GARBAGE;
 	return result;
 }
 
@@ -391,48 +378,10 @@ static void check_memlock(const struct host *host, struct finding *finding)
 				 "/etc/security/limits.d/90-sketchtap.conf");
 }
 
-static void check_transparent_hugepages(const struct host *host, struct finding *finding)
-{
-	static const char path[] = "/sys/kernel/mm/transparent_hugepage/enabled";
-	char line[128];
-	enum sys_read result = sys_line(host->root, line, sizeof(line), path);
-
-	if (result != SYS_READ) {
-		finding_unseen(finding, result, path);
-	} else if (strstr(line, "[always]") != NULL || strstr(line, "[madvise]") != NULL) {
-		finding_ok(finding, "%s", line);
-	} else if (strstr(line, "[never]") != NULL) {
-		finding_warning(finding, "%s", line);
-		finding_wanted(finding, "madvise: sketches request large pages");
-		finding_command(finding, "echo madvise | sudo tee %s", path);
-	} else {
-		finding_unseen(finding, SYS_GARBAGE, path);
-	}
-}
-
 static void check_numa_balancing(const struct host *host, struct finding *finding)
 {
 	if (host_nb_nodes(host) < 2)
 		finding_ok(finding, "nothing to balance: one NUMA node");
-}
-
-static void check_swap(const struct host *host, struct finding *finding)
-{
-	char size[HOST_SIZE_MAX];
-	int64_t kilobytes;
-	enum sys_read result = sys_field(host->root, "/proc/meminfo", "SwapTotal:", &kilobytes);
-
-	if (result != SYS_READ || kilobytes < 0) {
-		finding_unseen(finding, result == SYS_READ ? SYS_GARBAGE : result,
-			"SwapTotal in /proc/meminfo");
-	} else if (kilobytes == 0) {
-		finding_ok(finding, "none");
-	} else {
-		finding_warning(finding, "%s", host_size_text((uint64_t)kilobytes * 1024, size));
-		finding_wanted(finding, "none: reading a page back from disk takes "
-					"milliseconds, in which queues overflow");
-		finding_command(finding, "sudo swapoff -a");
-	}
 }
 
 const struct check memory_checks[] = {
@@ -440,14 +389,31 @@ const struct check memory_checks[] = {
 	{"hugetlbfs", HOST_LIVE, .look = check_hugetlbfs},
 	{"memory", HOST_ANY, .look = check_memory},
 	{"memlock", HOST_CARD | HOST_KERNEL, .look = check_memlock},
-	{"transparent-hugepages", HOST_ANY, .look = check_transparent_hugepages},
+	{"transparent-hugepages", HOST_ANY,
+		.value = {.kind = VALUE_WORDS,
+			.file = "/sys/kernel/mm/transparent_hugepage/enabled",
+			.verdicts = {{"*\\[always]*|*\\[madvise]*", FINDING_OK, "{value}"},
+				{"*\\[never]*", FINDING_WARNING, "{value}",
+					"madvise: sketches request large pages",
+					"echo madvise | sudo tee {file}"}}}},
 	{"numa-balancing", HOST_LIVE,
-		.sysctl = {.name = "numa_balancing",
-			.none = "not supported by this kernel",
-			.right = "off",
-			.wrong = "on: the kernel unmaps pages to detect their users",
-			.wanted = "off: memory is already on the right node"},
+		.value = {.file = "/proc/sys/kernel/numa_balancing",
+			.absent = "not supported by this kernel",
+			.verdicts = {{"0", FINDING_OK, "off"},
+				{NULL, FINDING_WARNING,
+					"on: the kernel unmaps pages to detect their users",
+					"off: memory is already on the right node",
+					"sudo sysctl -w kernel.numa_balancing=0"}}},
 		.look = check_numa_balancing},
-	{"swap", HOST_LIVE, .look = check_swap},
+	{"swap", HOST_LIVE,
+		.value = {.kind = VALUE_KILOBYTES,
+			.file = "/proc/meminfo",
+			.field = "SwapTotal:",
+			.name = "SwapTotal in /proc/meminfo",
+			.verdicts = {{"0 bytes", FINDING_OK, "none"},
+				{NULL, FINDING_WARNING, "{value}",
+					"none: reading a page back from disk takes milliseconds, "
+					"in which queues overflow",
+					"sudo swapoff -a"}}}},
 	{0},
 };

@@ -121,40 +121,14 @@ static void check_queue_fill(
 	finding_wanted(finding, "--design async, whose rings are looked at, or a port that tells");
 }
 
-static void check_dpdk(const struct host *host, struct finding *finding)
+static const char *dpdk_version(const struct host *host)
 {
-	unsigned int year = 0, month = 0;
-	const char *version = host->calls.dpdk_version;
-
-	while (*version != '\0' && (*version < '0' || *version > '9'))
-		version++;
-	if (sscanf(version, "%u.%u", &year, &month) != 2) {
-		finding_unseen(finding, SYS_GARBAGE, host->calls.dpdk_version);
-		return;
-	}
-	if (year > 22 || (year == 22 && month >= 11)) {
-		finding_ok(finding, "%s", host->calls.dpdk_version);
-		return;
-	}
-	finding_warning(finding, "%s", host->calls.dpdk_version);
-	finding_wanted(finding, "22.11 or later, which sketchtap is written for");
+	return host->calls.dpdk_version;
 }
 
-static void check_libpcap(const struct host *host, struct finding *finding)
+static const char *libpcap_version(const struct host *host)
 {
-	const char *version = strstr(host->calls.libpcap_version, "version ");
-	unsigned int major = 0, minor = 0;
-
-	if (version == NULL || sscanf(version, "version %u.%u", &major, &minor) != 2) {
-		finding_unseen(finding, SYS_GARBAGE, host->calls.libpcap_version);
-		return;
-	}
-	if (major > 1 || minor >= 10) {
-		finding_ok(finding, "%s", host->calls.libpcap_version);
-		return;
-	}
-	finding_warning(finding, "%s", host->calls.libpcap_version);
-	finding_wanted(finding, "1.10 or later, which sketchtap is written for");
+	return host->calls.libpcap_version;
 }
 
 /* EAL creates missing parent directories. */
@@ -288,8 +262,18 @@ const struct check run_checks[] = {
 	{"plan", HOST_ANY, .look = check_plan},
 	{"privileges", HOST_LIVE, .look_at = check_privileges},
 	{"queue-fill", HOST_LIVE, .look_at = check_queue_fill, .where = goes_by_queues},
-	{"dpdk", HOST_ANY, .look = check_dpdk},
-	{"libpcap", HOST_REPLAY, .look = check_libpcap},
+	{"dpdk", HOST_ANY,
+		.value = {.kind = VALUE_VERSION,
+			.text = dpdk_version,
+			.verdicts = {{">=22.11", FINDING_OK, "{value}"},
+				{NULL, FINDING_WARNING, "{value}",
+					"22.11 or later, which sketchtap is written for"}}}},
+	{"libpcap", HOST_REPLAY,
+		.value = {.kind = VALUE_VERSION,
+			.text = libpcap_version,
+			.verdicts = {{">=1.10", FINDING_OK, "{value}"},
+				{NULL, FINDING_WARNING, "{value}",
+					"1.10 or later, which sketchtap is written for"}}}},
 	{"captures", HOST_REPLAY, .look = check_captures},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
 	{"listen-port", HOST_SOCKETS, .look = check_listen_port},

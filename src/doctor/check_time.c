@@ -7,6 +7,8 @@
 
 #include "doctor/check.h"
 
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0"
+
 #define CLOCK_ERROR_MAX_US 100000 /* a tenth of the default interval */
 
 static void check_tsc(const struct host *host, struct finding *finding)
@@ -23,28 +25,16 @@ static void check_tsc(const struct host *host, struct finding *finding)
 	}
 }
 
+/* The command depends on whether the kernel offers the TSC. */
 static void check_clocksource(const struct host *host, struct finding *finding)
 {
-	static const char path[] =
-		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
-	char source[HOST_NAME_MAX], others[256];
-	enum sys_read result = sys_line(host->root, source, sizeof(source), path);
+	char others[256];
 
-	if (result != SYS_READ) {
-		finding_unseen(finding, result, path);
-	} else if (strcmp(source, "tsc") == 0 || strcmp(source, "kvm-clock") == 0 ||
-		   strcmp(source, "arch_sys_counter") == 0) {
-		finding_ok(finding, "%s", source);
-	} else {
-		finding_warning(finding, "%s", source);
-		finding_wanted(finding, "tsc: others are slow to read");
-		sys_line(host->root, others, sizeof(others),
-			"/sys/devices/system/clocksource/clocksource0/available_clocksource");
-		if (strncmp(others, "tsc", 3) == 0 || strstr(others, " tsc") != NULL)
-			finding_command(finding, "echo tsc | sudo tee %s", path);
-		else
-			finding_command(finding, "sudo dmesg | grep -i tsc");
-	}
+	if (finding->wanted[0] == '\0' || finding->command[0] == '\0')
+		return;
+	sys_line(host->root, others, sizeof(others), CLOCKSOURCE "/available_clocksource");
+	if (strncmp(others, "tsc", 3) != 0 && strstr(others, " tsc") == NULL)
+		finding_command(finding, "sudo dmesg | grep -i tsc");
 }
 
 static void check_clock_sync(const struct host *host, struct finding *finding)
@@ -71,7 +61,13 @@ static void check_clock_sync(const struct host *host, struct finding *finding)
 
 const struct check time_checks[] = {
 	{"tsc", HOST_ANY, .file = "/proc/cpuinfo", .look = check_tsc},
-	{"clocksource", HOST_LIVE, .look = check_clocksource},
+	{"clocksource", HOST_LIVE,
+		.value = {.kind = VALUE_WORDS,
+			.file = CLOCKSOURCE "/current_clocksource",
+			.verdicts = {{"tsc|kvm-clock|arch_sys_counter", FINDING_OK, "{value}"},
+				{NULL, FINDING_WARNING, "{value}", "tsc: others are slow to read",
+					"echo tsc | sudo tee {file}"}}},
+		.look = check_clocksource},
 	{"clock-sync", HOST_LIVE, .look = check_clock_sync},
 	{0},
 };

@@ -9,6 +9,19 @@
 #define NAME_COLUMN  11 /* column of the name of a check */
 #define FOUND_COLUMN 34
 
+/* All checks, in the order of printing. */
+const struct check_table check_tables[] = {
+	{"Run", run_checks},
+	{"Memory", memory_checks},
+	{"CPUs", cpu_checks},
+	{"Clocks", time_checks},
+	{"Ports", card_checks},
+	{"Ports", interface_checks},
+	{"Ports", forward_checks},
+	{"Kernel", kernel_checks},
+	{0},
+};
+
 static const char *const status_words[] = {
 	[FINDING_OK] = "ok",
 	[FINDING_WARNING] = "warning",
@@ -22,11 +35,13 @@ static void run_check(const struct check *check, const struct host *host,
 		finding_unseen(finding, SYS_ABSENT, check->file);
 		return;
 	}
-	if (check->sysctl.name != NULL)
-		judge_sysctl(host, &check->sysctl, finding);
+	if (check->where != NULL && !check->where(host, port))
+		return;
+	if (check->value.file != NULL || check->value.text != NULL)
+		judge_value(host, port, &check->value, finding);
 	if (check->look != NULL)
 		check->look(host, finding);
-	if (check->look_at != NULL && (check->where == NULL || check->where(host, port)))
+	if (check->look_at != NULL)
 		check->look_at(host, port, finding);
 }
 
@@ -57,11 +72,13 @@ static void add_all(
 	struct findings *findings, const struct check_table *table, const struct host *host)
 {
 	for (const struct check *check = table->checks; check->name != NULL; check++) {
+		bool of_ports = check->look_at != NULL || check->where != NULL;
+
 		if ((check->sources & host->needs->sources) == 0)
 			continue;
-		if (check->look_at == NULL)
+		if (!of_ports)
 			add(findings, table, check, host, NULL);
-		for (uint32_t p = 0; check->look_at != NULL && p < host->nb_ports; p++)
+		for (uint32_t p = 0; of_ports && p < host->nb_ports; p++)
 			if ((check->sources & host->ports[p].source) != 0)
 				add(findings, table, check, host, &host->ports[p]);
 	}

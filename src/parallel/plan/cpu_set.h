@@ -37,6 +37,10 @@ uint32_t cpu_set_count(const struct cpu_set *set);
 /* Returns the lowest CPU number that is not below `cpu`; -1 if there is none. */
 int cpu_set_next(const struct cpu_set *set, uint32_t cpu);
 
+/* Loops over the CPUs of a set; `cpu` is an int. */
+#define CPU_SET_EACH(cpu, set)                                                                     \
+	for (int cpu = cpu_set_next(set, 0); cpu >= 0; cpu = cpu_set_next(set, (uint32_t)cpu + 1))
+
 /* Return the difference and the intersection of two sets. */
 struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b);
 struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
