@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "bench/adaptive_model.h"
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "bench/paper_facts.h"
 #include "parallel/run/eal.h"
 #include "parallel/workers/node_memory.h"

@@ -16,12 +16,13 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
-#include "tune/measure/cache_misses.h"
+#include "bench/cache_misses.h"
 #include "bench/chains.h"
+#include "bench/common.h"
 #include "bench/flow_table_options.h"
 #include "bench/flow_variants.h"
 #include "tune/measure/choices.h"
-#include "tune/measure/bench_rounds.h"
+#include "bench/bench_rounds.h"
 #include "bench/hosts.h"
 #include "bench/paper_facts.h"
 #include "tune/measure/setup.h"
@@ -171,7 +172,7 @@ static const struct bench_rounds_result *result_of(
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++)
 		if (bench->variants[t].structure == structure && bench->variants[t].hash == hash &&
-			bench->results[t].missing == NULL)
+			bench->results[t].last.missing == NULL)
 			return &bench->results[t];
 	return NULL;
 }
@@ -221,9 +222,9 @@ static void cell_result(
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
 	struct figures *figures = &bench->figures;
 
-	figures_cell(figures, "bytes", "%zu", result->memory);
+	figures_cell(figures, "bytes", "%zu", result->last.memory);
 	figures_cell(figures, "refused", "%.3f",
-		(double)result->refused / (double)workload->spec.packets);
+		(double)result->last.refused / (double)workload->spec.packets);
 	figures_cell(figures, "rounds", "%u", rounds);
 	figures_cell(figures, "ns", "%.2f", ns.median);
 	figures_cell(figures, "ns_min", "%.2f", ns.min);
@@ -252,7 +253,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	figures_cell(figures, "load", "%.3f", (double)workload->distinct / (double)setup->width);
 	if (chains != NULL && bench->variants[t].structure != FLOW_CUCKOO)
 		cell_chains(figures, chains, setup->width);
-	if (bench->results[t].missing == NULL) {
+	if (bench->results[t].last.missing == NULL) {
 		cell_result(bench, t, workload, rounds);
 		cell_power(bench, t, setup->width,
 			bench_stats_of(bench->results[t].ns, rounds).median);
@@ -260,7 +261,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 			figures_cell(figures, "misses", "%.2f", misses);
 	} else {
 		figures_cell(figures, "note", "not measured: %s: %.1f GB needed, %.1f GB available",
-			bench->results[t].missing,
+			bench->results[t].last.missing,
 			(double)flow_variant_memory(table, setup->width) / (1 << 30),
 			(double)node_memory_available() / (1 << 30));
 	}
@@ -297,14 +298,14 @@ static void note_fastest(
 			result_of(bench, FLOW_LIST, TABLE_HASH_AES);
 		double ns;
 
-		if (result->missing != NULL || result->refused > 0)
+		if (result->last.missing != NULL || result->last.refused > 0)
 			continue;
 		ns = bench_stats_of(result->ns, rounds).median;
 		if (fastest->buckets > 0 && fastest->ns <= ns)
 			continue;
 		fastest->buckets = buckets;
 		fastest->variant = bench->variants[t];
-		fastest->memory = result->memory;
+		fastest->memory = result->last.memory;
 		fastest->ns = ns;
 		fastest->of_default =
 			other == NULL ? 0 : bench_stats_ratio(result->ns, other->ns, rounds).median;
@@ -353,7 +354,7 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 {
 	const struct workload *workload = setup->workload;
 	struct chains chains[TABLE_HASH_COUNT] = {0};
-	char error[BENCH_ROUNDS_ERROR_MAX];
+	char error[BENCH_PASS_ERROR_MAX];
 	uint32_t rounds;
 
 	if (!bench_rounds_run(setup, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,

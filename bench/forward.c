@@ -32,6 +32,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "parallel/designs/digest_ring.h"
 #include "parallel/run/eal.h"
 #include "parallel/run/run.h"

@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "tune/measure/bench_rounds.h"
+#include "bench/bench_rounds.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/pipeline.h"
 #include "tune/measure/setup.h"
@@ -26,6 +26,7 @@
 #include "parallel/workers/node_memory.h"
 #include "rx/filter/prefix_file.h"
 #include "base/random.h"
+#include "bench/common.h"
 #include "bench/flow_table_options.h"
 #include "tune/measure/bench_options.h"
 
@@ -196,7 +197,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 		.workload = workload, .seed = seed_options(hosts->config)->seed};
 	static struct bench_rounds_result results[ENTRIES];
 	struct bench_subject subjects[ENTRIES];
-	char error[BENCH_ROUNDS_ERROR_MAX];
+	char error[BENCH_PASS_ERROR_MAX];
 	uint32_t rounds;
 
 	for (uint32_t e = 0; e < ENTRIES; e++) {

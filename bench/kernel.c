@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "bench/flows.h"
 #include "flows_object.h" /* made by meson.build: flows_object[] */
 #include "bench/kernel_options.h"

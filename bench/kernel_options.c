@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bench/common.h"
 #include "tune/measure/bench_options.h"
 
 static bool check_rivals(const struct config *config, const struct measurement_config *measurement,

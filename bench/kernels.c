@@ -12,12 +12,14 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "bench/baselines.h"
+#include "bench/bench_rounds.h"
+#include "bench/common.h"
 #include "bench/locked.h"
 #include "bench/published.h"
 #include "bench/rivals.h"
 #include "bench/bench.h"
 #include "tune/measure/choices.h"
-#include "tune/measure/bench_rounds.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
 #include "parallel/run/eal.h"
@@ -120,7 +122,7 @@ static void cell_ratio(struct figures *figures, const char *column,
 	const struct bench_rounds_result *result, const struct bench_rounds_result *other,
 	uint32_t rounds)
 {
-	if (other != NULL && other->missing == NULL)
+	if (other != NULL && other->last.missing == NULL)
 		figures_cell(figures, column, "%.2f",
 			bench_stats_ratio(result->ns, other->ns, rounds).median);
 }
@@ -144,9 +146,10 @@ static void cell_times(struct figures *figures, const struct bench_subject *subj
 
 static void cell_accuracy(struct figures *figures, const struct bench_rounds_result *result)
 {
-	const struct bench_accuracy *accuracy = &result->accuracy, *most = &result->accuracy_most;
+	const struct bench_accuracy *accuracy = &result->last.accuracy,
+				    *most = &result->last.accuracy_most;
 
-	if (!result->keeps_keys || !accuracy->known)
+	if (!result->last.keeps_keys || !accuracy->known)
 		return;
 	figures_cell(figures, "recall", "%.2f", accuracy->recall);
 	figures_cell(figures, "precision", "%.2f", accuracy->precision);
@@ -190,10 +193,10 @@ static void print_subject(
 		figures_cell(figures, "sharing", "%s", plan_sharing_word(subject->sharing));
 	figures_cell(figures, "atomic", "%s", setup_atomic_name(subject));
 	figures_cell(figures, "threads", "%u", subject->threads);
-	if (result->missing != NULL) {
-		figures_cell(figures, "note", "not measured: %s", result->missing);
+	if (result->last.missing != NULL) {
+		figures_cell(figures, "note", "not measured: %s", result->last.missing);
 	} else {
-		figures_cell(figures, "bytes", "%zu", result->memory);
+		figures_cell(figures, "bytes", "%zu", result->last.memory);
 		figures_cell(figures, "rounds", "%u", rounds);
 		cell_times(figures, subject, result, rounds);
 		cell_ratio(figures, "floor_ratio", result,
@@ -227,7 +230,7 @@ static bool run_workload(struct kernels *kernels, const struct workload *workloa
 		.workload = workload, .seed = seed_options(kernels->config)->seed};
 
 	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
-		char error[BENCH_ROUNDS_ERROR_MAX];
+		char error[BENCH_PASS_ERROR_MAX];
 		uint32_t rounds;
 
 		setup.width = kernels->widths->values[w];

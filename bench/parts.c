@@ -11,7 +11,10 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "bench/baselines.h"
 #include "bench/bench.h"
+#include "bench/bench_rounds.h"
+#include "bench/common.h"
 #include "bench/matching.h"
 #include "bench/parsing.h"
 #include "bench/polled.h"
@@ -23,7 +26,6 @@
 #include "parallel/sources/feeder.h"
 #include "rx/filter/filter.h"
 #include "tune/measure/bench_options.h"
-#include "tune/measure/bench_rounds.h"
 #include "tune/measure/figures.h"
 #include "tune/measure/setup.h"
 
@@ -304,13 +306,15 @@ static void print_entrant(struct parts *parts, const struct bench_subject *entra
 {
 	struct figures *figures = &parts->figures;
 
-	if (result->missing != NULL)
-		figures_note(figures, "not measured: %s", result->missing);
+	if (result->last.missing != NULL)
+		figures_note(figures, "not measured: %s", result->last.missing);
 	else
 		put_value(parts, result->ns[0] / entrant->threads);
-	if (result->missing == NULL && result->keeps_keys && result->accuracy.known) {
-		figures_cell(figures, "recall", "%.2f", result->accuracy.recall);
-		figures_cell(figures, "relative_error", "%.6f", result->accuracy.relative_error);
+	if (result->last.missing == NULL && result->last.keeps_keys &&
+		result->last.accuracy.known) {
+		figures_cell(figures, "recall", "%.2f", result->last.accuracy.recall);
+		figures_cell(
+			figures, "relative_error", "%.6f", result->last.accuracy.relative_error);
 	}
 	print_row(parts, entrant->name, "ns", round);
 }

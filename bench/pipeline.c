@@ -12,11 +12,17 @@
 #include "bench/pipeline_ports.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_ring.h>
 
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "bench/paper_facts.h"
 #include "tune/measure/choices.h"
 #include "tune/measure/cpus.h"
@@ -613,6 +619,38 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 
 /* --- highest rate of the generator --- */
 
+struct drain {
+	struct rte_ring *ring;
+	_Atomic bool ended;
+};
+
+/* Drops packets from the ring until the generator has ended. */
+static void *drain_ring(void *arg)
+{
+	struct drain *drain = arg;
+	void *burst[BURST_MAX];
+
+	while (!atomic_load_explicit(&drain->ended, memory_order_relaxed))
+		rte_ring_dequeue_burst(drain->ring, burst, BURST_MAX, NULL);
+	return NULL;
+}
+
+/* Returns packets per second: a thread on CPU `cpu` only takes packets from the ring. */
+static double measure_ceiling(struct load_generator *generator, uint32_t cpu)
+{
+	struct drain drain = {.ring = load_generator_ring(generator, 0)};
+	struct load_generator_counts counts;
+	pthread_t thread;
+	bool done;
+
+	if (!cpus_start(cpu, drain_ring, &drain, &thread))
+		return 0;
+	done = load_generator_run(generator, CEILING_MS, &counts);
+	atomic_store_explicit(&drain.ended, true, memory_order_relaxed);
+	pthread_join(thread, NULL);
+	return done ? (double)counts.taken / counts.seconds : 0;
+}
+
 static bool print_ceiling(struct pipeline *pipeline)
 {
 	struct load_generator_params params = {
@@ -635,8 +673,9 @@ static bool print_ceiling(struct pipeline *pipeline)
 		log_error("%s", error);
 		return false;
 	}
-	ceiling = load_generator_ceiling(generator, pipeline->cpus.ids[0], CEILING_MS);
-	load_generator_discard(generator);
+	ceiling = measure_ceiling(generator, pipeline->cpus.ids[0]);
+	rte_eth_dev_close(load_generator_port(generator));
+	load_generator_destroy(generator);
 	figures_heading(&pipeline->figures, "the generator only");
 	figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
 	figures_cell(&pipeline->figures, "experiment", "generator");

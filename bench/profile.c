@@ -19,6 +19,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "bench/polled.h"
 #include "commands/commands.h"
 #include "parallel/run/eal.h"

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "bench/common.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "tune/measure/bench_options.h"

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 
+#include "bench/common.h"
 #include "bench/crafted.h"
 #include "base/random.h"
 

@@ -3,6 +3,7 @@
 
 /* Types of synthetic traffic for the flow table bench. */
 
+#include "bench/common.h"
 #include "tune/measure/workload.h"
 
 struct traffic {

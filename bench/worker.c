@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "bench/common.h"
 #include "bench/locked.h"
 #include "bench/bench.h"
 #include "tune/measure/choices.h"

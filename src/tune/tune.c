@@ -18,7 +18,7 @@
 #include "base/signals.h"
 #include "tune/tune.h"
 #include "tune/measure/choices.h"
-#include "tune/measure/bench_rounds.h"
+#include "tune/measure/bench_pass.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/pipeline.h"
 #include "tune/measure/setup.h"
@@ -232,19 +232,15 @@ static bool count_traffic(struct tune *tune, struct try *try, char *error)
 {
 	const struct bench_rounds setup = {
 		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
-	static struct bench_rounds_result result;
-	uint32_t rounds;
+	struct bench_pass pass;
 
-	if (!bench_rounds_run(
-		    &setup, &tune->cpus, &try->setting.subject, 1, 1, &result, &rounds, error))
+	if (!bench_pass_run(&setup, &tune->cpus, &try->setting.subject, true, &pass, error))
 		return false;
-	if (rounds == 0)
-		return true;
-	try->counted = result.missing == NULL;
-	try->accuracy = result.accuracy;
-	try->refused = result.refused;
+	try->counted = pass.missing == NULL;
+	try->accuracy = pass.accuracy;
+	try->refused = pass.refused;
 	if (!try->counted)
-		snprintf(try->note, sizeof(try->note), "not measured: %s", result.missing);
+		snprintf(try->note, sizeof(try->note), "not measured: %s", pass.missing);
 	return true;
 }
 
@@ -289,7 +285,7 @@ static void show_progress(const char *what, uint32_t done, uint32_t all)
 
 static bool count_all(struct tune *tune)
 {
-	char error[BENCH_ROUNDS_ERROR_MAX];
+	char error[BENCH_PASS_ERROR_MAX];
 
 	log_notice("counting %" PRIu64 " packets exactly and with every sketch",
 		tune->workload->spec.packets);

@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
-#include "tune/measure/accuracy.h"
-#include "tune/measure/bench_rounds.h"
+#include "tune/measure/bench_pass.h"
+#include "bench/baselines.h"
+#include "bench/bench_rounds.h"
+#include "bench/common.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/stats.h"
 #include "tune/tune_choice.h"
@@ -360,7 +362,7 @@ static void bench_rounds_reject_a_kernel_that_counts_wrongly(void **state)
 		{.name = "crowd", .ops = &faulty_ops, .threads = 64},
 	};
 	static struct topology topology;
-	char error[BENCH_ROUNDS_ERROR_MAX];
+	char error[BENCH_PASS_ERROR_MAX];
 	struct cpus cpus;
 	uint32_t rounds;
 
@@ -371,8 +373,8 @@ static void bench_rounds_reject_a_kernel_that_counts_wrongly(void **state)
 	forgets = 0;
 	assert_true(bench_rounds_run(&setup, &cpus, subjects, 2, 2, results, &rounds, error));
 	assert_int_equal(rounds, 2);
-	assert_null(results[0].missing);
-	assert_string_equal(results[1].missing, "more threads than CPUs");
+	assert_null(results[0].last.missing);
+	assert_string_equal(results[1].last.missing, "more threads than CPUs");
 	forgets = 1;
 	assert_false(bench_rounds_run(&setup, &cpus, subjects, 2, 2, results, &rounds, error));
 	assert_non_null(strstr(error, "faulty"));
@@ -389,7 +391,7 @@ static void our_contestants_count_every_packet(void **state)
 	struct workload *workload = create(3000, false, 12800);
 	struct bench_rounds setup = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
-	char error[BENCH_ROUNDS_ERROR_MAX];
+	char error[BENCH_PASS_ERROR_MAX];
 	struct cpus cpus;
 	uint32_t n = 1, rounds;
 
@@ -413,9 +415,9 @@ static void our_contestants_count_every_packet(void **state)
 	if (!bench_rounds_run(&setup, &cpus, subjects, n, 2, results, &rounds, error))
 		fail_msg("%s", error);
 	for (uint32_t c = 1; c < n; c++) {
-		assert_null(results[c].missing);
-		assert_true(results[c].accuracy.recall > 0.9);
-		assert_true(results[c].accuracy.precision > 0.9);
+		assert_null(results[c].last.missing);
+		assert_true(results[c].last.accuracy.recall > 0.9);
+		assert_true(results[c].last.accuracy.precision > 0.9);
 	}
 	workload_destroy(workload);
 }

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "bench/bench.h"
+#include "bench/common.h"
 #include "commands/commands.h"
 #include "config/config.h"
 #include "config/options.h"

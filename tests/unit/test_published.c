@@ -11,9 +11,10 @@
 
 #include <cmocka.h>
 
+#include "bench/common.h"
 #include "bench/published.h"
 #include "sketch/row_index.h"
-#include "tune/measure/bench_rounds.h"
+#include "bench/bench_rounds.h"
 
 #define SEED 1
 

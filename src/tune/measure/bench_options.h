@@ -8,8 +8,6 @@
 
 #include "config/config.h"
 
-#define BENCH_ZIPF_RANDOM UINT64_MAX /* special exponent: all-random headers */
-
 struct bench_options {
 	uint32_t sketches; /* bit i: sketches[i] */
 	uint32_t sharings; /* bit s: enum sketch_sharing */
@@ -28,23 +26,12 @@ struct bench_options {
 	bool quick;
 };
 
-/* Returns the given number, or a default; --quick has a separate default. */
-static inline uint64_t bench_number(
-	const struct bench_options *bench, uint64_t given, uint64_t otherwise, uint64_t quick)
-{
-	return given > 0 ? given : bench->quick ? quick : otherwise;
-}
-
 /* The option rows are in tune and the benches, which fill this owner. */
 OPTION_OWNER(bench)
 
-/* Implement option_row.inapplicable: without shared sketches, and without traffic from flows. */
+/* Implements option_row.inapplicable: without shared sketches. */
 const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
-const char *bench_inapplicable_without_flows(
-	const struct config *config, const struct measurement_config *measurement);
-/* Implements option_row.read for Zipf exponents. */
-bool bench_read_zipf(const struct option_text *text);
 /* Implements option_owner.check: every width must suit every selected sketch. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
@@ -76,21 +63,6 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		.word = (words), OPTION_FIELD(bench_options, atomics), .default_note = "all",      \
 		.help = (text),                                                                    \
 	}
-#define BENCH_ROW_FLOWS(lack, otherwise)                                                           \
-	{                                                                                          \
-		.name = "flows", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
-		.type = OPTION_COUNTS, .inapplicable = (lack), OPTION_FIELD(bench_options, flows), \
-		.min = 1, .max = UINT64_C(1) << 28, .default_note = (otherwise),                   \
-		.help = "Draw packets from N flows.",                                              \
-	}
-#define BENCH_ROW_ZIPF(lack, otherwise)                                                            \
-	{                                                                                          \
-		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
-		.type = OPTION_OWN_LIST, .inapplicable = (lack), .read = bench_read_zipf,          \
-		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
-		.help = "Distribute packets over flows by Zipf exponents S, uniform, or random "   \
-			"(random headers: nearly every packet is a new flow).",                    \
-	}
 #define BENCH_ROW_WIDTH(otherwise, text)                                                           \
 	{                                                                                          \
 		.name = "width", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
@@ -104,21 +76,10 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		.type = OPTION_COUNT, OPTION_FIELD(bench_options, packets), .min = (least),        \
 		.max = UINT64_C(1) << 30, .default_note = (otherwise), .help = (text),             \
 	}
-#define BENCH_ROW_ROUNDS(otherwise)                                                                \
-	{                                                                                          \
-		.name = "rounds", .placeholder = "N", .group = OPTION_GROUP_TRY,                   \
-		.type = OPTION_COUNT, OPTION_FIELD(bench_options, rounds), .min = 1, .max = 101,   \
-		.default_note = (otherwise), .help = "Measure everything N times, in turns.",      \
-	}
 #define BENCH_ROW_DURATION(otherwise, text)                                                        \
 	{                                                                                          \
 		.name = "duration", .placeholder = "TIME", .group = OPTION_GROUP_TRY,              \
 		.type = OPTION_TIME, OPTION_FIELD(bench_options, duration),                        \
 		.min = 10 * UINT64_C(1000000), .max = 60 * UINT64_C(1000000000),                   \
 		.default_note = (otherwise), .help = (text),                                       \
-	}
-#define BENCH_ROW_QUICK(text)                                                                      \
-	{                                                                                          \
-		.name = "quick", .group = OPTION_GROUP_TRY, .type = OPTION_FLAG,                   \
-		OPTION_FIELD(bench_options, quick), .help = (text),                                \
 	}

@@ -212,12 +212,3 @@ const struct bench_subject_ops bench_subject_sketch = {
 	.top = ours_top,
 	.close = ours_close,
 };
-
-/* Without top(): a table has all keys, so ranking gives no information. */
-#define TABLE                                                                                      \
-	.open = ours_open, .feed = ours_feed, .memory = ours_memory, .total = ours_total,          \
-	.refused = ours_refused, .close = ours_close
-
-const struct bench_subject_ops bench_subject_table = {.takes_hashes = true, TABLE};
-
-const struct bench_subject_ops bench_subject_table_hashing = {TABLE};

@@ -78,11 +78,4 @@ struct bench_subject_ops {
 	void (*close)(void *state);
 };
 
-extern const struct bench_subject_ops bench_subject_keys;   /* baselines.c: only reads keys */
-extern const struct bench_subject_ops bench_subject_hashes; /* baselines.c: reads and hashes keys */
-extern const struct bench_subject_ops
-	bench_subject_floor; /* baselines.c: also increments counters */
 extern const struct bench_subject_ops bench_subject_sketch; /* bench_sketches.c */
-extern const struct bench_subject_ops bench_subject_table;  /* bench_sketches.c: flow table */
-extern const struct bench_subject_ops
-	bench_subject_table_hashing; /* bench_sketches.c: flow table that hashes by itself */

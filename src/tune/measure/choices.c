@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tune/measure/choices.h"
 
-#include <stdio.h>
-
-#include "base/signals.h"
-
 const struct option_values *choices_of(
 	const struct option_values *given, const struct option_values *otherwise)
 {
@@ -61,30 +57,4 @@ uint32_t choices_subjects(const struct bench_options *bench, const struct option
 			n += add_sketch(bench, ours, subjects + n, max - n);
 		}
 	return n;
-}
-
-bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
-	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg)
-{
-	for (uint32_t z = 0; z < zipf->n; z++) {
-		bool random = zipf->values[z] == BENCH_ZIPF_RANDOM;
-
-		for (uint32_t f = 0; f < (random ? 1 : flows->n); f++) {
-			if (signals_stop_requested())
-				return true;
-			if (!visit(arg, zipf->values[z], random ? 0 : flows->values[f]))
-				return false;
-		}
-	}
-	return true;
-}
-
-void choices_traffic(char text[CHOICES_TEXT_MAX], uint64_t zipf)
-{
-	if (zipf == BENCH_ZIPF_RANDOM)
-		snprintf(text, CHOICES_TEXT_MAX, "random");
-	else if (zipf == 0)
-		snprintf(text, CHOICES_TEXT_MAX, "uniform");
-	else
-		snprintf(text, CHOICES_TEXT_MAX, "zipf=%.7g", (double)zipf / 1e6);
 }

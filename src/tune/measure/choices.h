@@ -25,15 +25,3 @@ bool choices_has(uint32_t set, uint32_t i);
  */
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *subjects, uint32_t max);
-
-/*
- * Calls visit(arg, zipf, flows) for each exponent and number of flows; for random headers once,
- * with flows 0. Stops if visit() returns false, and returns false then. Also stops on a signal.
- */
-bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
-	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg);
-
-#define CHOICES_TEXT_MAX 64
-
-/* Writes "uniform", "zipf=1.05" or "random": a field of --synthetic. */
-void choices_traffic(char text[CHOICES_TEXT_MAX], uint64_t zipf);

@@ -2,7 +2,6 @@
 #include "tune/measure/load_generator.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "base/assertion.h"
 #include "base/signals.h"
 #include "tune/measure/cpus.h"
 #include "parallel/workers/poll.h"
@@ -47,7 +47,6 @@ struct load_generator {
 	uint64_t cycles;                     /* running time, TSC cycles */
 	uint64_t until;                      /* end, TSC; set by the thread */
 	struct load_generator_counts counts; /* written by the thread, read after it has ended */
-	_Atomic bool ended;
 };
 
 /* --- creation --- */
@@ -212,12 +211,6 @@ void load_generator_destroy(struct load_generator *generator)
 	free(generator);
 }
 
-void load_generator_discard(struct load_generator *generator)
-{
-	rte_eth_dev_close(generator->port);
-	load_generator_destroy(generator);
-}
-
 uint16_t load_generator_port(const struct load_generator *generator)
 {
 	return generator->port;
@@ -226,6 +219,12 @@ uint16_t load_generator_port(const struct load_generator *generator)
 const char *load_generator_name(const struct load_generator *generator)
 {
 	return generator->name;
+}
+
+struct rte_ring *load_generator_ring(const struct load_generator *generator, uint32_t queue)
+{
+	ASSERT(queue, <, generator->params.nb_queues);
+	return generator->queues[queue].ring;
 }
 
 /* --- running --- */
@@ -320,8 +319,6 @@ static void *generate(void *arg)
 		.taken = taken,
 		.seconds = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(),
 	};
-	/* Relaxed: the counts are read only after the thread was joined. */
-	atomic_store_explicit(&generator->ended, true, memory_order_relaxed);
 	return NULL;
 }
 
@@ -345,34 +342,4 @@ uint64_t load_generator_left(const struct load_generator *generator)
 	for (uint32_t q = 0; q < generator->params.nb_queues; q++)
 		left += rte_ring_count(generator->queues[q].ring);
 	return left;
-}
-
-/* Drops packets from the rings until the generator has ended. */
-static void *drain_rings(void *arg)
-{
-	struct load_generator *generator = arg;
-	void *burst[BURST_MAX];
-
-	while (!atomic_load_explicit(&generator->ended, memory_order_relaxed))
-		for (uint32_t q = 0; q < generator->params.nb_queues; q++)
-			rte_ring_dequeue_burst(generator->queues[q].ring, burst, BURST_MAX, NULL);
-	return NULL;
-}
-
-double load_generator_ceiling(struct load_generator *generator, uint32_t cpu, uint32_t milliseconds)
-{
-	uint64_t rate = generator->params.rate;
-	struct load_generator_counts counts;
-	pthread_t thread;
-	bool done;
-
-	generator->params.rate = 0;
-	atomic_store_explicit(&generator->ended, false, memory_order_relaxed);
-	if (!cpus_start(cpu, drain_rings, generator, &thread))
-		return 0;
-	done = load_generator_run(generator, milliseconds, &counts);
-	atomic_store_explicit(&generator->ended, true, memory_order_relaxed);
-	pthread_join(thread, NULL);
-	generator->params.rate = rate;
-	return done ? (double)counts.taken / counts.seconds : 0;
 }

@@ -42,18 +42,18 @@ struct load_generator_counts {
 };
 
 struct load_generator;
+struct rte_ring;
 
 /* Requires EAL. Returns NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error);
 /* Destroys a generator whose ethdev is closed. */
 void load_generator_destroy(struct load_generator *generator);
-/* Closes the ethdev, and destroys the generator. */
-void load_generator_discard(struct load_generator *generator);
 
-/* Return the ethdev and its name. The polling side configures, starts and closes the ethdev. */
+/* Return the ethdev, its name and the ring of a queue. The polling side configures, starts and closes the ethdev. */
 uint16_t load_generator_port(const struct load_generator *generator);
 const char *load_generator_name(const struct load_generator *generator);
+struct rte_ring *load_generator_ring(const struct load_generator *generator, uint32_t queue);
 
 /*
  * Runs the generator on its own thread for `milliseconds`, or until a stop signal, and waits for
@@ -65,10 +65,3 @@ bool load_generator_run(struct load_generator *generator, uint32_t milliseconds,
 
 /* Returns the packets in the rings. */
 uint64_t load_generator_left(const struct load_generator *generator);
-
-/*
- * Returns the maximum rate of the generator in packets per second: for `milliseconds`, a thread on
- * CPU `cpu` only takes packets from the rings.
- */
-double load_generator_ceiling(
-	struct load_generator *generator, uint32_t cpu, uint32_t milliseconds);

@@ -6,8 +6,6 @@
 
 #include "base/log.h"
 #include "parallel/run/eal.h"
-#include "rx/generate/synthetic.h"
-#include "tune/measure/bench_options.h"
 #include <string.h>
 #include <rte_common.h>
 #include "parallel/process.h"
@@ -68,17 +66,6 @@ void setup_run_config(
 	};
 }
 
-bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
-	const struct topology *topology, char *error)
-{
-	struct plan_ports ports = {0};
-
-	if (!plan_make(plan, config, topology, &ports, error))
-		return false;
-	plan->measurements[0].ops = subject->sketch; /* may be missing in sketches[] */
-	return true;
-}
-
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes)
 {
 	uint64_t free_bytes = 0;
@@ -112,25 +99,6 @@ bool setup_eal(const struct config *config, const struct topology *topology,
 		return true;
 	log_error("%s", error);
 	return false;
-}
-
-struct source *setup_source(uint64_t zipf, uint64_t flows)
-{
-	char error[SOURCE_ERROR_MAX];
-	struct synthetic_spec spec;
-	struct source *source;
-
-	synthetic_parse("", &spec, error);
-	spec.packets = 0;
-	spec.random = zipf == BENCH_ZIPF_RANDOM;
-	if (!spec.random) {
-		spec.zipf_e6 = (uint32_t)zipf;
-		spec.flows = flows;
-	}
-	source = generate_open(&spec, error);
-	if (source == NULL)
-		log_error("%s", error);
-	return source;
 }
 
 void setup_say_intake(const struct workload_intake *intake)

@@ -25,13 +25,6 @@ const char *setup_atomic_name(const struct bench_subject *subject);
 void setup_run_config(
 	struct config *config, const struct config *from, const struct bench_subject *subject);
 
-/*
- * Plans such a run of the subject on these CPUs, with the load generator as input. Returns false
- * with one line in error[PLAN_TEXT_MAX].
- */
-bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
-	const struct topology *topology, char *error);
-
 /* Adds to the heap of EAL, in hugepages if there are enough. */
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
 
@@ -41,9 +34,6 @@ void setup_add_heap(struct plan *plan, const struct topology *topology, size_t m
  */
 bool setup_eal(const struct config *config, const struct topology *topology,
 	const struct cpus *cpus, uint32_t nb_lcores, size_t megabytes);
-
-/* Opens a source of endless 64-byte packets. Returns NULL with one line logged if out of memory. */
-struct source *setup_source(uint64_t zipf, uint64_t flows);
 
 /* Logs the replacement of IPv6 packets in a workload. */
 void setup_say_intake(const struct workload_intake *intake);

@@ -27,21 +27,3 @@ struct bench_stats bench_stats_of(const double *values, uint32_t n)
 		.max = sorted[n - 1],
 	};
 }
-
-struct bench_stats bench_stats_ratio(const double *values, const double *others, uint32_t n)
-{
-	double ratios[BENCH_ROUNDS_MAX];
-
-	for (uint32_t i = 0; i < n; i++)
-		ratios[i] = others[i] > 0 ? values[i] / others[i] : 0;
-	return bench_stats_of(ratios, n);
-}
-
-struct bench_stats bench_stats_difference(const double *values, const double *others, uint32_t n)
-{
-	double differences[BENCH_ROUNDS_MAX];
-
-	for (uint32_t i = 0; i < n; i++)
-		differences[i] = values[i] - others[i];
-	return bench_stats_of(differences, n);
-}

@@ -8,9 +8,7 @@
 #include "parallel/plan/plan.h"
 #include "rx/packet/parse.h"
 #include "base/random.h"
-#include "rx/packet/rss_hash.h"
 #include "rx/source.h"
-#include "rx/generate/synthetic.h"
 
 static size_t keys_size(const struct workload *workload)
 {
@@ -43,34 +41,6 @@ static struct workload_flow *find_slot(const struct workload *workload, const st
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key)
 {
 	return find_slot(workload, key)->packets;
-}
-
-/* Parses the packets in the same way as a worker. */
-bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
-{
-	struct synthetic_spec synthetic;
-	struct source_packet packet;
-	char error[SOURCE_ERROR_MAX];
-	struct source *source;
-	uint64_t n = 0;
-
-	synthetic_parse("", &synthetic, error);
-	synthetic.flows = spec->flows;
-	synthetic.random = spec->random;
-	synthetic.zipf_e6 = spec->zipf_e6;
-	synthetic.packets = spec->packets;
-	synthetic.seed = spec->seed;
-	source = generate_open(&synthetic, error);
-	if (source == NULL)
-		return false;
-	while (n < spec->packets && source->next(source, &packet) > 0) {
-		struct parsed parsed;
-
-		parse_packet(packet.data, packet.captured, packet.link, &parsed);
-		keys[n++] = parsed.key4;
-	}
-	source->close(source);
-	return true;
 }
 
 #define LOOK_EACH 4096 /* steps between checks for a stop signal */
@@ -126,8 +96,7 @@ static void count_distinct(struct workload *workload)
 	}
 }
 
-/* Allocates an empty workload with room for `packets` packets. */
-static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
+struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed)
 {
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct workload *workload = aligned_alloc(64, (sizeof(*workload) + 63) / 64 * 64);
@@ -147,30 +116,13 @@ static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 	return NULL;
 }
 
-/* Counts the keys, finds the heaviest, and estimates the distinct ones. Stops early on a signal. */
-static void find_truth(struct workload *workload)
+void workload_find_truth(struct workload *workload)
 {
 	count_keys(workload);
 	for (uint64_t i = 0; i >> workload->bits == 0 && !is_ended(i); i++)
 		if (workload->slots[i].first != 0)
 			submit_top(workload, &workload->slots[i]);
 	count_distinct(workload);
-}
-
-struct workload *workload_create_from(
-	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed)
-{
-	struct workload *workload = allocate(spec->packets, hash_seed);
-
-	if (workload == NULL)
-		return NULL;
-	workload->spec = *spec;
-	if (!draw(spec, workload->keys)) {
-		workload_destroy(workload);
-		return NULL;
-	}
-	find_truth(workload);
-	return workload;
 }
 
 static void stand_for_address(uint8_t to[4], const uint8_t from[16])
@@ -239,7 +191,7 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 	struct workload_intake *intake, char *error)
 {
 	uint64_t room = workload_packets(packets), n;
-	struct workload *workload = allocate(room, hash_seed);
+	struct workload *workload = workload_allocate(room, hash_seed);
 
 	*intake = (struct workload_intake){0};
 	if (workload == NULL) {
@@ -253,23 +205,8 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 		return NULL;
 	}
 	workload->spec.packets = n;
-	find_truth(workload);
+	workload_find_truth(workload);
 	return workload;
-}
-
-bool workload_add_flow_hashes(struct workload *workload)
-{
-	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
-	struct parsed parsed = {0};
-
-	workload->flow_hashes = memory.alloc(flow_hashes_size(workload), memory.arg);
-	if (workload->flow_hashes == NULL)
-		return false;
-	for (uint64_t i = 0; i < workload->spec.packets; i++) {
-		parsed.key4 = workload->keys[i];
-		workload->flow_hashes[i] = rss_hash(PARSE_IPV4, &parsed);
-	}
-	return true;
 }
 
 void workload_destroy(struct workload *workload)

@@ -59,20 +59,11 @@ struct workload {
 	struct hyperloglog distinct_keys;            /* under that hash, same as in a worker */
 };
 
-/* Writes the keys of spec->packets packets. Returns false if out of memory. */
-typedef bool (*workload_keys_fn)(const struct workload_spec *spec, struct key4 *keys);
+/* Allocates an empty workload with room for `packets` packets. Returns NULL if out of memory. */
+struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed);
 
-/* Writes the keys of the traffic generator. */
-bool workload_generate(const struct workload_spec *spec, struct key4 *keys);
-
-/* Draws the packets and counts them. Returns NULL if out of memory. */
-struct workload *workload_create_from(
-	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed);
-
-static inline struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed)
-{
-	return workload_create_from(spec, workload_generate, hash_seed);
-}
+/* Counts the keys, finds the heaviest, and estimates the distinct ones. Stops early on a signal. */
+void workload_find_truth(struct workload *workload);
 
 /* Packets found in a source. */
 struct workload_intake {
@@ -89,9 +80,6 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 	struct workload_intake *intake, char *error);
 
 void workload_destroy(struct workload *workload);
-
-/* Adds the hash of a NIC to each packet. Returns false if out of memory. */
-bool workload_add_flow_hashes(struct workload *workload);
 
 /* Returns the exact number of packets of a key, 0 if it has none. */
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key);

@@ -5,9 +5,10 @@
  * per row without reading its value.
  */
 
+#include "bench/baselines.h"
+
 #include <stdlib.h>
 
-#include "tune/measure/bench_subject.h"
 #include "parallel/workers/node_memory.h"
 #include "parallel/plan/plan.h"
 #include "sketch/counter_rows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tune/measure/cache_misses.h"
+#include "bench/cache_misses.h"
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>

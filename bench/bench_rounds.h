@@ -5,8 +5,7 @@
  * Measures subjects in turns on one workload, round by round: a disturbance of the machine affects
  * all of them, and ratios are taken within a round.
  *
- * A pass is one reading of the workload by one subject, which starts empty like an epoch. Each
- * round also has two passes that only read the keys, and read and hash them; their times are
+ * Each round also has two passes that only read the keys, and read and hash them; their times are
  * subtracted. So the cost of reading the workload is excluded, and
  *
  *     ns        is the time from a key to the updated subject, including its hash
@@ -15,31 +14,21 @@
  * both per packet of the counting thread, in CPU time of that thread.
  */
 
-#include "tune/measure/accuracy.h"
-#include "tune/measure/bench_subject.h"
-#include "tune/measure/cpus.h"
+#include "tune/measure/bench_pass.h"
 #include "tune/measure/stats.h"
 
 #define BENCH_ROUNDS_SUBJECTS_MAX 512
-#define BENCH_ROUNDS_ERROR_MAX    256
 
 struct bench_rounds_result {
-	const char *missing; /* reason why it was not measured; NULL: measured */
+	struct bench_pass
+		last; /* pass of the last round; its accuracy only if the rounds are complete */
 	double ns[BENCH_ROUNDS_MAX];
 	double ready_ns[BENCH_ROUNDS_MAX]; /* valid if the subject takes hashes */
-	size_t memory;                     /* bytes */
-	uint64_t refused;                  /* packets refused in a round */
-	bool keeps_keys;
-	/*
-	 * Valid if it keeps keys: accuracy of the last round for WORKLOAD_TOP and WORKLOAD_TOP_MOST
-	 * keys.
-	 */
-	struct bench_accuracy accuracy, accuracy_most;
 };
 
 /*
  * Runs all rounds and fills results[nb_subjects]. Returns false with one line in
- * error[BENCH_ROUNDS_ERROR_MAX] if a subject has a wrong total: then all figures are invalid. Stops
+ * error[BENCH_PASS_ERROR_MAX] if a subject has a wrong total: then all figures are invalid. Stops
  * early on a signal; *rounds_done is the number of complete rounds.
  */
 bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
