@@ -22,7 +22,7 @@
 #include "parallel/plan/machine.h"
 #include "parallel/workers/node_memory.h"
 #include "rx/source.h"
-#include "tune/measure/choices.h"
+#include "tune/measure/bench_options.h"
 
 #define TEXT_MAX  1024
 #define WORDS_MAX 48

@@ -21,7 +21,6 @@
 #include "bench/common.h"
 #include "bench/flow_table_options.h"
 #include "bench/flow_variants.h"
-#include "tune/measure/choices.h"
 #include "bench/bench_rounds.h"
 #include "bench/hosts.h"
 #include "bench/paper_facts.h"

@@ -4,7 +4,7 @@
 #include "bench/flow_cuckoo.h"
 #include "bench/flow_tree.h"
 #include "parallel/workers/node_memory.h"
-#include "tune/measure/choices.h"
+#include "tune/measure/bench_options.h"
 
 const char *const flow_structure_names[FLOW_STRUCTURE_COUNT] = {
 	[FLOW_LIST] = "list",

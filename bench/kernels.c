@@ -19,7 +19,6 @@
 #include "bench/published.h"
 #include "bench/rivals.h"
 #include "bench/bench.h"
-#include "tune/measure/choices.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
 #include "parallel/run/eal.h"

@@ -6,7 +6,7 @@
  * separate sketch.
  */
 
-#include "tune/measure/choices.h"
+#include "tune/measure/bench_options.h"
 
 /* Returns a sketch whose shared update takes a lock. One lock serves all sketches. */
 const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch);

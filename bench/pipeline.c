@@ -24,7 +24,6 @@
 #include "bench/bench.h"
 #include "bench/common.h"
 #include "bench/paper_facts.h"
-#include "tune/measure/choices.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"

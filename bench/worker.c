@@ -14,7 +14,6 @@
 #include "bench/common.h"
 #include "bench/locked.h"
 #include "bench/bench.h"
-#include "tune/measure/choices.h"
 #include "bench/polled.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"

@@ -152,7 +152,7 @@ static void make_keys(struct calibration_run *run)
 
 /* --- clock, keys, distinct keys --- */
 
-bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
+static bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_TIMER, .single = true}};
 	struct calibration_run *run;
@@ -199,7 +199,7 @@ static void time_key(struct calibration_run *run)
 	}
 }
 
-bool calibrate_key(
+static bool calibrate_key(
 	const struct calibration *calibration, const struct key_rule *rule, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_KEY}};
@@ -220,7 +220,7 @@ bool calibrate_key(
 	return added;
 }
 
-bool calibrate_distinct(const struct calibration *calibration, struct profile *profile)
+static bool calibrate_distinct(const struct calibration *calibration, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_DISTINCT}};
 	struct hyperloglog *distinct;

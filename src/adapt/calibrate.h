@@ -30,14 +30,9 @@ struct calibration {
 uint64_t calibrate_cache_bytes(void);
 
 /*
- * Each function adds the rows that the profile lacks. Returns false if out of memory, without
- * samples, or out of time.
+ * Adds the rows that the profile lacks; with flow states, rows of each state. Returns false if out
+ * of memory, without samples, or out of time.
  */
-bool calibrate_timer(const struct calibration *calibration, struct profile *profile);
-bool calibrate_key(const struct calibration *calibration, const struct key_rule *rule,
-	struct profile *profile);
-bool calibrate_distinct(const struct calibration *calibration, struct profile *profile);
-/* With flow states: adds rows of each state. */
 bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
 	const struct sketch_params *params, struct profile *profile);
 

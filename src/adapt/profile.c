@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/printable.h"
 
 #define FIRST_LINE   "sketchtap profile 1"
@@ -67,7 +68,8 @@ static bool same_sketch(const struct profile_what *a, const struct profile_what 
 			       a->metric == b->metric && a->state == b->state));
 }
 
-bool profile_same(const struct profile_what *a, const struct profile_what *b)
+/* Returns true if a and b are the same part in all that affects its time. */
+static bool is_same(const struct profile_what *a, const struct profile_what *b)
 {
 	return a->part == b->part && a->traffic == b->traffic && a->single == b->single &&
 	       same_sketch(a, b) && same_key(a->key, b->key);
@@ -77,25 +79,20 @@ const struct profile_row *profile_find(
 	const struct profile *profile, const struct profile_what *what)
 {
 	for (uint32_t r = 0; r < profile->n; r++)
-		if (profile_same(&profile->rows[r].what, what))
+		if (is_same(&profile->rows[r].what, what))
 			return &profile->rows[r];
 	return NULL;
 }
 
 bool profile_add(struct profile *profile, const struct profile_row *row)
 {
-	if (profile->n == profile->room) {
-		uint32_t room = profile->room == 0 ? 64 : 2 * profile->room;
-		struct profile_row *grown =
-			room <= PROFILE_ROWS_MAX
-				? realloc(profile->rows, room * sizeof(profile->rows[0]))
-				: NULL;
+	struct profile_row *grown = profile->n < PROFILE_ROWS_MAX
+					    ? array_grow(profile->rows, profile->n, sizeof(*row))
+					    : NULL;
 
-		if (grown == NULL)
-			return false;
-		profile->rows = grown;
-		profile->room = room;
-	}
+	if (grown == NULL)
+		return false;
+	profile->rows = grown;
 	profile->rows[profile->n++] = *row;
 	return true;
 }

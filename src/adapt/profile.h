@@ -86,12 +86,9 @@ struct profile_row {
 
 struct profile {
 	struct profile_host host;
-	uint32_t n, room;
+	uint32_t n;
 	struct profile_row *rows; /* [n], from malloc() */
 };
-
-/* Returns true if a and b are the same part in all that affects its time. */
-bool profile_same(const struct profile_what *a, const struct profile_what *b);
 
 /* Returns the row, or NULL. */
 const struct profile_row *profile_find(

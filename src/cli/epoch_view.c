@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assertion.h"
+#include "base/array.h"
 #include "base/printable.h"
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
@@ -40,16 +40,11 @@ void epoch_view_free(struct epoch_view *epoch)
 	free(epoch);
 }
 
-/*
- * Adds a zeroed item to an array of *n. The array grows by doubling. Returns NULL if out of memory.
- */
+/* Adds a zeroed item to an array of *n. Returns NULL if out of memory. */
 static void *grow(struct epoch_view *epoch, void *array, uint32_t *n, size_t size)
 {
-	void **items = array, *grown = *items;
+	void **items = array, *grown = array_grow(*items, *n, size);
 
-	VERIFY(*n, <, UINT32_MAX);
-	if ((*n & (*n - 1)) == 0)
-		grown = realloc(*items, (*n > 0 ? 2 * (size_t)*n : 1) * size);
 	if (grown == NULL) {
 		epoch->failed = true;
 		return NULL;

@@ -6,70 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends; truncates at HOST_TEXT_MAX. */
-__attribute__((format(printf, 2, 0))) static void add(
-	char text[HOST_TEXT_MAX], const char *format, va_list args)
+#include "base/assertion.h"
+
+void finding_set(struct finding *finding, enum finding_status status, const char *format, ...)
 {
-	size_t used = strlen(text);
+	va_list args;
 
-	vsnprintf(text + used, HOST_TEXT_MAX - used, format, args);
-}
-
-#define ADD(text, format)                                                                          \
-	do {                                                                                       \
-		va_list args;                                                                      \
-                                                                                                   \
-		va_start(args, format);                                                            \
-		add(text, format, args);                                                           \
-		va_end(args);                                                                      \
-	} while (0)
-
-static void begin_finding(struct finding *finding, enum finding_status status)
-{
 	finding->status = status;
-	finding->found[0] = finding->wanted[0] = finding->command[0] = '\0';
+	finding->wanted[0] = finding->command[0] = '\0';
+	va_start(args, format);
+	vsnprintf(finding->found, sizeof(finding->found), format, args);
+	va_end(args);
 }
 
-void finding_ok(struct finding *finding, const char *format, ...)
+void finding_write(char text[HOST_TEXT_MAX], size_t at, const char *format, ...)
 {
-	begin_finding(finding, FINDING_OK);
-	ADD(finding->found, format);
-}
+	va_list args;
 
-void finding_warning(struct finding *finding, const char *format, ...)
-{
-	begin_finding(finding, FINDING_WARNING);
-	ADD(finding->found, format);
-}
-
-void finding_missing(struct finding *finding, const char *format, ...)
-{
-	begin_finding(finding, FINDING_MISSING);
-	ADD(finding->found, format);
-}
-
-void finding_more(struct finding *finding, const char *format, ...)
-{
-	ADD(finding->found, format);
-}
-
-void finding_wanted(struct finding *finding, const char *format, ...)
-{
-	finding->wanted[0] = '\0';
-	ADD(finding->wanted, format);
-}
-
-void finding_command(struct finding *finding, const char *format, ...)
-{
-	finding->command[0] = '\0';
-	ADD(finding->command, format);
+	ASSERT(at, <, (size_t)HOST_TEXT_MAX);
+	va_start(args, format);
+	vsnprintf(text + at, HOST_TEXT_MAX - at, format, args);
+	va_end(args);
 }
 
 void finding_boot(struct finding *finding, const char *format, ...)
 {
-	char parameter[HOST_TEXT_MAX] = "", file[32];
+	char parameter[HOST_TEXT_MAX], file[32];
+	va_list args;
 
-	ADD(parameter, format);
+	va_start(args, format);
+	vsnprintf(parameter, sizeof(parameter), format, args);
+	va_end(args);
 	snprintf(file, sizeof(file), "%.*s", (int)strcspn(parameter, "= "), parameter);
 	finding_command(finding,
 		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX %s\"' | sudo tee "

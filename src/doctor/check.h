@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/sys_file.h"
 #include "parallel/plan/cpu_set.h"
@@ -43,6 +44,9 @@ struct host_port {
 	bool unknown;                   /* no virtual device and no interface has this name */
 	struct port_interface settings; /* kernel settings of the interface */
 };
+
+/* Resolves a --port by its text and sysfs: all but `settings`. root: see base/sys_file.h. */
+void host_port_read(struct host_port *port, const char *root, const char *spec);
 
 /* Requirements of the planned run. */
 struct host_needs {
@@ -163,20 +167,26 @@ struct check_table {
 
 extern const struct check_table check_tables[];
 
-#define FINDING_PRINTF __attribute__((format(printf, 2, 3)))
+/* Sets the status and the text of the finding; replaces an earlier one. */
+__attribute__((format(printf, 3, 4))) void finding_set(
+	struct finding *finding, enum finding_status status, const char *format, ...);
+#define finding_ok(finding, ...)      finding_set(finding, FINDING_OK, __VA_ARGS__)
+#define finding_warning(finding, ...) finding_set(finding, FINDING_WARNING, __VA_ARGS__)
+#define finding_missing(finding, ...) finding_set(finding, FINDING_MISSING, __VA_ARGS__)
 
-/* Set the status and the text of the finding; replace an earlier one. */
-FINDING_PRINTF void finding_ok(struct finding *finding, const char *format, ...);
-FINDING_PRINTF void finding_warning(struct finding *finding, const char *format, ...);
-FINDING_PRINTF void finding_missing(struct finding *finding, const char *format, ...);
+/* Writes from an offset on; truncates. */
+__attribute__((format(printf, 3, 4))) void finding_write(
+	char text[HOST_TEXT_MAX], size_t at, const char *format, ...);
 /* Appends to the text of the finding. */
-FINDING_PRINTF void finding_more(struct finding *finding, const char *format, ...);
+#define finding_more(finding, ...)                                                                 \
+	finding_write((finding)->found, strlen((finding)->found), __VA_ARGS__)
 /* Set the required state, and the command that repairs it. */
-FINDING_PRINTF void finding_wanted(struct finding *finding, const char *format, ...);
-FINDING_PRINTF void finding_command(struct finding *finding, const char *format, ...);
+#define finding_wanted(finding, ...)  finding_write((finding)->wanted, 0, __VA_ARGS__)
+#define finding_command(finding, ...) finding_write((finding)->command, 0, __VA_ARGS__)
 
 /* Sets a command that adds a parameter to the kernel command line; requires a reboot. */
-FINDING_PRINTF void finding_boot(struct finding *finding, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void finding_boot(
+	struct finding *finding, const char *format, ...);
 
 /* Sets a warning that the fact could not be read, and why; never "ok". */
 void finding_unseen(struct finding *finding, enum sys_read why, const char *what);

@@ -19,7 +19,6 @@
 #include "collect/options.h"
 #include "collect/exporters/template_file.h"
 #include "doctor/findings.h"
-#include "doctor/host_port.h"
 #include "rx/kernel/program.h"
 #include "report/sinks/writer.h"
 #include "parallel/run/eal.h"

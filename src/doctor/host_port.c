@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor/host_port.h"
+#include "doctor/check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "tune/tune.h"
-#include "tune/measure/choices.h"
 #include "tune/measure/bench_pass.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/pipeline.h"
@@ -92,7 +92,7 @@ struct tune {
 	const struct option_values *workers, *widths;
 	struct workload *workload;
 	struct try *tries;
-	uint32_t nb_tries, tries_room;
+	uint32_t nb_tries;
 	uint32_t chosen; /* index of the chosen try; nb_tries: none */
 };
 
@@ -100,20 +100,13 @@ struct tune {
 
 static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 {
-	struct try *try;
+	struct try *try, *grown = array_grow(tune->tries, tune->nb_tries, sizeof(*grown));
 
-	if (tune->nb_tries == tune->tries_room) {
-		uint32_t room = tune->tries_room == 0 ? 64 : 2 * tune->tries_room;
-		struct try *grown = realloc(tune->tries, room * sizeof(*grown));
-
-		if (grown == NULL)
-			return false;
-		tune->tries = grown;
-		tune->tries_room = room;
-	}
+	if (grown == NULL)
+		return false;
+	tune->tries = grown;
 	try = &tune->tries[tune->nb_tries++];
-	memset(try, 0, sizeof(*try));
-	try->setting = *setting;
+	*try = (struct try){.setting = *setting};
 	try->score.threads = pipeline_threads(setting);
 	try->score.comparable = try->score.threads <= tune->cpus.n;
 	return true;

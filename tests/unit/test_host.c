@@ -16,7 +16,6 @@
 
 #include "base/pci_device.h"
 #include "doctor/findings.h"
-#include "doctor/host_port.h"
 #include "doctor/pcie.h"
 #include "rx/port/drivers.h"
 #include "rx/port/privileges.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/regular_file.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -140,14 +141,11 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 
 static bool add_entry(struct shed_schedule_list *list, const struct shed_schedule_entry *entry)
 {
-	if ((list->n & (list->n - 1)) == 0) { /* full: the list grows by doubling */
-		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
-		void *more = realloc(list->decisions, room * sizeof(*entry));
+	void *more = array_grow(list->decisions, list->n, sizeof(*entry));
 
-		if (more == NULL)
-			return false;
-		list->decisions = more;
-	}
+	if (more == NULL)
+		return false;
+	list->decisions = more;
 	list->decisions[list->n++] = *entry;
 	return true;
 }

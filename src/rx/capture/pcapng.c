@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assertion.h"
 #include "base/units.h"
 #include "rx/packet/link_type.h"
@@ -66,7 +67,7 @@ struct pcapng {
 	uint32_t kinds; /* bit per kind of interface in the file so far */
 	int first_link; /* link type of the first interface */
 	bool links_differ;
-	uint32_t nb_interfaces, max_interfaces;
+	uint32_t nb_interfaces;
 	struct pcapng_interface *interfaces;
 	char error[SOURCE_ERROR_MAX];
 	const uint8_t *block;
@@ -300,22 +301,19 @@ static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interfa
 
 static struct pcapng_interface *add_interface(struct pcapng *pcapng)
 {
-	uint32_t max = pcapng->max_interfaces > 0 ? 2 * pcapng->max_interfaces : 8;
-	struct pcapng_interface *grown = pcapng->interfaces;
+	struct pcapng_interface *grown;
 
 	if (pcapng->nb_interfaces == INTERFACES_MAX) {
 		source_error(pcapng->error, "more than %d interfaces", INTERFACES_MAX);
 		return NULL;
 	}
-	if (pcapng->nb_interfaces == pcapng->max_interfaces) {
-		grown = realloc(pcapng->interfaces, max * sizeof(*grown));
-		if (grown == NULL) {
-			source_error(pcapng->error, "out of memory for %u interfaces", max);
-			return NULL;
-		}
-		pcapng->interfaces = grown;
-		pcapng->max_interfaces = max;
+	grown = array_grow(pcapng->interfaces, pcapng->nb_interfaces, sizeof(*grown));
+	if (grown == NULL) {
+		source_error(pcapng->error, "out of memory for %u interfaces",
+			pcapng->nb_interfaces + 1);
+		return NULL;
 	}
+	pcapng->interfaces = grown;
 	return &grown[pcapng->nb_interfaces];
 }
 

@@ -32,3 +32,61 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		}
 	return true;
 }
+
+const struct option_values *choices_of(
+	const struct option_values *given, const struct option_values *otherwise)
+{
+	return given->n > 0 ? given : otherwise;
+}
+
+uint64_t choices_largest(const struct option_values *values)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < values->n; i++)
+		if (values->values[i] > value)
+			value = values->values[i];
+	return value;
+}
+
+bool choices_has(uint32_t set, uint32_t i)
+{
+	return set == 0 || (set >> i & 1) != 0;
+}
+
+/* Adds the subjects of one sketch with one number of threads. */
+static uint32_t add_sketch(const struct bench_options *bench, struct bench_subject ours,
+	struct bench_subject *subjects, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (choices_has(bench->sharings, SHARING_SEPARATE) && n < max)
+		subjects[n++] = ours;
+	ours.sharing = SHARING_SHARED;
+	for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_ADD; a++) {
+		ours.atomic = (enum sketch_atomic)a;
+		if (choices_has(bench->sharings, SHARING_SHARED) &&
+			choices_has(bench->atomics, a) && n < max)
+			subjects[n++] = ours;
+	}
+	return n;
+}
+
+uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
+	struct bench_subject *subjects, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		for (uint32_t t = 0; choices_has(bench->sketches, s) && t < threads->n; t++) {
+			const struct bench_subject ours = {
+				.name = sketches[s]->name,
+				.ops = &bench_subject_sketch,
+				.sketch = sketches[s],
+				.threads = (uint32_t)threads->values[t],
+			};
+
+			n += add_sketch(bench, ours, subjects + n, max - n);
+		}
+	return n;
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "tune/measure/bench_subject.h"
 
 struct bench_options {
 	uint32_t sketches; /* bit i: sketches[i] */
@@ -35,6 +36,22 @@ const char *bench_inapplicable_without_shared(
 /* Implements option_owner.check: every width must suit every selected sketch. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
+
+/* Returns `given`, or `otherwise` if that is empty. */
+const struct option_values *choices_of(
+	const struct option_values *given, const struct option_values *otherwise);
+
+uint64_t choices_largest(const struct option_values *values);
+
+/* Returns true if choice i is in a set; an empty set means all. */
+bool choices_has(uint32_t set, uint32_t i);
+
+/*
+ * Stores a subject for each chosen sketch, sharing, atomic operation (if shared) and number of
+ * threads in subjects[max]. Returns their number.
+ */
+uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
+	struct bench_subject *subjects, uint32_t max);
 
 /*
  * Option rows that several benches share. Parameters are the differences: words, default, and help
