@@ -38,8 +38,8 @@ bool bench_read_zipf(const struct option_text *text);
 		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
 		.type = OPTION_OWN_LIST, .inapplicable = (lack), .read = bench_read_zipf,          \
 		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
-		.help = "Distribute packets over flows by Zipf exponents S, uniform, or random "   \
-			"(random headers: nearly every packet is a new flow).",                    \
+		.help = "Distribute packets over flows by Zipf exponents S, uniform, or random. "  \
+			"random: headers are random, so nearly every packet is a new flow.",       \
 	}
 #define BENCH_ROW_ROUNDS(otherwise)                                                                \
 	{                                                                                          \

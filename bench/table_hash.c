@@ -216,24 +216,6 @@ static inline __attribute__((always_inline)) uint32_t hsieh(
 	return h;
 }
 
-/*
- * ---- Bursts. Each function has its own loop with an inlined body, over keys of constant length.
- */
-
-typedef uint32_t (*bytes_hash_fn)(const void *data, size_t len);
-
-static inline __attribute__((always_inline)) void hash_all(
-	const struct key_burst *burst, uint32_t *hash, const bytes_hash_fn function)
-{
-	for (uint32_t i = 0; i < burst->n; i++)
-		hash[i] = function(&burst->key4[i], sizeof(struct key4));
-	for (uint64_t left = burst->v6; left != 0; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctzll(left);
-
-		hash[i] = function(&burst->key6[i], sizeof(struct key6));
-	}
-}
-
 static inline __attribute__((always_inline)) uint32_t jenkins0(const void *data, size_t len)
 {
 	return jenkins(data, len, 0);
@@ -303,10 +285,21 @@ static void burst_rss(const struct key_burst *burst, uint32_t *hash)
 	burst_aes(burst, hash);
 }
 
+/*
+ * ---- Bursts. A macro and not a function with a pointer: each hash is inlined into its own loop,
+ * over keys of constant length, also without optimization.
+ */
+
 #define BURST_HASH(name, function)                                                                 \
 	static void burst_##name(const struct key_burst *burst, uint32_t *hash)                    \
 	{                                                                                          \
-		hash_all(burst, hash, function);                                                   \
+		for (uint32_t i = 0; i < burst->n; i++)                                            \
+			hash[i] = function(&burst->key4[i], sizeof(struct key4));                  \
+		for (uint64_t left = burst->v6; left != 0; left &= left - 1) {                     \
+			uint32_t i = (uint32_t)__builtin_ctzll(left);                              \
+                                                                                                   \
+			hash[i] = function(&burst->key6[i], sizeof(struct key6));                  \
+		}                                                                                  \
 	}
 
 BURST_HASH(coralreef, coralreef)
