@@ -5,6 +5,7 @@
  * per row without reading its value.
  */
 
+#include "base/assertion.h"
 #include "bench/baselines.h"
 
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static void *floor_open(const struct bench_subject *subject, const struct bench_
 
 	if (floor == NULL)
 		return NULL;
+	VERIFY(__builtin_popcountll(bench_subject_width(subject, setup)), ==, 1);
 	floor->depth = setup->depth == 0 ? COUNTER_ROWS_DEPTH : setup->depth;
 	floor->bits = (uint32_t)__builtin_ctzll(bench_subject_width(subject, setup));
 	floor->threads = subject->threads;

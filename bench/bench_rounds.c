@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/signals.h"
 #include "bench/baselines.h"
 #include "bench/cache_misses.h"
@@ -54,6 +55,8 @@ bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	const struct bench_subject *subjects, uint32_t nb_subjects, uint32_t rounds,
 	struct bench_rounds_result *results, uint32_t *rounds_done, char *error)
 {
+	VERIFY(rounds, <=, (uint32_t)BENCH_ROUNDS_MAX);
+	VERIFY(nb_subjects, <=, (uint32_t)BENCH_ROUNDS_SUBJECTS_MAX);
 	memset(results, 0, nb_subjects * sizeof(results[0]));
 	/* Warms up, so that no subject pays for the first access to the keys. */
 	run_baseline(setup, cpus, &bench_subject_hashes, 1);

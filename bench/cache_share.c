@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/assertion.h"
+
 #define STEPS 60 /* bisection steps */
 
 struct cache_share cache_share_of(
@@ -25,6 +27,7 @@ double cache_share_estimate(const struct cache_share *share, uint64_t hits, uint
 {
 	double found = (double)hits / (double)samples;
 
+	VERIFY(hits, <=, samples);
 	if (share->wrong >= 0.5)
 		return found;
 	return fmin(fmax((found - share->wrong) / (1 - 2 * share->wrong), 0), 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/chains.h"
 
+#include "base/assertion.h"
 #include "parallel/plan/plan.h"
 #include "parallel/workers/node_memory.h"
 #include "sketch/flow_table/flow_table.h"
@@ -60,6 +61,7 @@ static void describe(const struct spread *spread, struct chains *chains)
 		tail += length >= CHAINS_LONG;
 		chains->longest = length > chains->longest ? length : chains->longest;
 	}
+	VERIFY(chains->used, <=, spread->workload->distinct);
 	used = (double)chains->used;
 	for (uint32_t l = 1; l <= CHAINS_LENGTHS; l++)
 		chains->of_length[l] = (double)of_length[l] / used;

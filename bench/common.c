@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -129,6 +130,7 @@ struct workload *workload_create_from(
 {
 	struct workload *workload = workload_allocate(spec->packets, hash_seed);
 
+	VERIFY(spec->packets % BURST_MAX, ==, 0u);
 	if (workload == NULL)
 		return NULL;
 	workload->spec = *spec;
@@ -173,6 +175,7 @@ struct bench_stats bench_stats_ratio(const double *values, const double *others,
 {
 	double ratios[BENCH_ROUNDS_MAX];
 
+	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	for (uint32_t i = 0; i < n; i++)
 		ratios[i] = others[i] > 0 ? values[i] / others[i] : 0;
 	return bench_stats_of(ratios, n);
@@ -182,6 +185,7 @@ struct bench_stats bench_stats_difference(const double *values, const double *ot
 {
 	double differences[BENCH_ROUNDS_MAX];
 
+	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	for (uint32_t i = 0; i < n; i++)
 		differences[i] = values[i] - others[i];
 	return bench_stats_of(differences, n);

@@ -10,6 +10,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 
 #define SOURCE      0
@@ -39,6 +40,7 @@ static uint32_t inverse(uint32_t odd)
 
 	for (int step = 0; step < 5; step++)
 		x *= 2 - odd * x;
+	VERIFY(x * odd, ==, 1u);
 	return x;
 }
 

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/assertion.h"
 #include "key/hash.h"
 #include "rx/filter/prefix_filter.h"
 #include "base/random.h"
@@ -26,6 +27,7 @@ static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	uint64_t apart = (UINT64_C(1) << 32) / n;
 
+	VERIFY(n, >, 0u);
 	for (uint32_t r = 0; rules != NULL && r < n; r++) {
 		struct prefix_entry *rule = &rules->rules[r];
 		uint32_t address = htonl((uint32_t)(r * apart + random_below(random, apart)));
@@ -99,6 +101,7 @@ uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching
 	struct key_burst *burst = &matching->burst;
 	uint64_t matched = 0;
 
+	VERIFY(packets % BURST_MAX, ==, 0u);
 	for (uint64_t p = 0; p < packets; p += BURST_MAX) {
 		const uint32_t *addresses = &matching->addresses[p % PACKETS];
 

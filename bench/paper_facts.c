@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "bench/nassopoulos2014.h"
 #include "bench/tangari2017.h"
 #include "bench/wu2016.h"
@@ -62,8 +63,8 @@ double paper_number(const char *figure, const char *setting, const char *quantit
 {
 	struct paper_fact fact;
 
-	if (paper_fact(figure, setting, quantity, &fact))
-		return strtod(fact.none, NULL);
-	fprintf(stderr, "bench: no figure %s, %s, %s of a paper\n", figure, setting, quantity);
-	abort();
+	bool known = paper_fact(figure, setting, quantity, &fact);
+
+	VERIFY(known, ==, true);
+	return strtod(fact.none, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <rte_mbuf.h>
 
+#include "base/assertion.h"
 #include "key/hash.h"
 #include "rx/packet/parse_burst.h"
 #include "rx/generate/synthetic.h"
@@ -85,6 +86,7 @@ bool parsing_run(struct parsing *parsing, uint64_t packets)
 	struct parse_counts counts;
 	struct key_burst burst;
 
+	VERIFY(packets % BURST_MAX, ==, 0u);
 	parse_counts_reset(&counts);
 	for (uint64_t i = 0; i < packets; i += BURST_MAX) {
 		parse_burst_port(

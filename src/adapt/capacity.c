@@ -30,6 +30,7 @@ static uint32_t add_rule(struct capacity_worker *worker, const struct key_rule *
 		k++;
 	if (k < worker->nb_keys)
 		return k;
+	VERIFY(k, <, (uint32_t)COSTS_KEYS_MAX);
 	worker->rules[worker->nb_keys] = rule;
 	what = &worker->keys[worker->nb_keys++];
 	*what = (struct profile_what){.part = PROFILE_KEY};

@@ -290,11 +290,12 @@ static bool queries(struct choose_sum *sum)
 	return false;
 }
 
-/* Returns bits that have the order of the slopes, which must not be negative. */
+/* Returns bits that have the order of the slopes. */
 static uint32_t bits_of(float slope)
 {
 	uint32_t bits;
 
+	ASSERT(slope < 0, ==, false);
 	memcpy(&bits, &slope, sizeof(bits));
 	return bits;
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "base/assertion.h"
+
 struct random {
 	uint64_t s[4];
 };
@@ -53,5 +55,6 @@ static inline uint64_t random_next(struct random *random)
 /* Returns a number below `bound`. Probabilities differ by at most bound / 2^64. */
 static inline uint64_t random_below(struct random *random, uint64_t bound)
 {
+	ASSERT(bound, >, 0u);
 	return (uint64_t)((unsigned __int128)random_next(random) * bound >> 64);
 }

@@ -23,7 +23,7 @@ void finding_write(char text[HOST_TEXT_MAX], size_t at, const char *format, ...)
 {
 	va_list args;
 
-	ASSERT(at, <, (size_t)HOST_TEXT_MAX);
+	VERIFY(at, <, (size_t)HOST_TEXT_MAX);
 	va_start(args, format);
 	vsnprintf(text + at, HOST_TEXT_MAX - at, format, args);
 	va_end(args);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "doctor/check.h"
 #include "base/printable.h"
 
@@ -200,6 +201,7 @@ static void check_frequency_governor(const struct host *host, struct finding *fi
 			whole ? cpus : "all");
 		return;
 	}
+	VERIFY(first, >=, 0);
 	if (sys_number(host->root, &limit, SYS_CPU "/cpu%d/cpufreq/scaling_max_freq", first) ==
 			SYS_READ &&
 		sys_number(host->root, &highest, SYS_CPU "/cpu%d/cpufreq/cpuinfo_max_freq",

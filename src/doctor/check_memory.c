@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "doctor/check.h"
 #include "base/printable.h"
 #include "rx/port/drivers.h"
@@ -91,6 +92,7 @@ static const struct huge_pages *smallest_pages(const struct huge_node *node)
 {
 	const struct huge_pages *smallest = &node->sizes[0];
 
+	VERIFY(node->nb_sizes, >, 0u);
 	for (uint32_t i = 1; i < node->nb_sizes; i++)
 		if (node->sizes[i].kilobytes < smallest->kilobytes)
 			smallest = &node->sizes[i];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "doctor/check.h"
 
 struct reading {
@@ -97,6 +98,7 @@ static enum sys_read read_value(
 /* Returns true if the folder of a file exists. */
 static bool has_folder(const struct host *host, const char *file)
 {
+	VERIFY(strrchr(file, '/'), !=, NULL);
 	return sys_exists(host->root, "%.*s", (int)(strrchr(file, '/') - file), file);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "report/formats/format.h"
 
 #define NAME_COLUMN  11 /* column of the name of a check */
@@ -50,6 +51,7 @@ static void add(struct findings *findings, const struct check_table *table,
 {
 	struct finding *finding = &findings->rows[findings->nb_rows];
 
+	VERIFY(findings->nb_rows, <, findings->room);
 	*finding = (struct finding){.title = table->title, .check = check};
 	run_check(check, host, port, finding);
 	if (finding->status == FINDING_NONE)
@@ -86,9 +88,10 @@ static void add_all(
 
 bool findings_make(struct findings *findings, const struct host *host)
 {
-	size_t most = count_checks() * (host->nb_ports + 1);
+	size_t room = count_checks() * (host->nb_ports + 1);
 
-	*findings = (struct findings){.rows = calloc(most, sizeof(findings->rows[0]))};
+	*findings =
+		(struct findings){.room = room, .rows = calloc(room, sizeof(findings->rows[0]))};
 	if (findings->rows == NULL)
 		return false;
 	for (const struct check_table *table = check_tables; table->checks != NULL; table++)
@@ -135,6 +138,7 @@ static void wrap(struct text *text, const char *words)
 /* Starts a line with details of the finding. */
 static void explain(struct text *text, const char *label)
 {
+	VERIFY(strlen(label), <, (size_t)(FOUND_COLUMN - NAME_COLUMN));
 	spaces(text, NAME_COLUMN);
 	text_str(text, label);
 	spaces(text, FOUND_COLUMN - NAME_COLUMN - strlen(label));

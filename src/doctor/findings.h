@@ -8,7 +8,7 @@
 
 struct findings {
 	struct finding *rows;
-	uint32_t nb_rows;
+	size_t nb_rows, room;
 	uint32_t counts[FINDING_MISSING + 1]; /* number of findings per status */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "doctor/pcie.h"
 
+#include "base/assertion.h"
+
 #define LINK_LAYER 0.92 /* share of the bandwidth left by flow control and acknowledgements */
 #define TLP_BYTES  24   /* framing 2, data link 6, header 16 (64-bit address) */
 
@@ -51,6 +53,7 @@ double pcie_packet_rate(double bandwidth, uint32_t frame, uint32_t max_payload)
 		       (double)TLP_BYTES / DESCRIPTORS_PER_TLP +
 		       (double)TLP_BYTES / FREE_ENTRIES_PER_TLP;
 
+	VERIFY(frame, >, (uint32_t)ETHERNET_FCS);
 	return bandwidth / 8 / bytes;
 }
 

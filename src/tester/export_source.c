@@ -25,7 +25,7 @@ struct queued {
 };
 
 struct exports {
-	struct source source; /* must be first: callers have a pointer to it */
+	struct source source;
 	struct source *traffic;
 	struct routers *routers;
 	struct random random; /* selects lost datagrams */
@@ -39,6 +39,7 @@ struct exports {
 	uint8_t *queue;
 	size_t read, used, room;
 };
+_Static_assert(offsetof(struct exports, source) == 0, "callers have a pointer to it");
 
 /* --- frames --- */
 

@@ -175,6 +175,8 @@ struct load_generator *load_generator_create(
 		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "out of memory for the generator");
 		return NULL;
 	}
+	VERIFY(params->nb_queues, <=, (uint32_t)LOAD_GENERATOR_QUEUES_MAX);
+	VERIFY(params->size, <=, (uint32_t)(LOAD_GENERATOR_MBUF_ROOM - RTE_PKTMBUF_HEADROOM));
 	generator->params = *params;
 	generator->port = RTE_MAX_ETHPORTS;
 	snprintf(generator->name, sizeof(generator->name), "offer%u", serial++);

@@ -12,6 +12,7 @@
 #include <rte_launch.h>
 #include <rte_log.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "tune/measure/setup.h"
 #include "sketch/measurement.h"
@@ -136,6 +137,7 @@ static int pin_here(void *arg)
 
 void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 {
+	VERIFY(nb_cpus, >, 0u);
 	for (uint32_t i = 1; i < nb_lcores; i++) {
 		uint32_t cpu = cpus[(i - 1) % nb_cpus];
 

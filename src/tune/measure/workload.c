@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/assertion.h"
 #include "base/signals.h"
 #include "parallel/workers/node_memory.h"
 #include "parallel/plan/plan.h"
@@ -81,6 +82,7 @@ static void submit_top(struct workload *workload, const struct workload_flow *fl
 		at--;
 	for (; at > 0 && is_heavier(flow, &workload->top[at - 1]); at--)
 		workload->top[at] = workload->top[at - 1];
+	ASSERT(workload->nb_top, <=, (uint32_t)WORKLOAD_TOP_MOST);
 	workload->top[at] = *flow;
 }
 
@@ -101,6 +103,7 @@ struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed)
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct workload *workload = aligned_alloc(64, (sizeof(*workload) + 63) / 64 * 64);
 
+	VERIFY(packets, <=, WORKLOAD_PACKETS_MAX);
 	if (workload == NULL)
 		return NULL;
 	memset(workload, 0, sizeof(*workload));
