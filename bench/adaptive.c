@@ -30,7 +30,6 @@
 #include "tune/measure/bench_options.h"
 #include "tune/measure/figures.h"
 #include "tune/measure/setup.h"
-#include "tune/measure/stats.h"
 #include "tune/measure/workload.h"
 
 #define ROUNDS        5

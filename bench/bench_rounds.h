@@ -15,7 +15,6 @@
  */
 
 #include "tune/measure/bench_pass.h"
-#include "tune/measure/stats.h"
 
 #define BENCH_ROUNDS_SUBJECTS_MAX 512
 

@@ -6,7 +6,7 @@
 #include "tune/measure/bench_options.h"
 #include "tune/measure/bench_subject.h"
 #include "parallel/plan/plan.h"
-#include "tune/measure/stats.h"
+#include "tune/measure/bench_pass.h"
 
 /* --- options --- */
 

@@ -21,7 +21,6 @@
 #include "tune/measure/pipeline.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
-#include "tune/measure/stats.h"
 #include "parallel/run/eal.h"
 #include "parallel/workers/node_memory.h"
 #include "rx/filter/prefix_file.h"

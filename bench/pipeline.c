@@ -27,7 +27,6 @@
 #include "tune/measure/cpus.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
-#include "tune/measure/stats.h"
 #include "parallel/run/eal.h"
 #include "rx/port/live_ports.h"
 #include "parallel/sources/feeder.h"

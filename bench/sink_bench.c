@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "tune/measure/stats.h"
 #include "bench/common.h"
 #include "bench/mock_broker.h"
 #include "bench/sink_receivers.h"

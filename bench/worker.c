@@ -17,7 +17,6 @@
 #include "bench/polled.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
-#include "tune/measure/stats.h"
 #include "parallel/run/eal.h"
 #include "parallel/shed/shed_options.h"
 #include "tune/measure/bench_options.h"

@@ -23,7 +23,6 @@
 #include "tune/measure/pipeline.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
-#include "tune/measure/stats.h"
 #include "tune/tune_choice.h"
 #include "parallel/run/eal.h"
 #include "parallel/sources/sources.h"

@@ -13,7 +13,6 @@
 #include "bench/bench_rounds.h"
 #include "bench/common.h"
 #include "tune/measure/setup.h"
-#include "tune/measure/stats.h"
 #include "tune/tune_choice.h"
 #include "tune/measure/workload.h"
 #include "rx/packet/parse.h"

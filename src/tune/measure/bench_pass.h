@@ -10,6 +10,16 @@
 #include "tune/measure/cpus.h"
 
 #define BENCH_PASS_ERROR_MAX 256
+#define BENCH_ROUNDS_MAX     101
+
+/* Statistics of a figure that was measured several times. */
+struct bench_stats {
+	double median; /* mean of the middle two for an even number of values */
+	double min, max;
+};
+
+/* Returns the statistics of values[n]; n is 1 to BENCH_ROUNDS_MAX. */
+struct bench_stats bench_stats_of(const double *values, uint32_t n);
 
 struct bench_accuracy {
 	bool known;            /* false: no key has a second packet, so none is heavy */

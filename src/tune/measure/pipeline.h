@@ -8,7 +8,7 @@
 
 #include "tune/measure/bench_subject.h"
 #include "tune/measure/load_generator.h"
-#include "tune/measure/stats.h"
+#include "tune/measure/bench_pass.h"
 #include "parallel/run/run.h"
 
 struct pipeline_setting {
