@@ -1173,7 +1173,7 @@ struct collector *collector_create(const struct collector_params *params, char *
 		collector->params = *params;
 	}
 	if (collector == NULL || !allocate(collector)) {
-		snprintf(error, OPTION_WHY_MAX, "there is no memory for %u exporters",
+		snprintf(error, OPTION_WHY_MAX, "out of memory for %u exporters",
 			params->exporters_max);
 		collector_destroy(collector);
 		return NULL;

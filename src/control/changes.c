@@ -122,7 +122,7 @@ static struct config *read_config(const struct changes *changes, struct change *
 	enum config_result result;
 
 	if (config == NULL) {
-		snprintf(answer->error, sizeof(answer->error), "no memory to read it");
+		snprintf(answer->error, sizeof(answer->error), "out of memory");
 		return NULL;
 	}
 	result = change->words == NULL

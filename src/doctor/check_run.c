@@ -111,14 +111,14 @@ static void check_queue_fill(
 	if (port->source == HOST_CARD && host_card_driver(host, port, kernel))
 		driver = port_driver_of_card(kernel);
 	if (driver->fill == PORT_FILL_TOLD)
-		finding_ok(finding, "%s: its driver tells how full a queue is", port->name);
+		finding_ok(finding, "%s: its driver reports how full a queue is", port->name);
 	if (driver->fill != PORT_FILL_GUESSED)
 		return;
 	finding_warning(finding,
-		"%s: its driver does not tell how full a queue is: --overload goes by polls that "
-		"find as much as they can take, and may notice too late",
+		"%s: its driver does not report how full a queue is: --overload estimates it from "
+		"full polls, and may react too late",
 		port->name);
-	finding_wanted(finding, "--design async, whose rings are looked at, or a port that tells");
+	finding_wanted(finding, "--design async, whose rings are read, or a port that reports it");
 }
 
 static const char *dpdk_version(const struct host *host)
@@ -236,7 +236,7 @@ static void check_templates(const struct host *host, struct finding *finding)
 		finding_ok(finding, "templates can be kept in %s", name);
 		return;
 	}
-	finding_missing(finding, "%s cannot be written: %s", name, file_error(error));
+	finding_missing(finding, "%s: cannot write: %s", name, file_error(error));
 	finding_wanted(finding, "a file in a directory that this user may write to");
 }
 
@@ -253,8 +253,7 @@ static void check_captures(const struct host *host, struct finding *finding)
 	}
 	snprintf(name, sizeof(name), "%.200s", host->calls.capture);
 	make_ascii(name);
-	finding_missing(
-		finding, "%s cannot be read: %s", name, strerror(host->calls.capture_error));
+	finding_missing(finding, "%s: cannot read: %s", name, strerror(host->calls.capture_error));
 	finding_wanted(finding, "a capture, pcap or pcapng, that this user may read");
 }
 

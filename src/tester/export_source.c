@@ -247,7 +247,7 @@ struct source *export_source_open(
 		exports->routers = make_routers(params, exports);
 	}
 	if (exports == NULL || exports->routers == NULL) {
-		source_error(error, "no memory for the flows of %u routers", params->routers);
+		source_error(error, "out of memory for the flows of %u routers", params->routers);
 		traffic->close(traffic);
 		free(exports);
 		return NULL;

@@ -216,7 +216,7 @@ def test_reload_says_what_was_refused(test):
     os.rename(stats, stats + '.1')
     os.mkdir(stats)
     answer = client.ask('reload')
-    assert 'cannot be opened again' in pop_text(answer, 'outputs_error')
+    assert 'cannot open it again' in pop_text(answer, 'outputs_error')
     assert answer == {'outputs': 0, 'rules': 1}, answer
     os.rmdir(stats)
     assert client.ask('reload') == {'outputs': 1, 'rules': 1}

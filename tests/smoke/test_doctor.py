@@ -118,7 +118,7 @@ def test_queue_fill(test):
     found = examine(test, *PORT, '--keep-up', 'valve')['queue-fill'][0]
     run = test.run(*PORT, '--eal', '--no-pci', '--workers', '1', '--duration', '50ms', '--keep-up', 'valve', '--output',
                    os.devnull).expect(0)
-    said = 'does not tell how full a queue is'
+    said = 'does not report how full a queue is'
     assert found['status'] == 'warning' and said in found['found'] and said in run.stderr, (found, run.stderr)
     # With async, load shedding reads the fill of the rings; a replay has no NIC queues.
     assert 'queue-fill' not in examine(test, *PORT, '--keep-up', 'valve', '--design', 'async')

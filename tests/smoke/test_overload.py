@@ -411,7 +411,7 @@ def test_polls(test):
     queues = test.path('queues.csv')
     result = test.run('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--duration', '300ms',
                       '--descriptors', '512', '--keep-up', 'valve', '--output', os.devnull, '--queues', queues)
-    assert 'does not tell how full a queue is' in result.expect(0).stderr, result.describe()
+    assert 'does not report how full a queue is' in result.expect(0).stderr, result.describe()
     load = lib.read_csv(queues, lib.read_text(queues).split('\n')[0].split(','))[0]
     assert (load['level_max'], load['backlog_max']) == ('3', '512') and int(load['skipped']) > 0, load
 

@@ -932,7 +932,7 @@ static void test_queue_fill(void **state)
 	expect("queue-fill", FINDING_NONE);
 	needs.queue_fill = true;
 	examine();
-	expect_says("queue-fill", FINDING_WARNING, "does not tell", "--design async", NULL);
+	expect_says("queue-fill", FINDING_WARNING, "does not report", "--design async", NULL);
 	host_port_read(&ports[0], tree_root, "net_vhost0,iface=/tmp/socket");
 	examine();
 	expect("queue-fill", FINDING_OK);

@@ -458,7 +458,7 @@ static void test_feeder_without_a_pool(void **state)
 	pool = rte_pktmbuf_pool_create(name, 1, 0, 0, RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	assert_null(feeder_create(&params, error));
-	assert_non_null(strstr(error, "no memory for 255 mbufs and 1 rings of 64"));
+	assert_non_null(strstr(error, "out of memory for 255 mbufs and 1 rings of 64"));
 	rte_mempool_free(pool);
 }
 

@@ -2037,10 +2037,10 @@ static void test_reopen_fails(void **state)
 	assert_int_equal(mkdir(out, 0700), 0);
 	reopened = reopen(writer);
 	assert_int_equal(reopened.files, 0);
-	assert_non_null(strstr(reopened.error, "cannot be opened again"));
+	assert_non_null(strstr(reopened.error, "cannot open it again"));
 	push(writer, 1, 1);
 	assert_int_equal(writer_close(writer), 0);
-	assert_int_equal(times_said(true, "cannot be opened again"), 1);
+	assert_int_equal(times_said(true, "cannot open it again"), 1);
 	assert_csv(aside, &output_heavy_hitters, 0, 1);
 }
 
@@ -2096,7 +2096,7 @@ static void test_names_that_others_took(void **state)
 		push(writer, 1, 2);
 		assert_int_equal(writer_close(writer), 0);
 		assert_int_equal(
-			times_said(true, rotated ? "cannot be rotated" : "cannot be opened again"),
+			times_said(true, rotated ? "cannot be rotated" : "cannot open it again"),
 			1);
 		assert_csv(aside, &output_heavy_hitters, 0, 2);
 		assert_true(stat(out, &st) != 0 || st.st_size == 0);

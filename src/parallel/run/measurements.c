@@ -431,7 +431,7 @@ static void warn_if_narrow(struct measurements *measurements, const struct sketc
 {
 	if (!log_ratelimit_due(&measurements->narrow[m], end, width))
 		return;
-	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu",
+	log_warning("%s, instance %u: out of memory for rows of %llu cells after %llu",
 		measurements->plan.measurements[m].config->name, instance,
 		(unsigned long long)width, (unsigned long long)sketch->params.width);
 }

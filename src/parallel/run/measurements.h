@@ -48,7 +48,7 @@ struct measurements {
 	 * width.
 	 */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	/* warning: no memory for the best width */
+	/* warning: out of memory for the best width */
 	struct log_ratelimit narrow[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: counts all packets */
 	/* owned by the reporter (measurement_report.h); NULL: none */

@@ -316,7 +316,7 @@ static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 static bool set_worker_error(const struct run *run, char *error)
 {
 	snprintf(error, RUN_ERROR_MAX,
-		"no memory for the workers, whose sketches take %zu MB in all: lower --width, "
+		"out of memory for the workers, whose sketches take %zu MB in all: lower --width, "
 		"--memory or --workers",
 		run->plan->sketch_bytes >> 20);
 	return false;
@@ -408,7 +408,7 @@ static bool create_pools(struct run *run, char *error)
 		if (run->pools[g] != NULL)
 			continue;
 		snprintf(error, RUN_ERROR_MAX,
-			"no memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
+			"out of memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
 			"lower mbufs or descriptors%s",
 			group->mbufs, plan->mbuf_room, group->memory_node, rte_strerror(rte_errno),
 			group->packet_bytes >> 20,
@@ -553,7 +553,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	if (run != NULL)
 		run->epochs = aligned_alloc(alignof(struct epochs), sizeof(*run->epochs));
 	if (run == NULL || run->epochs == NULL) {
-		snprintf(error, RUN_ERROR_MAX, "no memory for the run");
+		snprintf(error, RUN_ERROR_MAX, "out of memory for the run");
 		free(run);
 		return NULL;
 	}
@@ -660,9 +660,10 @@ void run_log_overload(const struct run *run)
 			"--overload has no effect: a replay without --pace waits for the workers");
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (must_guess(run, run->ports[p].id))
-			log_warning("%s: its driver does not tell how full a queue is: --overload "
-				    "estimates it from full polls, and may "
-				    "react too late",
+			log_warning(
+				"%s: its driver does not report how full a queue is: --overload "
+				"estimates it from full polls, and may "
+				"react too late",
 				run->ports[p].name);
 }
 

@@ -248,7 +248,7 @@ struct shed_schedule *shed_schedule_read(
 		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "%s: %s", path,
 			errno != 0 ? strerror(errno) : "not a regular file");
 	else
-		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "no memory for %s", path);
+		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "out of memory for %s", path);
 	if (file != NULL && schedule != NULL && schedule->of != NULL) {
 		schedule->nb_workers = plan->nb_workers;
 		good = read_lines(&reading, file, schedule) && end_lists(schedule);

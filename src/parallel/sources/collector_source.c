@@ -848,7 +848,7 @@ static bool create_source(struct collector_source *source, char *error)
 	source->linear = malloc(DATAGRAM_MAX);
 	if (source->fragments != NULL && source->linear != NULL)
 		return true;
-	return set_error(error, "no memory for datagrams of a capture");
+	return set_error(error, "out of memory for datagrams of a capture");
 }
 
 static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
@@ -889,12 +889,12 @@ static bool create_counters(struct collector_source *source, char *error)
 	for (uint32_t w = 0; source->counters != NULL && w < source->nb_counters; w++)
 		if (!create_counter(source, w)) {
 			snprintf(error, OPTION_WHY_MAX,
-				"no memory for %llu observed flows: lower --flow-cache-size",
+				"out of memory for %llu observed flows: lower --flow-cache-size",
 				(unsigned long long)collect_options(source->params.config)
 					->observed_flows);
 			return false;
 		}
-	return source->counters != NULL || set_error(error, "no memory for the collector");
+	return source->counters != NULL || set_error(error, "out of memory for the collector");
 }
 
 /* --- roles of interfaces --- */
@@ -949,7 +949,7 @@ static bool create_collector(struct collector_source *source, char *error)
 	params.arg = source;
 	source->exporters_max = params.exporters_max;
 	if (!create_roles(source, &params))
-		return set_error(error, "no memory for the collector");
+		return set_error(error, "out of memory for the collector");
 	source->collector = collector_create(&params, why);
 	if (source->collector != NULL)
 		return true;
@@ -963,7 +963,7 @@ struct collector_source *collector_source_create(
 	struct collector_source *source = calloc(1, sizeof(*source));
 
 	if (source == NULL) {
-		snprintf(error, OPTION_WHY_MAX, "no memory for the collector");
+		snprintf(error, OPTION_WHY_MAX, "out of memory for the collector");
 		return NULL;
 	}
 	source->params = *params;

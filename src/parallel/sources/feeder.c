@@ -546,7 +546,7 @@ struct feeder *feeder_create(const struct feeder_params *params, char *error)
 	struct feeder *feeder = aligned_alloc(64, RTE_ALIGN(sizeof(*feeder), 64));
 
 	if (feeder == NULL) {
-		snprintf(error, SOURCE_ERROR_MAX, "no memory for the feeder");
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory for the feeder");
 		return NULL;
 	}
 	memset(feeder, 0, sizeof(*feeder));
@@ -557,7 +557,7 @@ struct feeder *feeder_create(const struct feeder_params *params, char *error)
 		feeder->reta[i] = (uint8_t)(i % params->nb_queues);
 	if (packet_meta_register() < 0 || !create_rings(feeder)) {
 		snprintf(error, SOURCE_ERROR_MAX,
-			"no memory for %u mbufs and %u rings of %u: %s; lower mbufs or "
+			"out of memory for %u mbufs and %u rings of %u: %s; lower mbufs or "
 			"descriptors",
 			params->mbufs, params->nb_queues, params->descriptors,
 			rte_strerror(rte_errno));

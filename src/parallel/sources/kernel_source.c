@@ -153,7 +153,7 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 	};
 
 	if (input == NULL) {
-		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory");
+		snprintf(error, KERNEL_ERROR_MAX, "--kernel: out of memory");
 		return NULL;
 	}
 	input->params = *params;

@@ -901,7 +901,7 @@ const char *output_file_reopen(struct output_file *file)
 		return NULL;
 	why = change_file(file);
 	if (why != NULL)
-		log_file(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
+		log_file(file, true, "%.300s: cannot open it again: %s; the old file is kept",
 			file->name, why);
 	return why;
 }

@@ -110,7 +110,7 @@ static void warn_unreadable(struct sink_spool *spool, int error)
 {
 	char why[128];
 
-	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", file_error(error));
+	snprintf(why, sizeof(why), "cannot read a file of its spool: %s", file_error(error));
 	sink_say_waits(spool->sink, why);
 }
 

@@ -184,7 +184,7 @@ static void reopen_files(void *arg)
 			reopened.files += file->named;
 		else
 			snprintf(reopened.error, sizeof(reopened.error),
-				"%.300s: cannot be opened again: %.100s", file->name, why);
+				"%.300s: cannot open it again: %.100s", file->name, why);
 	}
 	route->reopened = reopened;
 }

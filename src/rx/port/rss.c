@@ -334,7 +334,7 @@ static void check_reta(
 
 	if (size == 0 || size > PORT_RSS_RETA_MAX || read_reta(port_id, reta, size) != 0) {
 		port_notice(messages,
-			"%s: its indirection table cannot be read: queues may be filled unevenly",
+			"%s: cannot read its indirection table: queues may be filled unevenly",
 			rss->port);
 		return;
 	}

@@ -66,7 +66,7 @@ static int countdown_open(const struct config *config, struct source **source, c
 		return 2;
 	}
 	if (countdown == NULL) {
-		source_error(error, "no memory to count down");
+		source_error(error, "out of memory");
 		return 1;
 	}
 	frame_templates_init(&countdown->templates);
