@@ -545,7 +545,7 @@ static void run_capacity(struct adaptive *bench, const struct system *system, co
 
 /* --- figure 6 and table III: how long a decision takes --- */
 
-struct decision {
+struct choice_trial {
 	struct choose_problem problem;
 	struct choose_states states;
 	struct choose_item *items;
@@ -554,15 +554,14 @@ struct decision {
 	void *work;
 };
 
-static double decide_us(struct decision *decision, enum choose_how how)
+static double decide_us(struct choice_trial *trial, enum choose_how how)
 {
 	double us[DECISIONS];
 
 	for (uint32_t d = 0; d < DECISIONS; d++) {
 		uint64_t start = rte_rdtsc_precise();
 
-		choose(how, &decision->problem, decision->target_ns, decision->work,
-			&decision->choice);
+		choose(how, &trial->problem, trial->target_ns, trial->work, &trial->choice);
 		us[d] = (double)(rte_rdtsc_precise() - start) * 1e6 / (double)rte_get_tsc_hz();
 	}
 	return bench_stats_of(us, DECISIONS).median;
@@ -591,55 +590,56 @@ static void print_decision(struct adaptive *bench, const char *setting, const do
  * The slowest case: nothing fits, and all measurements are switched off. With one_rank, which only
  * WAY_BEST handles, the better half fits.
  */
-static void fill_decision(struct decision *decision, uint32_t items, uint32_t states, bool one_rank)
+static void fill_decision(
+	struct choice_trial *trial, uint32_t items, uint32_t states, bool one_rank)
 {
-	decision->problem = (struct choose_problem){
-		.fixed_ns = 50, .nb_items = items, .items = decision->items};
-	decision->states = (struct choose_states){.n = states, .looked_at = {1}};
+	trial->problem =
+		(struct choose_problem){.fixed_ns = 50, .nb_items = items, .items = trial->items};
+	trial->states = (struct choose_states){.n = states, .looked_at = {1}};
 	for (uint32_t s = 0; s < states; s++) {
-		decision->states.packets[s] = 1.0 / states;
-		decision->states.ns[s] = s;
+		trial->states.packets[s] = 1.0 / states;
+		trial->states.ns[s] = s;
 	}
 	for (uint32_t i = 0; i < items; i++) {
-		struct choose_item *item = &decision->items[i];
+		struct choose_item *item = &trial->items[i];
 
 		*item = (struct choose_item){.rank = states > 0 ? i : one_rank ? 0 : i / 8};
-		item->states = states > 0 ? &decision->states : NULL;
+		item->states = states > 0 ? &trial->states : NULL;
 		item->nb_steps = item->ends_off = states == 0;
 		item->ns[0] = 1 + i % 7;
 		item->error[1] = 1 + i % 5;
 		if (one_rank)
-			decision->target_ns += item->ns[0] / 2;
+			trial->target_ns += item->ns[0] / 2;
 	}
 }
 
 static bool run_decision(
 	struct adaptive *bench, const char *setting, uint32_t items, uint32_t states, bool one_rank)
 {
-	struct decision decision = {.items = calloc(items, sizeof(*decision.items)),
+	struct choice_trial trial = {.items = calloc(items, sizeof(*trial.items)),
 		.choice = {.step = calloc(items, 1),
-			.flows = calloc(items, sizeof(*decision.choice.flows))},
+			.flows = calloc(items, sizeof(*trial.choice.flows))},
 		.work = malloc(choose_work_size(items))};
-	bool right = decision.items != NULL && decision.choice.step != NULL &&
-		     decision.choice.flows != NULL && decision.work != NULL;
+	bool right = trial.items != NULL && trial.choice.step != NULL &&
+		     trial.choice.flows != NULL && trial.work != NULL;
 	double us[CHOOSE_BEST + 1];
 
 	if (right) {
-		fill_decision(&decision, items, states, one_rank);
+		fill_decision(&trial, items, states, one_rank);
 		/* The first two ways of the paper demote flows, the third switches off queries. */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))
-					  ? decide_us(&decision, (enum choose_how)how)
+					  ? decide_us(&trial, (enum choose_how)how)
 					  : NAN;
 		print_decision(bench, setting, us);
 	} else {
 		log_error("out of memory for %u queries", items);
 	}
-	free(decision.items);
-	free(decision.choice.step);
-	free(decision.choice.flows);
-	free(decision.work);
+	free(trial.items);
+	free(trial.choice.step);
+	free(trial.choice.flows);
+	free(trial.work);
 	return right;
 }
 

@@ -223,7 +223,7 @@ static void cell_result(
 
 	figures_cell(figures, "bytes", "%zu", result->last.memory);
 	figures_cell(figures, "refused", "%.3f",
-		(double)result->last.refused / (double)workload->spec.packets);
+		(double)result->last.no_room / (double)workload->spec.packets);
 	figures_cell(figures, "rounds", "%u", rounds);
 	figures_cell(figures, "ns", "%.2f", ns.median);
 	figures_cell(figures, "ns_min", "%.2f", ns.min);
@@ -297,7 +297,7 @@ static void note_fastest(
 			result_of(bench, FLOW_LIST, TABLE_HASH_AES);
 		double ns;
 
-		if (result->last.missing != NULL || result->last.refused > 0)
+		if (result->last.missing != NULL || result->last.no_room > 0)
 			continue;
 		ns = bench_stats_of(result->ns, rounds).median;
 		if (fastest->buckets > 0 && fastest->ns <= ns)

@@ -617,15 +617,15 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 
 /* --- highest rate of the generator --- */
 
-struct drain {
+struct ring_drain {
 	struct rte_ring *ring;
 	_Atomic bool ended;
 };
 
 /* Drops packets from the ring until the generator has ended. */
-static void *drain_ring(void *arg)
+static void *run_ring_drain(void *arg)
 {
-	struct drain *drain = arg;
+	struct ring_drain *drain = arg;
 	void *burst[BURST_MAX];
 
 	while (!atomic_load_explicit(&drain->ended, memory_order_relaxed))
@@ -636,12 +636,12 @@ static void *drain_ring(void *arg)
 /* Returns packets per second: a thread on CPU `cpu` only takes packets from the ring. */
 static double measure_ceiling(struct load_generator *generator, uint32_t cpu)
 {
-	struct drain drain = {.ring = load_generator_ring(generator, 0)};
+	struct ring_drain drain = {.ring = load_generator_ring(generator, 0)};
 	struct load_generator_counts counts;
 	pthread_t thread;
 	bool done;
 
-	if (!cpus_start(cpu, drain_ring, &drain, &thread))
+	if (!cpus_start(cpu, run_ring_drain, &drain, &thread))
 		return 0;
 	done = load_generator_run(generator, CEILING_MS, &counts);
 	atomic_store_explicit(&drain.ended, true, memory_order_relaxed);

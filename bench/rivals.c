@@ -181,7 +181,7 @@ struct exact {
 	struct rte_hash *table;
 	uint64_t *counts; /* indexed by the position of the key in the table */
 	size_t nb_counts;
-	uint64_t refused; /* packets of keys that did not fit */
+	uint64_t no_room; /* packets of keys that did not fit */
 };
 
 static void exact_close(void *state)
@@ -245,7 +245,7 @@ static void exact_feed(void *state, uint32_t thread, const struct key_burst *bur
 		if (positions[i] < 0)
 			positions[i] = rte_hash_add_key(exact->table, keys[i]);
 		if (positions[i] < 0)
-			exact->refused++;
+			exact->no_room++;
 		else
 			exact->counts[positions[i]]++;
 	}
@@ -263,15 +263,15 @@ static bool exact_total(const void *state, uint64_t *total)
 {
 	const struct exact *exact = state;
 
-	*total = exact->refused;
+	*total = exact->no_room;
 	for (size_t i = 0; i < exact->nb_counts; i++)
 		*total += exact->counts[i];
 	return true;
 }
 
-static uint64_t exact_refused(const void *state)
+static uint64_t exact_no_room(const void *state)
 {
-	return ((const struct exact *)state)->refused;
+	return ((const struct exact *)state)->no_room;
 }
 
 /* Looks up the true top keys, because the table has all keys. */
@@ -296,7 +296,7 @@ const struct bench_subject_ops bench_subject_rte_hash = {
 	.feed = exact_feed,
 	.memory = exact_memory,
 	.total = exact_total,
-	.refused = exact_refused,
+	.no_room = exact_no_room,
 	.top = exact_top,
 	.close = exact_close,
 };

@@ -69,7 +69,7 @@ static bool same_sketch(const struct profile_what *a, const struct profile_what 
 }
 
 /* Returns true if a and b are the same part in all that affects its time. */
-static bool is_same(const struct profile_what *a, const struct profile_what *b)
+static bool is_same_part(const struct profile_what *a, const struct profile_what *b)
 {
 	return a->part == b->part && a->traffic == b->traffic && a->single == b->single &&
 	       same_sketch(a, b) && same_key(a->key, b->key);
@@ -79,7 +79,7 @@ const struct profile_row *profile_find(
 	const struct profile *profile, const struct profile_what *what)
 {
 	for (uint32_t r = 0; r < profile->n; r++)
-		if (is_same(&profile->rows[r].what, what))
+		if (is_same_part(&profile->rows[r].what, what))
 			return &profile->rows[r];
 	return NULL;
 }

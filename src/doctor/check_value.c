@@ -44,7 +44,7 @@ static void fill_in(char *to, size_t size, const char *text, const struct readin
 }
 
 /* Parses N, or MAJOR.MINOR as MAJOR * 1000 + MINOR. */
-static bool parse(enum value_kind kind, const char *text, int64_t *number)
+static bool parse_limit(enum value_kind kind, const char *text, int64_t *number)
 {
 	char *end;
 
@@ -63,12 +63,12 @@ static bool has_value(enum value_kind kind, const char *values, const struct rea
 	for (char *one = strtok_r(copy, "|", &rest); one != NULL; one = strtok_r(NULL, "|", &rest))
 		if (strncmp(one, ">=", 2) != 0
 				? fnmatch(one, reading->text, 0) == 0
-				: parse(kind, one + 2, &least) && reading->number >= least)
+				: parse_limit(kind, one + 2, &least) && reading->number >= least)
 			return true;
 	return false;
 }
 
-static enum sys_read read_value(
+static enum sys_read read_checked(
 	const struct host *host, const struct check_value *value, struct reading *reading)
 {
 	size_t size = sizeof(reading->text);
@@ -85,7 +85,7 @@ static enum sys_read read_value(
 	if (result != SYS_READ)
 		return result;
 	if (value->kind == VALUE_VERSION &&
-		!parse(value->kind, reading->text + strcspn(reading->text, "0123456789"),
+		!parse_limit(value->kind, reading->text + strcspn(reading->text, "0123456789"),
 			&reading->number))
 		return SYS_GARBAGE;
 	if (value->kind == VALUE_NUMBER)
@@ -110,7 +110,7 @@ void judge_value(const struct host *host, const struct host_port *port,
 	enum sys_read result;
 
 	fill_in(reading.file, sizeof(reading.file), value->file, &reading);
-	result = read_value(host, value, &reading);
+	result = read_checked(host, value, &reading);
 	if (value->optional && (result != SYS_READ || reading.text[0] == '\0'))
 		return;
 	if (result == SYS_ABSENT && value->absent != NULL && has_folder(host, reading.file)) {

@@ -75,7 +75,7 @@ try {
 	bool planned; /* true: memory is set */
 	bool counted; /* true: accuracy is set */
 	struct bench_accuracy accuracy;
-	uint64_t refused; /* packets without room in the sketch */
+	uint64_t no_room; /* packets without room in the sketch */
 	uint32_t rounds;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 	char note[FIGURES_CELL_MAX];
@@ -230,7 +230,7 @@ static bool count_traffic(struct tune *tune, struct try *try, char *error)
 		return false;
 	try->counted = pass.missing == NULL;
 	try->accuracy = pass.accuracy;
-	try->refused = pass.refused;
+	try->no_room = pass.no_room;
 	if (!try->counted)
 		snprintf(try->note, sizeof(try->note), "not measured: %s", pass.missing);
 	return true;
@@ -242,7 +242,7 @@ static void judge_error(const struct tune *tune, struct try *try)
 		try->score.fits = false;
 		return;
 	}
-	if (try->refused > 0) {
+	if (try->no_room > 0) {
 		try->score.fits = false;
 		snprintf(try->note, sizeof(try->note), "has no room for every key");
 		return;
@@ -262,7 +262,7 @@ static bool find_counted(const struct tune *tune, struct try *try)
 		if (other->counted && is_as_right(other, try)) {
 			try->counted = true;
 			try->accuracy = other->accuracy;
-			try->refused = other->refused;
+			try->no_room = other->no_room;
 			return true;
 		}
 	return false;
@@ -509,7 +509,7 @@ static void log_nothing_fits(const struct tune *tune)
 			  " bytes (%s, width %" PRIu64 ")",
 			bench->memory, near->score.memory, near->setting.subject.sketch->name,
 			near->setting.subject.width);
-	else if (near->refused > 0)
+	else if (near->no_room > 0)
 		log_error("no table has room for all keys; give more --width or "
 			  "--memory");
 	else if (near->counted && near->score.error > bench->error)

@@ -9,7 +9,7 @@
 #include "base/assertion.h"
 #include "parallel/plan/plan.h"
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -23,7 +23,7 @@ struct bench_stats bench_stats_of(const double *values, uint32_t n)
 	VERIFY(n, >, 0u);
 	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	memcpy(sorted, values, n * sizeof(sorted[0]));
-	qsort(sorted, n, sizeof(sorted[0]), compare);
+	qsort(sorted, n, sizeof(sorted[0]), compare_doubles);
 	return (struct bench_stats){
 		.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2,
 		.min = sorted[0],
@@ -142,8 +142,8 @@ bool bench_pass_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	right = pass->missing != NULL || check_total(&fed, error);
 	if (ops->memory != NULL)
 		pass->memory = ops->memory(fed.state);
-	if (ops->refused != NULL)
-		pass->refused = ops->refused(fed.state);
+	if (ops->no_room != NULL)
+		pass->no_room = ops->no_room(fed.state);
 	pass->keeps_keys = ops->top != NULL;
 	if (right && judged) {
 		pass->accuracy = judge_top(&fed, WORKLOAD_TOP);

@@ -33,7 +33,7 @@ struct bench_pass {
 	const char *missing; /* reason why it was not measured; NULL: measured */
 	double ns;           /* CPU time per packet, over all threads */
 	size_t memory;       /* bytes */
-	uint64_t refused;    /* packets refused */
+	uint64_t no_room;    /* packets that it had no room for */
 	bool keeps_keys;
 	/* Valid if it keeps keys: accuracy for WORKLOAD_TOP and WORKLOAD_TOP_MOST keys. */
 	struct bench_accuracy accuracy, accuracy_most;

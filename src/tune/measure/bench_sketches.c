@@ -79,7 +79,7 @@ static void ours_feed(void *state, uint32_t thread, const struct key_burst *burs
 	ours->update(ours->parts[ours->nb_parts == 1 ? 0 : thread], burst);
 }
 
-static uint64_t ours_refused(const void *state)
+static uint64_t ours_no_room(const void *state)
 {
 	const struct ours *ours = state;
 	uint64_t packets = 0;
@@ -208,7 +208,7 @@ const struct bench_subject_ops bench_subject_sketch = {
 	.feed = ours_feed,
 	.memory = ours_memory,
 	.total = ours_total,
-	.refused = ours_refused,
+	.no_room = ours_no_room,
 	.top = ours_top,
 	.close = ours_close,
 };

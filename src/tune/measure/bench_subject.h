@@ -68,7 +68,7 @@ struct bench_subject_ops {
 	 */
 	bool (*total)(const void *state, uint64_t *total);
 	/* Returns the packets that it had no room for. NULL: none. */
-	uint64_t (*refused)(const void *state);
+	uint64_t (*no_room)(const void *state);
 	/*
 	 * Stores its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps no keys.
 	 */
