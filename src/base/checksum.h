@@ -11,4 +11,11 @@
 #define CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 
 /* Extends the checksum by the bytes. */
-uint64_t checksum_add(uint64_t sum, const void *bytes, size_t len);
+static inline uint64_t checksum_add(uint64_t sum, const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ at[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}

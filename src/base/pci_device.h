@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Reads sysfs about a PCI device, below a root directory: "" is this host. */
+/* PCI addresses, and what sysfs below a root directory has about a device; "": this host. */
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* DOMAIN:BUS:DEVICE.FUNCTION, or without the domain, which is then 0. */
+struct pci_address {
+	uint32_t domain;
+	uint8_t bus, device, function;
+};
+
+/* printf() format and arguments of the full address. */
+#define PCI_ADDRESS_FORMAT "%04x:%02x:%02x.%x"
+#define PCI_ADDRESS_ARGS(address)                                                                  \
+	(address).domain, (address).bus, (address).device, (address).function
+#define PCI_ADDRESS_MAX 32
+
+/* Parses text[0..length). Returns false unless all of it is an address. */
+bool pci_address_parse(const char *text, size_t length, struct pci_address *address);
 
 #define PCI_DRIVER_MAX 64
 #define PCI_FILE_MAX   64

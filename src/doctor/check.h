@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/sys_file.h"
+#include "base/text.h"
 #include "parallel/plan/cpu_set.h"
 #include "parallel/plan/topology.h"
 #include "rx/port/interface.h"
@@ -214,3 +215,25 @@ char *host_cpus_text(const struct cpu_set *cpus, char *text, size_t size);
 /* Writes the name of the kernel driver of a card. Returns false if none is bound. */
 bool host_card_driver(
 	const struct host *host, const struct host_port *port, char name[HOST_NAME_MAX]);
+
+/* Findings of all checks on one host. */
+struct findings {
+	struct finding *rows;
+	size_t nb_rows, room;
+	uint32_t counts[FINDING_MISSING + 1]; /* number of findings per status */
+};
+
+/* Runs all checks that apply to the sources of the run. Returns false if out of memory. */
+bool findings_make(struct findings *findings, const struct host *host);
+void findings_free(struct findings *findings);
+
+/*
+ * Formats text for operators: at most FINDINGS_WIDTH columns, except for commands, which are not
+ * wrapped.
+ */
+#define FINDINGS_WIDTH 100
+void findings_table(struct text *text, const struct findings *findings);
+
+/* Formats CSV (RFC 4180, LF) with a header: one row per finding. */
+#define FINDINGS_CSV_HEADER "check,status,found,wanted,command"
+void findings_csv(struct text *text, const struct findings *findings);

@@ -650,21 +650,17 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 		"and a passed-through card");
 }
 
-/* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat. *steal: column 8. */
-static bool read_cpu_times(const char *line, uint64_t *all, uint64_t *steal)
+/* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat; all: 0 if there are fewer. */
+static void add_cpu_times(char *at, uint64_t *all, uint64_t *steal)
 {
-	uint64_t times[8];
+	for (uint32_t column = 1; column <= 8; column++) {
+		char *end;
+		uint64_t time = strtoull(at, &end, 10);
 
-	if (sscanf(line,
-		    "cpu%*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		    " %" SCNu64 " %" SCNu64,
-		    &times[0], &times[1], &times[2], &times[3], &times[4], &times[5], &times[6],
-		    &times[7]) != 8)
-		return false;
-	for (uint32_t i = 0; i < 8; i++)
-		*all += times[i];
-	*steal += times[7];
-	return true;
+		*all = end != at ? *all + time : 0;
+		*steal += column == 8 ? time : 0;
+		at = end;
+	}
 }
 
 static void check_steal(const struct host *host, struct finding *finding)
@@ -680,11 +676,11 @@ static void check_steal(const struct host *host, struct finding *finding)
 	}
 	while (fgets(line, sizeof(line), stream) != NULL) {
 		uint32_t cpu;
+		int used = 0;
 
-		if (sscanf(line, "cpu%" SCNu32 " ", &cpu) == 1 &&
-			cpu_set_has(&host->needs->polling, cpu) &&
-			!read_cpu_times(line, &all, &steal))
-			all = 0;
+		if (sscanf(line, "cpu%" SCNu32 " %n", &cpu, &used) == 1 && used > 0 &&
+			cpu_set_has(&host->needs->polling, cpu))
+			add_cpu_times(line + used, &all, &steal);
 	}
 	fclose(stream);
 	if (all == 0) {

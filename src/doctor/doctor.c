@@ -18,7 +18,7 @@
 #include "collect/listen.h"
 #include "collect/options.h"
 #include "collect/exporters/template_file.h"
-#include "doctor/findings.h"
+#include "doctor/check.h"
 #include "rx/kernel/program.h"
 #include "report/sinks/writer.h"
 #include "parallel/run/eal.h"

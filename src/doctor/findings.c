@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor/findings.h"
+#include "doctor/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/pci_address.h"
+#include "base/pci_device.h"
 #include "base/printable.h"
 #include "rx/port/drivers.h"
 #include "rx/port/port_name.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/pci_device.h"
-#include "doctor/findings.h"
+#include "doctor/check.h"
 #include "doctor/pcie.h"
 #include "rx/port/drivers.h"
 #include "rx/port/privileges.h"

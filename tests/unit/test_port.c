@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/pci_address.h"
+#include "base/pci_device.h"
 #include "rx/port/drivers.h"
 #include "rx/port/frames.h"
 #include "rx/port/port_name.h"

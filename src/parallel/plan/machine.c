@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/pci_address.h"
 #include "base/pci_device.h"
 #include "parallel/plan/cpu_set.h"
 #include "rx/kernel/options.h"

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/pci_address.h"
+#include "base/pci_device.h"
 #include "base/text.h"
 #include "rx/port/drivers.h"
 #include "rx/port/packet_socket.h"
