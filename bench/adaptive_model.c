@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "adapt/decide.h"
 #include "adapt/demand.h"
 #include "bench/paper_facts.h"
@@ -151,6 +152,7 @@ bool system_of_profile(struct system *system, const struct profile *profile, con
 			return false;
 	}
 	share_out(system);
+	VERIFY(system->nb_items, <=, (uint32_t)SYSTEM_ITEMS_MAX);
 	return system->nb_items > 0;
 }
 

@@ -11,10 +11,14 @@
 
 #include "bench/flow_tree.h"
 
+#include "base/assertion.h"
+
 static int compare_words(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
+
+#define HEIGHT_MAX 44 /* of 2^30 nodes */
 
 /* Compares a key with a node. key6 is used only if the node is IPv6. */
 static int compare(const struct flow_table *table, const struct flow_id *id,
@@ -40,6 +44,8 @@ static void measure(struct flow_table *table, uint32_t node)
 	int left = height(table, flow_next(table, node));
 	int right = height(table, *flow_tree_right(&table->entries[node]));
 
+	ASSERT(left - right, <=, 2);
+	ASSERT(right - left, <=, 2);
 	*flow_tree_height(&table->entries[node]) = (uint8_t)(1 + (left > right ? left : right));
 }
 
@@ -93,15 +99,17 @@ static uint32_t rebalance(struct flow_table *table, uint32_t node)
 	return node;
 }
 
-/*
- * Inserts a filled node, which must not be in the tree. Recursion depth is the height: up to 44 for
- * 2^30 nodes.
- */
+/* Inserts a filled node, which must not be in the tree. Recursion depth is the height. */
 static uint32_t insert(struct flow_table *table, uint32_t tree, uint32_t node)
 {
+	int order;
+
 	if (tree == 0)
 		return node;
-	if (compare(table, &table->entries[node].id, &table->key6[node], tree) < 0)
+	ASSERT(height(table, tree), <=, HEIGHT_MAX);
+	order = compare(table, &table->entries[node].id, &table->key6[node], tree);
+	ASSERT(order, !=, 0);
+	if (order < 0)
 		flow_set_next(table, tree, insert(table, flow_next(table, tree), node));
 	else
 		*flow_tree_right(&table->entries[tree]) =

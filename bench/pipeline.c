@@ -408,6 +408,16 @@ static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flo
 	return pipeline->workload != NULL;
 }
 
+/* Returns the fewest mbufs with which the generator never writes to a packet in flight. */
+static uint32_t mbufs_min(const struct pipeline_setting *setting)
+{
+	uint32_t nb_queues = design_find(setting->design)->rx_core ? 1 : setting->workers;
+
+	/* Rings of the device and of the workers of async, and the bursts that all threads hold. */
+	return nb_queues * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
+	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
+}
+
 /* Notes why a setting cannot run on this host or with --port. */
 static void find_missing(
 	struct pipeline *pipeline, const struct experiment *experiment, struct entry *entry)
@@ -419,10 +429,9 @@ static void find_missing(
 
 	if (entry->missing[0] != '\0')
 		return;
-	if (!setting->external && setting->mbufs < pipeline_mbufs_min(setting))
+	if (!setting->external && setting->mbufs < mbufs_min(setting))
 		snprintf(entry->missing, sizeof(entry->missing),
-			"not measured: rings and bursts need %u mbufs",
-			pipeline_mbufs_min(setting));
+			"not measured: rings and bursts need %u mbufs", mbufs_min(setting));
 	if (setting->external && experiment->traffic)
 		snprintf(entry->missing, sizeof(entry->missing),
 			"not measured: with --port the sender sets it");

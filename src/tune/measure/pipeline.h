@@ -41,9 +41,6 @@ struct bench_stats pipeline_stats(
 /* Returns the number of polling threads: workers, receiver, and the generator if there is one. */
 uint32_t pipeline_threads(const struct pipeline_setting *setting);
 
-/* Returns the fewest mbufs with which the generator never writes to a packet in flight. */
-uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting);
-
 /*
  * Plans a run on a port of that name. Fills *config, whose strings belong to `setting` and `from`,
  * and *plan, which points into it. Returns false with one line in error[LOAD_GENERATOR_ERROR_MAX].

@@ -39,13 +39,6 @@ static uint32_t nb_queues(const struct pipeline_setting *setting)
 	return design_find(setting->design)->rx_core ? 1 : setting->workers;
 }
 
-uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
-{
-	/* Rings of the device and of the workers of async, and the bursts that all threads hold. */
-	return nb_queues(setting) * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
-	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
-}
-
 struct pipeline_totals pipeline_add_up(const struct run *run)
 {
 	struct pipeline_totals totals = {0};
