@@ -18,7 +18,7 @@ static int compare_words(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-#define HEIGHT_MAX 44 /* of 2^30 nodes */
+#define HEIGHT_MAX 44 /* height of a tree with 2^30 nodes */
 
 /* Compares a key with a node. key6 is used only if the node is IPv6. */
 static int compare(const struct flow_table *table, const struct flow_id *id,

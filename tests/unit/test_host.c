@@ -1469,12 +1469,14 @@ static void test_permissions(void **state)
 
 	(void)state;
 	make_good_host();
+	tree_write("proc/sys/net/core/bpf_jit_enable", "1\n");
 	nftw(tree_root, open_to_all, 16, FTW_PHYS);
 	chmod_file("dev/vfio/vfio", 0666);
 	chmod_file("dev/vfio/42", 0600);
 	chmod_file("dev/cpu_dma_latency", 0);
 	chmod_file("proc/sys/kernel/nmi_watchdog", 0);
 	chmod_file("sys/kernel/mm/transparent_hugepage/enabled", 0);
+	chmod_file("proc/sys/net/core/bpf_jit_enable", 0);
 	chmod_file(CARD_PATH "/config", 0);
 	if (!root)
 		chmod_file("dev/vfio/42", 0400);
@@ -1493,6 +1495,14 @@ static void test_permissions(void **state)
 	if (root)
 		expect_says("runtime-directory", FINDING_MISSING, "/run/dpdk", NULL,
 			"RUNTIME_DIRECTORY");
+	needs.sources = HOST_PROGRAM;
+	host.nb_ports = 0;
+	if (root)
+		assert_int_equal(seteuid(65534), 0);
+	examine();
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	expect_says("bpf-jit", FINDING_WARNING, "by this user", NULL, "sudo");
 }
 
 /* Every check has a unique name that a script can use. */
