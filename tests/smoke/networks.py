@@ -142,7 +142,7 @@ KINDS = {
     'unsampled: router fails': kind(event='fail', topologies=REDUNDANT),
     'unsampled: link cut': kind(event='cut', topologies=REDUNDANT, beyond=0.01),
     'unsampled: restart': kind(event='restart', beyond=0.01),
-    'unsampled: link flaps': kind(event='flap', topologies=REDUNDANT, beyond=0.03),
+    'unsampled: link flaps': kind(event='flap', topologies=REDUNDANT, beyond=0.1),
     'unsampled: loss': kind(event='loss', beyond=0.03),
     'unsampled: early loss': kind(event='early loss', beyond=0.03),
     'sflow': kind('sflow', topologies=EDGES, methods=('best', 'edge')),

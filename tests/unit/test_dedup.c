@@ -332,7 +332,7 @@ static void test_late_reports(void **state)
 	assert_int_equal(bed->packets[0], 70);
 	pass(bed, 2, 40, 15, 25); /* its duplicate: the gap is filled */
 	assert_int_equal(bed->packets[0], 70);
-	pass(bed, 3, 50, 0, 25); /* of the whole time before */
+	pass(bed, 3, 50, 0, 25); /* sees all packets so far */
 	assert_int_equal(bed->packets[0], 70);
 	settle(bed);
 	assert_bounds(bed, 70, 7000);

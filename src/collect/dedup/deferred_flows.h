@@ -29,7 +29,7 @@ struct deferred_flow {
 	uint64_t sure_packets, sure_bytes; /* certain to count */
 	float sure_sampling; /* largest sampling interval of the certain packets, rounded up */
 	uint32_t flow;       /* entry of the flow */
-	uint32_t begin;      /* of struct flow */
+	uint32_t begin;      /* flow_begin() while it is deferred */
 	uint32_t smallest_frame, largest_frame; /* see struct dedup_counts */
 	uint32_t sampling;                      /* largest sampling interval of the samples */
 	uint8_t family, tcp_flags;

@@ -20,7 +20,7 @@
 
 /* Flags of flow_begin(). */
 #define BEGIN_CUT   UINT32_C(1) /* up to 2 * CUT_TICKS too early */
-#define BEGIN_LATER UINT32_C(2) /* of a record without times: too late */
+#define BEGIN_LATER UINT32_C(2) /* too late: the record has no times */
 
 /* One in N packets may be lost between two observers. */
 #define DROPPED_ONE_IN 64
