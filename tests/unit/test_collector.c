@@ -1891,6 +1891,66 @@ static void templates_are_saved_where_it_failed(void **state)
 	remove_kept(&kept);
 }
 
+/* Roles for the template file: whether they can be read now, and what a new collector restored. */
+static struct {
+	bool ready;
+	uint32_t asked, restored;
+	struct interface_role_row row;
+} roles;
+
+static bool on_emit_roles(void *arg,
+	void (*emit)(void *emit_arg, const struct interface_role_row *row), void *emit_arg)
+{
+	(void)arg;
+	roles.asked++;
+	if (roles.ready)
+		emit(emit_arg,
+			&(struct interface_role_row){.side = 1, .interface = 7, .saved = ROLE_FED});
+	return roles.ready;
+}
+
+static void on_restore_role(void *arg, const struct interface_role_row *row, int64_t saved_at)
+{
+	(void)arg;
+	assert_true(saved_at >= T0);
+	roles.restored++;
+	roles.row = *row;
+}
+
+/* A template file without the roles would replace one that has them: it waits until they are read. */
+static void templates_wait_for_the_roles(void **state)
+{
+	struct collector_params with = params();
+	struct kept kept;
+
+	(void)state;
+	memset(&roles, 0, sizeof(roles));
+	keep_templates(&kept, &with);
+	with.emit_roles = on_emit_roles;
+	with.restore_role = on_restore_role;
+	start(&with);
+	put_netflow9(1, 1);
+	put_template();
+	send_from(0x0a000001);
+	collector_save_templates(t.collector);
+	assert_int_equal(roles.asked, 1);
+	assert_int_not_equal(access(kept.path, F_OK), 0);
+	roles.ready = true;
+	for (int tries = 0; access(kept.path, F_OK) != 0 && tries < 10000; tries++) {
+		collector_save_templates(t.collector);
+		usleep(1000);
+	}
+	assert_in_range(roles.asked, 2, 3);
+	stop();
+	start(&with);
+	assert_int_equal(roles.restored, 1);
+	assert_int_equal(roles.row.interface, 7);
+	assert_int_equal(roles.row.side, 1);
+	assert_int_equal(roles.row.saved, ROLE_FED);
+	stop();
+	remove_kept(&kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1937,6 +1997,7 @@ int main(void)
 		cmocka_unit_test(templates_outlive_a_slow_uptime),
 		cmocka_unit_test(sampling_outlives_the_collector),
 		cmocka_unit_test(templates_are_saved_where_it_failed),
+		cmocka_unit_test(templates_wait_for_the_roles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
