@@ -135,7 +135,7 @@ KINDS = {
     'unsampled: clocks': kind(clocks=True),
     'unsampled: equal timeouts': kind(flush=True, topologies=EDGES, methods=EXACT),
     'unsampled: pair': kind(topologies=('pair',)),
-    'unsampled: by packet': kind(topologies=BRANCHES, spray=True, beyond=1),
+    'unsampled: by packet': kind(topologies=BRANCHES, spray=True, beyond=0.02),
     'unsampled: dark routers': kind(dark=True),
     'unsampled: late': kind(event='late'),
     'unsampled: exporter dies': kind(event='die'),

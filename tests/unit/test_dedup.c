@@ -279,6 +279,37 @@ static void test_parts(void **state)
 	bed_destroy(bed);
 }
 
+/*
+ * Packets are sprayed over two paths, and each exporter sees about half of each flow, at the same
+ * times: most counts differ, so that all duplicates are in doubt.
+ */
+static void test_sprayed(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 1000, false);
+	struct random random;
+	uint64_t truth = 0;
+
+	(void)state;
+	random_init(&random, 5);
+	for (uint32_t t = 0; t < 50; t += 10)
+		for (uint32_t flow = 0; flow < FLOWS; flow++)
+			for (uint32_t k = 0; k < 2; k++) {
+				uint64_t packets = 400 + random_below(&random, 200);
+				struct observation o = report(flow, k, packets, packets * 100);
+
+				bed->time = START + (t + 10) * SECOND;
+				o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
+				o.first = 10000;
+				give(bed, flow, o);
+				truth += packets;
+			}
+	settle(bed);
+	assert_true(bed->counts.measured <= truth);
+	assert_true(bed->counts.measured + bed->counts.new_packets >= truth);
+	assert_true(bed->counts.bytes + bed->counts.new_bytes >= truth * 100);
+	bed_destroy(bed);
+}
+
 /* Asserts that the flow's packets and bytes, whenever they were counted, lie within the bounds. */
 static void assert_bounds(const struct bed *bed, uint64_t packets, uint64_t bytes)
 {
@@ -1273,6 +1304,7 @@ int main(void)
 		cmocka_unit_test(test_best_is_the_most),
 		cmocka_unit_test(test_reroutes),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_sprayed),
 		cmocka_unit_test(test_joins_in_the_middle),
 		cmocka_unit_test(test_joins_from_the_start),
 		cmocka_unit_test(test_late_reports),

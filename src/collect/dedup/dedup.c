@@ -12,6 +12,7 @@
 #include "collect/dedup/flow_front.h"
 #include "collect/dedup/flow_paths.h"
 #include "key/hash.h"
+#include "sketch/counter.h"
 
 /* Independent of the run's hash, which distributes records to workers. */
 #define OWN_HASH        UINT64_C(0x6465647570)
@@ -19,6 +20,8 @@
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
 #define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
+#define COMPARED_MIN    10                  /* least records to test the assumption with */
+#define DIFFER_ONE_IN   8                   /* most records that may differ */
 #define IN_FLIGHT       INT64_C(1000000000) /* ns; a record may be in queues that long */
 
 struct dedup {
@@ -657,8 +660,11 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
 		!follows(&context->flows, &record) || share->partial ||
-		roles_lost_since(&context->roles, observation->exporter, record.before) ||
 		is_contradicted(&record, packets))
+		return false;
+	if (flow->nb > 1 &&
+		(roles_lost_since(&context->roles, observation->exporter, record.before) ||
+			is_ahead(&record, flow->packets, packets)))
 		return false;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
@@ -672,13 +678,18 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	}
 	*record_value = (struct record_value){0, 0, 1};
 	counted = flow->packets;
-	if (packets <= counted)
-		return true;
-	record_value->packets = fresh(&record, packets);
-	most = bytes > most ? bytes : most;
-	record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
-	flow_add(flow, record_value->packets, record_value->bytes);
-	advance(flow, &record, counted, packets);
+	if (packets > counted) {
+		record_value->packets = fresh(&record, packets);
+		most = bytes > most ? bytes : most;
+		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
+		flow_add(flow, record_value->packets, record_value->bytes);
+		advance(flow, &record, counted, packets);
+	}
+	if (record_value->packets < record.packets && record.has_first) {
+		context->check.compared++;
+		context->check.packets += record.packets - record_value->packets;
+		context->check.bytes += observation->bytes;
+	}
 	return true;
 }
 
@@ -895,6 +906,20 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 	roles_hear(&dedup->known.roles, exporter, ticks_of(now));
 }
 
+/* If too many records differ, all duplicates may be new packets. */
+static void check_assumption(struct dedup_context *context)
+{
+	struct dedup_check *check = &context->check;
+	struct role_doubt *doubt = &context->doubt;
+
+	if (check->compared >= COMPARED_MIN && check->differed > check->compared / DIFFER_ONE_IN) {
+		doubt->new_packets = counter64_sum(doubt->new_packets, check->packets);
+		doubt->new_bytes = counter64_sum(doubt->new_bytes, check->bytes);
+	}
+	*check = (struct dedup_check){
+		.compared = check->compared / 2, .differed = check->differed / 2};
+}
+
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
 {
 	struct dedup_context *context = &dedup->known;
@@ -903,6 +928,7 @@ void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_count
 		roles_expire_restored(&context->roles, now);
 	roles_end_epoch(&context->roles, &context->observers, &context->flows, ticks_of(now), last,
 		&context->doubt);
+	check_assumption(context);
 	counts->observers = context->roles.reporting;
 	count_doubt(context, counts);
 }

@@ -456,6 +456,23 @@ static struct record_value insert_first(
 	return whole(record);
 }
 
+/* Tests whether the observers of the flow see the same packets. */
+static void check_duplicates(struct dedup_context *context, const struct record_in_progress *record,
+	const struct record_value *value, uint64_t end)
+{
+	struct dedup_check *check = &context->check;
+	uint64_t dropped = record->packets - value->packets;
+
+	if (dropped == 0 || !record->has_first)
+		return;
+	check->compared++;
+	check->differed += record->share->partial || is_ahead(record, record->flow->packets, end);
+	if (record->share->partial)
+		return; /* in doubt */
+	check->packets = counter64_sum(check->packets, dropped);
+	check->bytes = counter64_sum(check->bytes, most_part_bytes(record, dropped));
+}
+
 static void note_begin(struct dedup_context *context, const struct record_in_progress *record)
 {
 	uint32_t *begin = flow_begin(&context->held, record->flow);
@@ -506,6 +523,7 @@ static struct record_value best_unsampled(
 	} else {
 		doubt_dropped(context, record, record->packets - value.packets);
 	}
+	check_duplicates(context, record, &value, end);
 	if (value.packets == 0) {
 		if (record->share->packets == flow->packets && record->share->estimated &&
 			!record->share->partial)

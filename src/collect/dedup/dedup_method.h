@@ -17,6 +17,16 @@
 #include "collect/dedup/route.h"
 #include "collect/exporters/observation.h"
 
+/*
+ * Test of the assumption of method `best` that exporters on one path see the same packets: unsampled
+ * records taken for duplicates, at least in part.
+ */
+struct dedup_check {
+	uint64_t compared;       /* records; half of those of the last epoch included */
+	uint64_t differed;       /* records that others contradict */
+	uint64_t packets, bytes; /* of this epoch, taken for duplicates without doubt */
+};
+
 /* State of the methods besides flows. */
 struct dedup_context {
 	struct observed_flows flows;
@@ -25,8 +35,9 @@ struct dedup_context {
 	struct deferred_flows held;
 	struct roles roles;
 	struct role_doubt doubt; /* doubt of the burst, or of the end of the epoch */
-	uint8_t *has_ingress;    /* indexed by slot: reports flows at ingress */
-	bool edges;              /* the edge of some exporter is known */
+	struct dedup_check check;
+	uint8_t *has_ingress; /* indexed by slot: reports flows at ingress */
+	bool edges;           /* the edge of some exporter is known */
 };
 
 struct dedup_ops {

@@ -79,16 +79,32 @@ static inline bool is_contradicted(const struct record_in_progress *record, uint
 	       reach < flow->packets - flow->advance;
 }
 
-/* Returns true if all packets of the record are later than all reported ones. */
-static inline bool is_later(const struct record_in_progress *record)
-{
-	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
-}
-
 /* Returns by how much the times of the record may be too early. */
 static inline uint32_t cut_of(const struct record_in_progress *record)
 {
 	return record->observation->flags & OBSERVATION_CUT_TIMES ? 2 * CUT_TICKS : 0;
+}
+
+/*
+ * Returns true if the observer saw packets that no other one reported: its record ends no later than
+ * theirs, but reaches a higher count. counted: flow->packets before the record.
+ */
+static inline bool is_ahead(const struct record_in_progress *record, uint64_t counted, uint64_t end)
+{
+	const struct flow *flow = record->flow;
+	uint64_t most = counted + record->packets / DROPPED_ONE_IN;
+	uint32_t duration = record->last - record->first;
+
+	if (end <= most || counted == 0 || !record->has_first || flow->front_cut ||
+		cut_of(record) > 0 || (int32_t)(record->last - flow->front) > JITTER_TICKS)
+		return false;
+	return end > most + record->packets * JITTER_TICKS / (duration + JITTER_TICKS);
+}
+
+/* Returns true if all packets of the record are later than all reported ones. */
+static inline bool is_later(const struct record_in_progress *record)
+{
+	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
 }
 
 /* Returns true if all packets of the record precede the end of the last gap of the flow. */
