@@ -24,7 +24,7 @@
 struct dedup_check {
 	uint64_t compared;       /* records; half of those of the last epoch included */
 	uint64_t differed;       /* records that others contradict */
-	uint64_t packets, bytes; /* of this epoch, taken for duplicates without doubt */
+	uint64_t packets, bytes; /* duplicates without doubt, this epoch */
 };
 
 /* State of the methods besides flows. */
