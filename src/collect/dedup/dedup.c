@@ -22,7 +22,6 @@
 #define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
 #define COMPARED_MIN    10                  /* least records to test the assumption with */
 #define DIFFER_ONE_IN   8                   /* most records that may differ */
-#define IN_FLIGHT       INT64_C(1000000000) /* ns; a record may be in queues that long */
 
 struct dedup {
 	struct dedup_params params;
@@ -31,8 +30,7 @@ struct dedup {
 	struct dedup_context known;
 	struct flow_path *paths; /* path of each flow entry; NULL: disabled */
 	uint8_t *hops_in_use;
-	bool keeps;    /* keep flows of all records, not only of totals */
-	int64_t begun; /* begin of the epoch, as observation.time; 0: the first epoch */
+	bool keeps; /* keep flows of all records, not only of totals */
 };
 
 const char *dedup_word(uint32_t method)
@@ -788,17 +786,6 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	return record_value;
 }
 
-/* Notes that a counted record arrived in an earlier epoch: it waited for its template. */
-static inline void note_waited(const struct dedup *dedup, const struct observation *observation,
-	const struct record_value *record_value, struct dedup_counts *counts)
-{
-	if (__builtin_expect(observation->time >= dedup->begun - IN_FLIGHT, true))
-		return;
-	counts->duplicate_packets += record_value->packets;
-	counts->duplicate_bytes += record_value->bytes;
-	counts->late = true;
-}
-
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter)
 {
@@ -821,10 +808,8 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 		else
 			record_value =
 				take_record(dedup, &ahead, i, observation, burst, counts, exporter);
-		if (record_value.packets > 0) {
+		if (record_value.packets > 0)
 			note_unknown(observation, counts);
-			note_waited(dedup, observation, &record_value, counts);
-		}
 		weights->packets[i] = record_value.packets;
 		weights->bytes[i] = record_value.packets > 0 ? record_value.bytes : 0;
 	}
@@ -998,7 +983,6 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 {
 	if (dedup->params.paths)
 		emit_paths(dedup, emit, arg);
-	dedup->begun = now;
 	roles_begin_epoch(&dedup->known.roles);
 	dedup->known.routes.epoch++;
 	observed_flows_expire(&dedup->known.flows, ticks_of(now));

@@ -142,20 +142,13 @@ static bool overlap_is_short(const struct record_in_progress *record)
 	return (int32_t)(record->flow->front - record->first) <= most;
 }
 
-/*
- * Returns true for a record of unknown position: the observer's first one, if it did not see the
- * flow's first packets, and the first one after a loss of its records.
- */
+/* Returns true for the first record of an observer that did not see the flow's first packets. */
 static bool is_of_middle(struct dedup_context *context, const struct record_in_progress *record)
 {
 	uint32_t begin;
 
-	if (record->flow->packets == 0)
+	if (!record->is_new || record->flow->packets == 0)
 		return false;
-	if (!record->is_new)
-		return record->flow->nb > 1 &&
-		       roles_lost_since(
-			       &context->roles, record->observation->exporter, record->before);
 	begin = *flow_begin(&context->held, record->flow);
 	begin += begin & BEGIN_CUT ? 2 * CUT_TICKS : 0;
 	return (int32_t)(record->first - begin) >
@@ -168,13 +161,18 @@ static bool is_in_gap(const struct flow *flow, uint32_t time)
 	return (int32_t)(time - (flow->gap_end - (uint32_t)flow->gap * SPAN_TICKS)) > JITTER_TICKS;
 }
 
-/* Returns true if this gap replaces the last one: it is not much shorter, or the last one is old. */
+/*
+ * Returns true if this gap replaces the last one: it is not much shorter, and the flow moved after
+ * it if it moved after the last one; or the last one is old.
+ */
 static bool is_better_gap(
 	const struct observed_flows *flows, const struct record_in_progress *record, uint32_t gap)
 {
 	const struct flow *flow = record->flow;
+	bool moves = record->share->packets - record->packets < flow->packets;
 
-	return flow->nb == 1 || flow->gap == 0 || 2 * gap >= flow->gap ||
+	return flow->nb == 1 || flow->gap == 0 ||
+	       (2 * gap >= flow->gap && (moves || !flow->moved)) ||
 	       (int32_t)(record->now - flow->gap_end) > (int32_t)flows->timeout;
 }
 
@@ -191,6 +189,7 @@ static void note_gap(const struct observed_flows *flows, const struct record_in_
 	if (!is_better_gap(flows, record, gap))
 		return;
 	flow->gap = gap & GAP_MAX;
+	flow->moved = record->share->packets - record->packets < flow->packets;
 	if (flow->nb == 1)
 		return; /* saves a cache line: keep_gap() */
 	flow->gap_end = record->first;
@@ -232,8 +231,8 @@ static uint64_t begin_of(struct dedup_context *context, struct record_in_progres
 		return flow->packets > own ? flow->packets : own;
 	}
 	/* Its records are consecutive, unless others reported packets in between. */
-	record->aligned = is_of_middle(context, record);
-	if (!record->aligned && !is_contradicted(record, own + record->packets))
+	record->unsure = is_of_middle(context, record);
+	if (!is_contradicted(record, own + record->packets))
 		return own;
 	told = overlap_is_short(record) ? before_front(record) : record->packets;
 	at = flow->packets > told ? flow->packets - told : 0;
@@ -305,7 +304,7 @@ static struct record_value insert_before(
 	uint64_t end = record->share->packets;
 	struct record_value value = {0, 0, 1};
 
-	if (end <= flow->before_gap) {
+	if (!flow->moved || end <= flow->before_gap) {
 		if (is_in_gap(flow, record->last))
 			doubt_new(context, record, record->packets);
 		return NOTHING;
@@ -436,24 +435,12 @@ static bool is_of_earlier(struct dedup_context *context, const struct record_in_
 	return !(begin & BEGIN_LATER) && (int32_t)(begin - record->last) > JITTER_TICKS + 1;
 }
 
-/* Inserts packets in front of those reported so far. The record's share reaches its packets. */
-static struct record_value insert_first(
-	struct dedup_context *context, const struct record_in_progress *record)
+/* Returns true if records of the observer may be missing between its last one and this one. */
+static bool follows_a_loss(
+	const struct dedup_context *context, const struct record_in_progress *record)
 {
-	struct flow *flow = record->flow;
-
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&context->flows, flow, i);
-
-		if (share == record->share || share->total || share->sampled)
-			continue;
-		share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
-		share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
-	}
-	if (flow->before_gap > 0)
-		flow->before_gap =
-			(flow->before_gap + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
-	return whole(record);
+	return record->flow->nb > 1 && !record->is_new &&
+	       roles_lost_since(&context->roles, record->observation->exporter, record->before);
 }
 
 /* Tests whether the observers of the flow see the same packets. */
@@ -500,16 +487,19 @@ static struct record_value best_unsampled(
 	if (record->is_new)
 		note_begin(context, record);
 	flow->flags |= FLOW_UNSAMPLED;
-	if (is_earlier)
-		return insert_first(context, record);
+	if (is_earlier) {
+		doubt_new(context, record, record->packets);
+		return NOTHING;
+	}
 	move_share(record, record->begin);
-	if (precedes_gap_end(record))
+	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last)))
 		return insert_before(context, record);
 	end = record->share->packets;
 	value.packets = fresh(record, end);
-	if (record->later || (record->is_new && !record->aligned))
+	if (record->later || (record->is_new && !record->aligned && !record->unsure))
 		record->share->partial = 0;
-	else if (is_contradicted(record, end) || record->aligned)
+	else if (record->unsure || follows_a_loss(context, record) ||
+		 is_contradicted(record, end) || record->aligned)
 		record->share->partial = 1;
 	if (value.packets < record->packets &&
 		(record->share->partial || joins_in_doubt(record, end))) {

@@ -24,7 +24,7 @@
 
 #define TICK_SHIFT  20 /* ns to ticks */
 #define SPAN_TICKS  16
-#define GAP_MAX     ((UINT32_C(1) << 14) - 1)
+#define GAP_MAX     ((UINT32_C(1) << 13) - 1)
 #define ADVANCE_MAX ((UINT32_C(1) << 23) - 1)
 #define DOUBTED_MAX ((UINT32_C(1) << 24) - 1)
 #define FLOW_NONE   UINT32_MAX
@@ -93,7 +93,8 @@ struct flow {
 	uint64_t advance : 23;  /* saturates at ADVANCE_MAX */
 	uint64_t front_cut : 1; /* `front` may be up to 2 * CUT_TICKS too early */
 	uint64_t bytes : 50;    /* counted */
-	uint64_t gap : 14; /* see gap_end; in units of SPAN_TICKS, saturates at GAP_MAX; 0: none */
+	uint64_t gap : 13;  /* see gap_end; in units of SPAN_TICKS, saturates at GAP_MAX; 0: none */
+	uint64_t moved : 1; /* the flow moved to another observer after the gap */
 	struct share shares[FLOW_SHARES];
 	union {
 		uint32_t counted; /* ticks; when a record of the method `window` counted */

@@ -22,6 +22,7 @@ struct record_in_progress {
 	bool is_new;          /* first report of the flow by this observer */
 	bool joins;           /* is_new, or the observer returned after others overtook it */
 	bool later;           /* all its packets are later than all reported ones */
+	bool unsure;          /* the observer did not see the flow's first packets */
 	bool aligned;         /* the position of its start is derived from its time only */
 	bool has_first;       /* `first` is valid */
 	uint32_t first, last; /* times of its first and last packet, ticks */
