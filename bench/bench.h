@@ -37,7 +37,7 @@ int bench_adaptive(struct config *config);
 /* Measures the cost of a packet in the eBPF programs of --kernel. */
 int bench_kernel(struct config *config);
 
-/* Runs all benches, into a directory. */
+/* Runs all benches and writes their results to a directory. */
 int bench_all(struct config *config);
 
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,

@@ -472,7 +472,7 @@ static double grow(const void *arg)
 	if (bench == NULL)
 		return 0;
 	collect_bench_run(bench, exported, &now);
-	/* Each packet was counted once only if all flows fit. */
+	/* If the flow cache was too small, some packets are missing or counted twice. */
 	if (collect_bench_counts(bench).measured != exported->packets)
 		return 0;
 	return resident() - before;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A key is four words, little endian: source, destination, ports, protocol. Each function runs a
- * hash backwards, from VALUE to the word that is free. The first try always succeeds.
+ * A key is four little-endian words: source, destination, ports, protocol. Each function chooses
+ * three of them, inverts a hash whose result is VALUE, and so computes the fourth, without search.
  */
 
 #include "bench/crafted.h"

@@ -79,7 +79,7 @@ static const char *const used_designs[] = {"rss", "async"};
 
 struct entry {
 	const struct structure *structure;
-	double table_ns; /* ns of the structure without a worker */
+	double table_ns; /* ns per packet of the data structure, without a worker */
 	struct pipeline_setting setting;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };

@@ -90,7 +90,10 @@ static void add_subject(struct kernels *kernels, const char *name,
 		(struct bench_subject){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
-/* Puts the floor first, once for each number of threads. */
+/*
+ * Lists everything that is measured. The first is "floor", the loop without a sketch, once for each
+ * number of threads.
+ */
 static void choose_subjects(struct kernels *kernels)
 {
 	for (uint32_t t = 0; t < kernels->threads->n; t++)

@@ -861,7 +861,7 @@ static bool check_pace(const struct config *config, const struct measurement_con
 {
 	return feeder_options(config)->pace != PACE_RECORDED ||
 	       option_fault(fault, "pace", measurement,
-		       "recorded is of captures; use a rate such as 72Mpps");
+		       "recorded: only for captures; use a rate such as 72Mpps");
 }
 
 static const struct option_row pace_rows[] = {

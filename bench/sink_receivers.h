@@ -33,7 +33,7 @@ void sink_receivers_push(struct sink_receivers *receivers, struct report_epoch *
 /* Pushes an epoch every `every` ns on another thread, until sink_receivers_close(). */
 bool sink_receivers_push_always(
 	struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every);
-/* Returns the limit of all queues in bytes, that of librdkafka included. */
+/* Returns the sum of the size limits of all queues, in bytes, including that of librdkafka. */
 size_t sink_receivers_bound(const struct sink_receivers *receivers);
 /* Stops and frees all. Closes frozen connections first, so that sinks end at once. */
 void sink_receivers_close(struct sink_receivers *receivers);

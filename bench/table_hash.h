@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Hash functions for the buckets of a flow table, for comparison with aes of a run. All except aes
- * are published and unkeyed, so an attacker can aim many keys at one bucket (docs/FLOWTABLE.md).
- * They hash a whole struct key4 or key6, with seed 0; hsieh uses the length as its seed, as in the
- * original. rss is the hash of a NIC, taken from the burst.
+ * Hash functions for the buckets of a flow table. Runs use aes, which is keyed. The others are
+ * published and unkeyed, so an attacker can send many keys to one bucket (docs/FLOWTABLE.md). They
+ * hash a whole struct key4 or key6, with seed 0; hsieh uses the length as its seed, as in the
+ * original. rss is the hash that the NIC computed, taken from the burst.
  */
 
 #include <stddef.h>

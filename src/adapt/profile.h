@@ -54,7 +54,7 @@ enum profile_part {
 /* Traffic pattern of a sketch row. */
 enum profile_traffic {
 	PROFILE_ANY,      /* any; for parts other than sketches */
-	PROFILE_ONE,      /* a single flow: only the time of its state */
+	PROFILE_ONE,      /* a single flow, so that only the cost of its flow state differs */
 	PROFILE_CACHED,   /* flows that fit in the L2 cache */
 	PROFILE_UNCACHED, /* flows that exceed the largest cache, or fill the sketch */
 	PROFILE_NEW,      /* only new flows (T_i) */

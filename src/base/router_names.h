@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ROUTER_NAME_MAX 48    /* bytes, with the final 0 */
-#define ROUTER_UNKNOWN  65535 /* number of no router; its name is empty */
+#define ROUTER_UNKNOWN  65535 /* number for an unknown router, whose name is empty */
 
 /*
  * Stores a name, truncated if too long. Returns false if out of memory or the number is too high.

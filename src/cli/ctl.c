@@ -162,7 +162,8 @@ static int print_answer(
 	int status = 0;
 
 	if (node == NULL || !node->is_object) {
-		status = cli_error(EXIT_RUN, "the run does not know ctl %s", words->list[0]);
+		status = cli_error(
+			EXIT_RUN, "ctl %s: unknown to the running instance", words->list[0]);
 	} else if (json_find(node, "error") != NULL) {
 		char line[LINE_SIZE] = "";
 

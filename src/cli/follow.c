@@ -24,7 +24,7 @@
 static const char usage[] =
 	"Usage: sketchtap follow [NAME] [--json]\n"
 	"\n"
-	"Print a line for each interval of a running instance when it ends, from the last one on.\n"
+	"Print the last interval of a running instance, then each new one when it ends, on one line.\n"
 	"NAME is its --name; needed only if several instances run.\n"
 	"\n"
 	"  --json  print one object per line: the ledger, and the ten heaviest keys of each\n"

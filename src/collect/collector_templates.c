@@ -25,9 +25,9 @@
 #define ROLES_HEADER      (SET_HEADER + 8)
 #define ROLE_BYTES        6
 #define ROLES_OF_EXPORTER 128 /* bytes to save the roles of an exporter, besides ROLE_BYTES each */
-/* Interfaces of an exporter in the file; the set has a length of 16 bits. */
+/* Limit of saved interfaces of an exporter: the length of a set has 16 bits. */
 #define ROLES_MAX         ((UINT16_MAX - ROLES_HEADER) / ROLE_BYTES)
-/* Interfaces of all exporters in the file; senders choose their numbers. */
+/* Limit of saved interfaces of all exporters: senders could invent any number of them. */
 #define ROLES_ALL         UINT16_MAX
 
 static bool is_roles(const struct template_file_entry *entry)

@@ -143,8 +143,8 @@ struct option_owner {
 	/* Word of sections [WORD NAME], each a struct config_named, whose only keys are the rows;
 	 * NULL: the rows are options. */
 	const char *section;
-	/* Further owners, such as those of a registry, from 0; NULL after the last. The sections of
-	 * an owner also have the keys of its parts: config_named_block(). */
+	/* Returns sub-owner i, or NULL after the last, for example one per sink type. If the owner
+	 * is a section, their rows are keys of it too: config_named_block(). NULL: none. */
 	const struct option_owner *(*part)(uint32_t i);
 	/* Returns the data that packets need because of the values, as enum option_need. NULL: none.
 	 * Only for owners of options. */

@@ -331,7 +331,7 @@ void changes_end(struct changes *changes)
 	if (!signals_join_thread(changes->thread, END_PATIENCE_S)) {
 		log_warning(
 			"waiting for the thread that changes measurements: it reads the "
-			"configuration or prepares memory; a second signal ends the run at once");
+			"configuration or allocates memory; a second signal ends the run at once");
 		pthread_join(changes->thread, NULL);
 	}
 	pthread_mutex_lock(&changes->lock);
@@ -391,11 +391,11 @@ static bool await(struct changes *changes, const struct change *change, uint64_t
 	/* The thread may be writing the answer of the change. */
 	*answer = (struct change_answer){.number = number, .refused = true};
 	snprintf(answer->error, sizeof(answer->error),
-		"not done after %d s: %s; it may still come: see ctl measure list",
+		"not done after %d s: %s; the change may still follow: see ctl measure list",
 		CONTROL_ANSWER_S,
 		change->state == CHANGE_READY
 			? "the reporter is not responding"
-			: "the configuration is being read, or memory is being prepared");
+			: "the configuration is being read, or memory is being allocated");
 	return false;
 }
 
@@ -519,7 +519,7 @@ static void check_change(struct changes *changes, struct change *change)
 	change->answer.at_least = false;
 	set_state(changes, change, CHANGE_DONE);
 	log_notice("%s%s: measurements %u, from interval %llu on",
-		change->words != NULL ? "measure " : "configuration read again",
+		change->words != NULL ? "measure " : "configuration reloaded",
 		change->words != NULL ? change->words : "", change->answer.measurements,
 		(unsigned long long)change->answer.epoch);
 }

@@ -117,7 +117,7 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 			else if (pthread_cond_clockwait(&control.answered, &control.lock,
 					 CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
 				warned = true;
-				log_warning("%s waits for an answer on the control socket", who);
+				log_warning("%s: waiting for a reply on the control socket", who);
 			}
 		}
 }
@@ -130,15 +130,15 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 /* --- parts of replies --- */
 
 static const char no_worker[] =
-	"write ctl states WORKER, with the number of a worker, or ctl states HOW, with a word of "
-	"--overload but off";
-static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
+	"use ctl states WORKER, with the number of a worker, or ctl states MODE, with a mode of "
+	"--overload except off";
+static const char unchangeable[] = "not allowed: this run was started with --control read";
 
-static const char too_long[] = "the command is longer than the 1022 characters that a run reads";
+static const char too_long[] = "the command is longer than 1022 characters";
 _Static_assert(CONTROL_COMMAND_MAX == 1022, "as it is said");
 
-static const char nothing_runs[] = "nothing is measured yet, or any more";
-static const char no_epoch[] = "no epoch with packets was closed yet";
+static const char nothing_runs[] = "the measurement has not started yet, or has ended";
+static const char no_epoch[] = "no interval with packets has ended yet";
 
 /* --- /sketchtap/plan --- */
 
@@ -177,7 +177,7 @@ static void reply_lcore(struct rte_tel_data *dict, const void *plan, uint32_t nu
 	reply_int(dict, "node", lcore->node);
 }
 
-/* A plan, and the start of its measurements. */
+/* A plan, and the first epoch of each of its measurements. */
 struct control_plan {
 	const struct plan *plan;
 	const struct change_since *since;
@@ -280,7 +280,7 @@ ANSWER(stats)
 	total = control.total;
 	pthread_mutex_unlock(&control.lock);
 	if (total.epochs == 0)
-		return reply_error(answer, "no epoch was closed yet");
+		return reply_error(answer, "no interval has ended yet");
 	reply_start(answer);
 	reply_uint(answer, "epoch", number);
 	reply_sum(answer, &epoch);
@@ -342,7 +342,7 @@ static const struct report_measurement *find_measurement(
 	return NULL;
 }
 
-static const char no_measurement[] = "no measurement has this name; ctl measure list has them all";
+static const char no_measurement[] = "no measurement has this name; ctl measure list shows all";
 
 static int answer_top_of(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name, uint32_t n)
@@ -391,7 +391,8 @@ static bool read_top(const char *parameters, char name[REPLY_TEXT_MAX], uint32_t
 	       number <= TOP_MAX;
 }
 
-_Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of the command");
+_Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10,
+	"the error text below and the help of the command have these numbers");
 
 ANSWER(top)
 {
@@ -400,7 +401,7 @@ ANSWER(top)
 	uint32_t n;
 
 	if (!read_top(parameters, name, &n))
-		return reply_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
+		return reply_mistake(answer, "use ctl top MEASUREMENT N, with N from 1 to 40");
 	epoch = borrow_report(&control.last);
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
@@ -439,9 +440,8 @@ ANSWER(deliveries)
 	struct report_epoch *told = borrow_report(&control.deliveries);
 
 	if (told == NULL)
-		return reply_error(answer,
-			"what became of rows is told when an epoch with packets is closed; none "
-			"was yet");
+		return reply_error(
+			answer, "no delivery counts yet: no interval with packets has ended");
 	reply_deliveries(answer, told);
 	release_report(told);
 	return 0;
@@ -472,7 +472,8 @@ static int answer_within_of(
 		return reply_error(answer, no_measurement);
 	inside = &measurement->inside;
 	if (!inside->only)
-		return reply_error(answer, "it counts everything: within is not set");
+		return reply_error(
+			answer, "the measurement has no within, so it counts all packets");
 	networks = &epoch->measurements[inside->networks];
 	reply_start(answer);
 	reply_uint(answer, "epoch", epoch->number);
@@ -490,7 +491,7 @@ ANSWER(within)
 	struct report_epoch *epoch;
 
 	if (parameters == NULL || *parameters == '\0')
-		return reply_mistake(answer, "write ctl within MEASUREMENT");
+		return reply_mistake(answer, "use ctl within MEASUREMENT");
 	epoch = borrow_report(&control.last);
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
@@ -535,7 +536,7 @@ static void reply_cost_of_measurement(struct rte_tel_data *dict, const void *of,
 	reply_ns(dict, "distinct_ns", with->costs->distinct[number], with->costs);
 }
 
-/* Adds the cost of a packet by the profile in a state. */
+/* Adds the cost of a packet in this state, as the profile predicts it. */
 static void reply_capacity(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -594,7 +595,7 @@ static void answer_costs_of(
 	reply_profile(answer);
 }
 
-/* Without parameters: all workers. Returns false for an unknown worker. */
+/* Sums the costs of a worker, or of all without parameters. Returns false for an unknown worker. */
 static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
 {
 	unsigned long worker = 0;
@@ -620,11 +621,11 @@ ANSWER(costs)
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
 	if (!sum_costs(parameters, epoch, &costs))
-		reply_mistake(answer, "write ctl costs WORKER, with the number of a worker");
+		reply_mistake(answer, "use ctl costs WORKER, with the number of a worker");
 	else if (costs.packets == 0)
 		reply_error(answer,
-			"no burst of that epoch was timed: one in 64 of those is that workers "
-			"receive, or are dealt as packets, and look at in full");
+			"no burst of the last interval was timed: workers time one in 64 bursts, "
+			"only at full detail");
 	else
 		answer_costs_of(answer, epoch, &costs);
 	release_report(epoch);
@@ -664,7 +665,8 @@ static const char *reply_states(
 	char *end;
 
 	if (controller == NULL)
-		return "nothing can be given up: the run has no --overload, or nothing that waits";
+		return "this run reduces no detail: it has no --overload, or a source that waits "
+		       "for workers";
 	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
 		worker = strtoul(parameters, &end, 10);
 		if (*end != '\0' || worker >= UINT32_MAX)
@@ -687,7 +689,7 @@ static const char *reply_states(
 	return NULL;
 }
 
-/* valid until end_reading() */
+/* Returns the controller, or NULL. It is valid until end_reading(). */
 static struct shed_controller *offered_controller(void)
 {
 	struct shed_controller *controller;
@@ -819,8 +821,8 @@ ANSWER(reload)
 	const char *why = begin_changing(&changes);
 
 	if (why == NULL && !reload(&reloaded))
-		why = "asked for, and not done yet: outputs do not answer, or rules wait for the "
-		      "end of intervals";
+		why = "the reload is not complete yet: an output is not responding, or rules take "
+		      "effect at the end of an interval";
 	if (why == NULL && reloaded.changeable)
 		changes_await_reload(changes, &reloaded.change);
 	end_answer();
@@ -840,9 +842,9 @@ ANSWER(measure)
 	struct change_answer change = {0};
 
 	if (why == NULL && changes == NULL)
-		why = "nothing can change in this run";
+		why = "measurements of this run cannot change";
 	else if (why == NULL && parameters == NULL)
-		why = "write ctl measure add|change|remove NAME OPTION=VALUE ...";
+		why = "use ctl measure add|change|remove NAME OPTION=VALUE ...";
 	else if (why == NULL && strlen(command) + 1 + strlen(parameters) > CONTROL_COMMAND_MAX)
 		why = too_long;
 	if (why == NULL)
@@ -870,8 +872,7 @@ void control_offer(void)
 	for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
 		if (rte_telemetry_register_cmd(
 			    commands[c].path, commands[c].answer, commands[c].help) != 0)
-			log_warning(
-				"%s: cannot be offered on the control socket", commands[c].path);
+			log_warning("%s: cannot register on the control socket", commands[c].path);
 	}
 }
 
@@ -894,7 +895,7 @@ void control_settle(void)
 	for (uint32_t i = 0; i < 2; i++) {
 		control.turn ^= 1;
 		wait_for_handlers((const uint32_t *const[]){&control.reading[control.turn ^ 1]}, 1,
-			"the memory of former measurements");
+			"freeing removed measurements");
 	}
 	pthread_mutex_unlock(&control.lock);
 }
@@ -933,7 +934,7 @@ void control_stop(void)
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
 					  &control.reading[1]},
-			3, "the end");
+			3, "end of the run");
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);
 	report_epoch_free(deliveries);

@@ -21,47 +21,45 @@
 /* Timeout of a reply in seconds: a change may have to prepare memory. */
 #define CONTROL_ANSWER_S 30
 
-#define CONTROL_COMMANDS(COMMAND)                                                                   \
-	COMMAND(stats,                                                                              \
-		"Account of the packets of the last epoch, and of all since the start. No "         \
-		"parameters",                                                                       \
-		{"", "account of the last epoch, and since the start"})                             \
-	COMMAND(top,                                                                                \
-		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of " \
-		"rows (10; at most 40)",                                                            \
-		{"[MEASUREMENT [N]]", "heaviest keys of the last epoch; N is 10, at most 40"})      \
-	COMMAND(follow,                                                                             \
-		"First closed epoch from a number on, of the last 300. Parameters: epoch (the "     \
-		"last), first of its parts (0)",                                                    \
-		{"[EPOCH [PART]]", "first epoch from EPOCH on, of the last 300"})                   \
-	COMMAND(deliveries,                                                                         \
-		"What became of rows of each export since the start, until the last epoch was "     \
-		"closed; of 40 exports at most. No parameters",                                     \
-		{"", "what became of rows of each export, 40 exports at most"})                     \
-	COMMAND(within,                                                                             \
-		"Keys that a measurement with within looks into after the last epoch with "         \
-		"packets, 60 at most. Parameters: measurement",                                     \
-		{"MEASUREMENT", "what a measurement with within looks into, 60 keys at most"})      \
-	COMMAND(plan, "Which lcore does what, with which queues and memory. No parameters",         \
-		{"", "lcores, queues, memory, measurements"})                                       \
-	COMMAND(costs,                                                                              \
-		"What a packet costs, part by part: ns, of the bursts of the last epoch with "      \
-		"packets that were timed. Parameters: worker (all)",                                \
-		{"[WORKER]", "what a packet of the last epoch cost, part by part"})                 \
-	COMMAND(states,                                                                             \
-		"What --overload has given up at present. Parameters: a worker (all), or another "  \
-		"way to keep up, a word of --overload but off",                                     \
-		{"[WORKER]", "what --overload has given up"},                                       \
-		{"HOW", "keeps up in another way, a word of --overload but off"})                   \
-	COMMAND(measure,                                                                            \
-		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
-		"NAME",                                                                             \
-		{"list", "what is measured, from which epoch on, and what waits for one"},          \
-		{"add NAME OPTION=VALUE ...", "measures one thing more"},                           \
-		{"change NAME OPTION=VALUE ...",                                                    \
-			"measures it otherwise; OPTION= takes back what was said"},                 \
-		{"remove NAME", "measures it no more"})                                             \
-	COMMAND(reload,                                                                             \
-		"As SIGHUP: opens outputs, reads --config and --prefixes again; tells what was "    \
-		"refused. No parameters",                                                           \
-		{"", "as SIGHUP: configuration, rules and outputs again"})
+#define CONTROL_COMMANDS(COMMAND)                                                                      \
+	COMMAND(stats, "Packet ledgers of the last epoch and since the start. No parameters",          \
+		{"", "packet ledgers of the last interval and since the start"})                       \
+	COMMAND(top,                                                                                   \
+		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of "    \
+		"rows (10; at most 40)",                                                               \
+		{"[MEASUREMENT [N]]", "N heaviest keys of the last interval: 10, at most 40"})         \
+	COMMAND(follow,                                                                                \
+		"Oldest stored epoch with at least this number, of the last 300. Parameters: "         \
+		"epoch (the last), first part of the reply (0)",                                       \
+		{"[EPOCH [PART]]", "interval EPOCH, or the next one stored, of the last 300"})         \
+	COMMAND(deliveries,                                                                            \
+		"Delivery counts of each export from the start to the end of the last epoch, for "     \
+		"at most 40 exports. No parameters",                                                   \
+		{"", "delivery counts of each export, for at most 40 exports"})                        \
+	COMMAND(within,                                                                                \
+		"Heavy keys into which a measurement with within drills down after the last epoch "    \
+		"with packets, at most 60. Parameters: measurement",                                   \
+		{"MEASUREMENT", "at most 60 keys into which MEASUREMENT drills down (within)"})        \
+	COMMAND(plan, "Lcores with their tasks, queues and memory. No parameters",                     \
+		{"", "lcores, queues, memory, measurements"})                                          \
+	COMMAND(costs,                                                                                 \
+		"Time per packet in ns, for each processing step, from the timed bursts of the last "  \
+		"epoch with packets. Parameters: worker (all)",                                        \
+		{"[WORKER]", "time per packet in each processing step, last interval"})                \
+	COMMAND(states,                                                                                \
+		"Detail that --overload has reduced at present. Parameters: a worker (all), or a new " \
+		"mode of --overload, except off",                                                      \
+		{"[WORKER]", "detail that --overload has reduced"},                                    \
+		{"MODE", "change --overload to MODE, except off"})                                     \
+	COMMAND(measure,                                                                               \
+		"Changes measurements. Parameters: add|change NAME OPTION=VALUE..., or remove "        \
+		"NAME",                                                                                \
+		{"list", "measurements, their first intervals, and pending changes"},                  \
+		{"add NAME OPTION=VALUE ...", "add measurement NAME"},                                 \
+		{"change NAME OPTION=VALUE ...",                                                       \
+			"change its options; OPTION= restores the default"},                           \
+		{"remove NAME", "remove measurement NAME"})                                            \
+	COMMAND(reload,                                                                                \
+		"As SIGHUP: reopens outputs and reloads --config and --prefixes. Reports refused "     \
+		"changes. No parameters",                                                              \
+		{"", "reload configuration and rules, and reopen outputs, as SIGHUP does"})

@@ -60,7 +60,7 @@ struct reporter {
 	struct log_ratelimit missing; /* rate limits of warnings about missing byte counts */
 	struct worker_loads loads;
 	struct records records;
-	int64_t records_written; /* time without waiting records, monotonic ns */
+	int64_t records_written; /* last time when no record was waiting, monotonic ns */
 	uint64_t held;           /* most records at the end of an epoch */
 	struct service service;
 	struct changes *changes; /* NULL: changes are not possible */
@@ -428,7 +428,7 @@ static void warn_missing_bytes(struct reporter *reporter, const struct report_ep
 	}
 	if (missing != UINT64_MAX)
 		snprintf(number, sizeof(number), "up to %llu", (unsigned long long)missing);
-	log_warning("interval %llu: packets were cut by their capture, which lost their lengths: "
+	log_warning("interval %llu: the capture truncated packets and did not store their lengths: "
 		    "%s bytes are not counted; capture with a longer snap length%s",
 		(unsigned long long)report->number, number, reporter->missing.since);
 }

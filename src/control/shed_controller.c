@@ -23,8 +23,8 @@
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /*
- * Ratio of the measured cost of a packet to the sum of its parts: weight of the last window, and
- * limits.
+ * Smoothing of the ratio between the measured cost of a packet and the sum of its parts: weight of
+ * the newest window, and largest ratio.
  */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
@@ -48,7 +48,7 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;            /* no row for the published setting yet */
+	bool untold;            /* the published setting has no row of --export overload yet */
 	struct shed_reason why; /* reason of the published setting */
 	uint32_t held_off;      /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */
@@ -59,7 +59,7 @@ struct shed_controller_worker {
 _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker) +
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
-	"8 KB of each worker");
+	"at most 8 KB per worker");
 _Static_assert(SHED_LOG_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
 
 struct shed_controller {

@@ -500,8 +500,8 @@ static void check_virtual_function(
 		"%s: a virtual function: its host may restrict it to "
 		"packets for its own address",
 		port->name);
-	finding_wanted(finding, "trust set by the host, which permits promiscuous mode; not every "
-				"driver reports a refusal");
+	finding_wanted(finding, "trust on, set on its host, so that promiscuous mode works; some "
+				"drivers do not report that it is refused");
 	if (sys_link(host->root, physical.address, sizeof(physical.address), SYS_PCI "/%s/physfn",
 		    port->address) == SYS_READ &&
 		number >= 0 && card_interface(host, &physical, interface))

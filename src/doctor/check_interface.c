@@ -127,8 +127,7 @@ static void check_merging(
 	}
 	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
 		joining == 1 ? "joins" : "join");
-	finding_wanted(
-		finding, "off: otherwise counted packets are too few and too long, unnoticed");
+	finding_wanted(finding, "off: otherwise packets are merged, and the counts are too low");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 
@@ -139,11 +138,12 @@ static void check_vlan_strip(
 	if (!port->settings.features_known) {
 		finding_unseen(finding, SYS_ABSENT, "offloads of the interface");
 	} else if (!port->settings.vlan_strip) {
-		finding_ok(finding, "%s: tags stay in packets", port->name);
+		finding_ok(finding, "%s: VLAN tags stay in packets", port->name);
 	} else if (port_driver_find(port->driver)->sockets == AF_PACKET) {
-		finding_ok(finding, "%s: tags are removed, and restored by af_packet", port->name);
+		finding_ok(finding, "%s: VLAN tags are removed, and restored by af_packet",
+			port->name);
 	} else {
-		finding_warning(finding, "%s: tags are removed from packets", port->name);
+		finding_warning(finding, "%s: VLAN tags are removed from packets", port->name);
 		finding_wanted(
 			finding, "not removed: otherwise four bytes per tag are not counted");
 		finding_command(finding, "sudo ethtool -K %s rxvlan off", port->interface);

@@ -29,7 +29,7 @@ static void check_plan(const struct host *host, struct finding *finding)
 		finding_more(finding, "; %s", needs->warnings[i]);
 	if (finding->status == FINDING_OK)
 		return;
-	finding_wanted(finding, "a CPU of its own for each, on its port's NUMA node");
+	finding_wanted(finding, "one CPU for each lcore, on the NUMA node of its port");
 	finding_command(finding, "sketchtap plan");
 }
 

@@ -62,7 +62,8 @@ static void note_memory(struct host_needs *needs, const struct plan *plan)
 	}
 }
 
-_Static_assert(HOST_WARNINGS_MAX >= PLAN_WARNINGS_MAX, "every warning of a plan is passed on");
+_Static_assert(
+	HOST_WARNINGS_MAX >= PLAN_WARNINGS_MAX, "the report has room for every warning of a plan");
 
 static void note_warnings(struct host_needs *needs, const struct plan *plan)
 {

@@ -230,8 +230,8 @@ static bool tells_apart(const struct key_rule *rule, const struct key_burst *pac
 }
 
 /*
- * Tests each bit of a 5-tuple. Extra fields are always whole, so comparing the sets of fields is
- * enough.
+ * Checks each bit of the 5-tuple: if `coarse` distinguishes keys by it, `fine` must too. Other
+ * fields are in a key entirely or not at all, so the sets of fields are compared.
  */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine)
 {

@@ -11,15 +11,15 @@
 #define BURST_MAX 64
 
 /*
- * Weights of burst entries that are not packets: entry i is packets[i] packets with bytes[i] wire
- * bytes without FCS, of equal sizes as far as whole bytes allow. Sketches receive no entry of 0
- * packets.
+ * Weights of burst entries that stand for several packets: entry i is packets[i] packets with
+ * bytes[i] wire bytes in total, without FCS. The packets of an entry have equal sizes, rounded to
+ * bytes. Sketches receive no entry of 0 packets.
  */
 struct key_weights {
 	uint64_t packets[BURST_MAX], bytes[BURST_MAX];
 	/*
-	 * Sampling within entries: one in 2^shift packets of each entry was processed and counts
-	 * for all.
+	 * Sampling: only one in 2^shift packets of each entry was processed. It stands for
+	 * 2^shift packets.
 	 */
 	uint32_t shift;
 };

@@ -277,7 +277,7 @@ static uint64_t limit_of(uint64_t smallest)
 							: UINT64_MAX - 1;
 }
 
-/* Sets an admission other than 0, which marks a free way. */
+/* Sets the count that a new key of a full bucket must reach. Not 0: that marks a free way. */
 static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t smallest)
 {
 	candidates->admission[b] = limit_of(smallest) + 1;

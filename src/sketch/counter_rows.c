@@ -600,7 +600,7 @@ static uint32_t block_at(uint64_t i, uint64_t n)
 	return n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
 }
 
-/* Returns true if the low parts are the values of n counters. */
+/* Returns true if the low parts of all n counters are their values: no counter has a high part. */
 static ALWAYS_INLINE bool all_low(const void *lows, const uint32_t n, const bool wide)
 {
 	uint32_t wide_bits = 0;

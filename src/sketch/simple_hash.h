@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct bucket_pair) == 64, "two buckets are one cache line
 
 struct simple_hash {
 	struct sketch sketch;
-	uint32_t bits; /* log2 of the number of pairs */
+	uint32_t bits; /* log2 of the number of elements of `pairs` */
 	struct bucket_pair *pairs;
 	struct key6 *key6; /* one per bucket, valid if the bucket has BUCKET_IPV6 */
 };

@@ -47,7 +47,7 @@ enum sketch_atomic {
 
 /* Parameters of flow states (sketch/flow_states.h). */
 struct sketch_deep {
-	enum flow_depth deepest; /* deepest state of a flow; FLOW_COUNT: no states */
+	enum flow_depth deepest; /* most detailed state allowed; FLOW_COUNT: no flow has details */
 	uint32_t flows;          /* flows that may have details at once; 0: the sketch's default */
 	uint32_t after;          /* packets of a flow in state count before state rate */
 	double share;            /* share of the packets at which a flow enters state tcp, 0 to 1 */
@@ -152,7 +152,7 @@ struct sketch_estimate {
 
 typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *burst);
 
-/* Operations of a sketch. A slot is never NULL unless its comment states when. */
+/* Operations of a sketch. A pointer is NULL only in the cases that its comment names. */
 struct sketch_ops {
 	const char *name;  /* name for --sketch */
 	const char *alias; /* short name */
@@ -259,15 +259,16 @@ struct sketch_ops {
 		sketch_emit_fn emit, void *arg);
 
 	/*
-	 * Returns the largest error: with probability >= confidence, none of `keys` distinct keys
-	 * is over-estimated by more, in the metric. UINT64_MAX: no bound, as for a sketch with
-	 * listed keys. Call it on a merged sketch. NULL with SKETCH_EXACT.
+	 * Returns a bound of the over-estimation, in units of the metric. With probability
+	 * `confidence`, it holds for all of `keys` distinct keys together. Returns UINT64_MAX if
+	 * there is no bound, as for a sketch with listed keys. Requires a merged sketch. NULL with
+	 * SKETCH_EXACT.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
 	/*
-	 * Returns an upper bound, in the metric, of a key that is not a candidate. NULL without
-	 * SKETCH_EXACT.
+	 * Returns an upper bound, in units of the metric, of each key that is not a candidate. NULL
+	 * without SKETCH_EXACT.
 	 */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 

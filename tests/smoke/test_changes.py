@@ -325,9 +325,9 @@ def test_what_is_refused_changes_nothing(test):
     refused(1, 'its header has no column vlan', 'measure', 'add', 'b', 'key=src,vlan')
     refused(1, 'its header has no column first', 'measure', 'add', 'b', 'sketch=flow-table')
     refused(2, 'longer than', 'measure', 'add', 'b', 'key=' + ','.join(['src'] * 300))
-    refused(1, 'no measurement has this name; ctl measure list has them all', 'top', 'nobody')
+    refused(1, 'no measurement has this name; ctl measure list shows all', 'top', 'nobody')
     for words in (('a', '0'), ('a', '41'), ('a', 'x'), ('a,b,c',)):
-        refused(2, 'write ctl top MEASUREMENT N, with N from 1 to 40', 'top', *words)
+        refused(2, 'use ctl top MEASUREMENT N, with N from 1 to 40', 'top', *words)
     for status, text, mentions in (
             (2, '[measurement a]\nkey = src\nfoo = 3\n', 'run.conf:3: foo: unknown key'),
             (2, 'top = 7\ninterval = 3s\n[measurement a]\nkey = src\n', 'interval: cannot change during a run'),
@@ -432,7 +432,7 @@ def test_changes_on_a_port(test):
     wait_for_socket(test, process)
     write_config(config, {'a': 'key=dst_port'})
     process.signal(signal.SIGHUP)
-    test.until_said(process, 'configuration read again: measurements 1, from interval')
+    test.until_said(process, 'configuration reloaded: measurements 1, from interval')
     text = process.stderr()
     first = int(text[text.rindex('from interval') + len('from interval '):].split()[0])
     test.until(lambda: json.loads(ctl(test, process, '--format', 'json', 'stats').stdout)['/sketchtap/stats']['epoch'] >
@@ -699,10 +699,10 @@ def test_storm_of_requests(test):
             assert status in (0, 1, 2) and (status == 0) == (stderr == ''), (words, status, stderr)
         write_config(config, SETS[1])
         ctl(test, process, 'reload')
-        said = process.stderr().count('configuration read again')
+        said = process.stderr().count('configuration reloaded')
         write_config(config, SETS[2])
         process.signal(signal.SIGHUP)
-        test.until(lambda: process.stderr().count('configuration read again') > said, 'SIGHUP still reloads')
+        test.until(lambda: process.stderr().count('configuration reloaded') > said, 'SIGHUP still reloads')
         assert list(listed(test, process)) == list(SETS[2])
     test.wait(process).expect(0)
     rows = {row['epoch']: row for row in lib.read_stats(stats)}.values()

@@ -329,7 +329,7 @@ def test_reload(test):
         test.until(lambda: json.loads(test_changes.ctl(test, process, '--format', 'json', 'stats').stdout)
                    ['/sketchtap/stats']['epoch'] > last + 4, 'the last change has held a while')
         answer = json.loads(test_changes.ctl(test, process, '--format', 'json', 'within', 'near').stdout)
-        assert 'it counts everything' in test_changes.ctl(test, process, 'within', 'other', status=1).stderr
+        assert 'has no within' in test_changes.ctl(test, process, 'within', 'other', status=1).stderr
         test_changes.ctl(test, process, 'within', 'nobody', status=1)
         test_changes.ctl(test, process, 'within', status=2)
     test.wait(process).expect(0)

@@ -503,7 +503,7 @@ static void lists_are_checked(void **state)
 		{"bench worker --threads 2", "--threads: not an option of worker", "kernels"},
 		{"bench pipeline --experiment magic", "--experiment: 'magic': not allowed",
 			"mempool"},
-		{"bench pipeline --pace recorded", "--pace: recorded is of captures", "72Mpps"},
+		{"bench pipeline --pace recorded", "--pace: recorded: only for captures", "72Mpps"},
 		{"bench all", "--directory: is missing", ""},
 		{"bench all figures --which everything", "--which: 'everything': not allowed",
 			"flow-sizes"},

@@ -737,7 +737,7 @@ static void test_virtual_function(void **state)
 	tree_write("sys/bus/pci/devices/" PHYSICAL "/net/ens2f0/speed", "10000\n");
 	examine();
 	EXPECT_OTHERS_OK("virtual-function");
-	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trust set by the host",
+	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trust on, set on its host",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
 	/* In a guest only the driver identifies it, and the command is for the host. */
 	tree_delete(CARD_PATH "/physfn");

@@ -31,7 +31,7 @@ struct exporter_entry {
 	int64_t heard_at;        /* last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
 	uint64_t datagram;       /* number of its last datagram */
 	uint64_t proved;         /* number of the last good datagram; 0: none */
-	uint32_t earlier, later; /* list of its rank: a ring with a sentinel */
+	uint32_t earlier, later; /* neighbours in the list of its rank, oldest datagram first */
 	uint32_t sibling, elder; /* domains of the same address; EXPORTER_NONE: none */
 	uint32_t proven;         /* proven domains of the address; valid for the eldest */
 	uint8_t rank;            /* enum rank */
@@ -53,7 +53,7 @@ struct exporter_table {
 	struct exporter_cells by_id, by_address; /* by_address: the eldest domain of an address */
 	uint32_t *remembered;
 	uint64_t remembered_mask;
-	struct exporter_entry *entries; /* [max], then a sentinel for each rank */
+	struct exporter_entry *entries; /* [max], then the head of the list of each rank */
 };
 
 static uint64_t cells_for(uint32_t max)

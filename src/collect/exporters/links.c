@@ -241,7 +241,10 @@ static void pass(struct traffic_sum *sum, const struct observation *observation)
 		sum->bytes = UINT64_MAX;
 }
 
-/* Counts at a link. Returns false if there is none, as for interface 0. */
+/*
+ * Adds the observation to one direction of the link at `interface`. Returns false if the link is
+ * unknown. Interface 0 has no link. own: the exporter observed it at this interface.
+ */
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {

@@ -340,8 +340,8 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 }
 
 /*
- * Returns the larger interval. A known one has precedence over an unknown ratio, and that over none
- * (0).
+ * Returns the larger of two known intervals. Otherwise returns, in this order: the known one,
+ * SAMPLING_RATIO_UNKNOWN, or 0 (not sampled).
  */
 static uint32_t coarser(uint32_t a, uint32_t b)
 {

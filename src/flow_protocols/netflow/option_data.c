@@ -105,7 +105,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 	}
 }
 
-/* Computes the interval. Half of a ratio and a division by 0 leave it unknown. */
+/* Computes the sampling interval. It stays unknown if half of a ratio is missing, or is 0. */
 static void end_sampling(struct option_record *option, const struct ratios *ratios)
 {
 	/* These elements then describe the selection of flows. */

@@ -57,7 +57,8 @@ static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *
 }
 
 /*
- * The workers' generation of the receiver's epoch is clean, and its set of measurements is fixed.
+ * Returns the measurements of the receiver's epoch. The workers may still count an earlier epoch,
+ * but the receiver enters an epoch only after their generation for it was cleared.
  */
 static const struct counting *counting_of(const struct rx_core *rx_core)
 {

@@ -136,7 +136,7 @@ struct plan_measurement {
 	size_t instance_bytes;       /* bytes of one sketch */
 	size_t drill_down_bytes; /* bytes of drill-down; 0: the measurement counts all packets */
 	bool merged;             /* the reporter has one more sketch, for the sum */
-	bool changes;            /* one more sketch exists while an instance changes its size */
+	bool changes;            /* the size can change; a new sketch then exists besides the old */
 };
 
 /* Bytes of prefix rules: EAL memory, ordinary memory, and ordinary memory per worker. */

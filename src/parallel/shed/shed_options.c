@@ -113,10 +113,10 @@ static const struct option_row policy_rows[] = {
 		OPTION_FIELD(shed_policy_options, schedule),
 		.default_note = "no schedule",
 		.config_only = true,
-		.help = "Follow the schedule of detail in FILE, so that a capture gives the same "
-			"output each time. FILE is CSV, as --export overload writes it.",
-		.man = "The columns worker and packet name the packet of a worker from which on a "
-		       "row applies. Column to is the level: full, wait (only measurements of "
+		.help = "Repeat the changes of detail in FILE, which --export overload wrote. "
+			"A capture then gives the same output each time.",
+		.man = "FILE is CSV. A row applies from the packet in column packet of the worker "
+		       "in column worker. Column to is the level: full, wait (only measurements of "
 		       "the best priority), 1/2 to 1/64 (one of N packets) or count (none). With "
 		       "a name in column measurement it is full, one of the steps of that "
 		       "measurement, or a limit of its flow states.",

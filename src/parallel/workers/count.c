@@ -94,8 +94,8 @@ uint64_t drill_down_entries(
 }
 
 /*
- * Returns the keys of measurement m for some entries. hashed: rules whose keys are hashed for all
- * entries, one bit each.
+ * Returns the hashed keys of measurement m for the selected entries of a burst. hashed: bit r is set
+ * if the keys of rule r already have their hashes.
  */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)

@@ -25,9 +25,9 @@ struct counting {
 	const struct hash_key *hash_key;
 	bool details;  /* a measurement needs times or TCP flags */
 	bool extra;    /* a key has a field outside the 5-tuple */
-	bool overhead; /* a measurement needs the bytes of IP packets; implies details */
-	bool tcp;      /* a measurement needs TCP fields; implies details */
-	bool rests;    /* a measurement needs calls without packets */
+	bool overhead; /* a measurement needs the size of IP packets; details is then set too */
+	bool tcp;      /* a measurement needs TCP fields; details is then set too */
+	bool rests;    /* a measurement must also be called if no packets arrive */
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX];
 	/* Measurement m counts bursts[key_rule_of[m]]. */

@@ -253,7 +253,7 @@ static void count_all(
 	worker_count_read(generation);
 }
 
-/* Counts packets that have the same state. */
+/* Counts packets with the same reduction of detail. */
 static void count_state(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, const struct burst_shedding *state)
 {

@@ -76,8 +76,8 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 }
 
 /*
- * Adds what load shedding left out: bursts that the measurement did not see, and keys that it did
- * not count, by rank. Sets the largest weight.
+ * Sums the packets that load shedding left out at all workers: skipped bursts, and keys that were
+ * not selected, by rank. Sets out->weight to the largest weight of a sampled packet.
  */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	struct report_measurement *out, struct key_sample_counts left_out[KEY_SHARE_MAX])

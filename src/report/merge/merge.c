@@ -341,7 +341,10 @@ struct sketch_shed merger_forgotten(const struct merger *merger)
 	return merger->forgotten;
 }
 
-/* Adds the undecoded counts of a part. An undecoded key may have the largest share of each part. */
+/*
+ * Adds the undecoded counts of a part. The largest counts add up, because the same key may be the
+ * largest undecoded one of each part.
+ */
 static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
 {
 	merger->undecoded.flows += undecoded.flows;

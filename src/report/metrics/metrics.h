@@ -5,9 +5,9 @@
  * HTTP pages of --metrics: /metrics for Prometheus (report/metrics/metrics_text.h), /healthz, and
  * as JSON /api/v1/epochs (rows of --stats) and /api/v1/top (rows of --output).
  *
- * The producer hands epochs over, the server thread replies, and neither waits for the other.
- * Besides the last epochs (report/rows/recent.h) there are three snapshots: each thread owns one,
- * and exchanges it for the one in between.
+ * The producer passes epochs to the server thread, which replies to requests. Neither waits for the
+ * other: of three snapshots, each thread owns one, and swaps it atomically with the third.
+ * report/rows/recent.h stores the last epochs.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct metrics_options {
 
 OPTION_OWNER(metrics)
 
-/* Returns true, with its address, if --metrics is set. */
+/* Returns true and sets *address if --metrics is set. */
 bool metrics_address(const struct config *config, struct listen_address *address);
 
 #define METRICS_ROWS_MAX    1000 /* rows per measurement in /api/v1/top */

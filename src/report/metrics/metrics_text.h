@@ -36,7 +36,7 @@ enum metric_form {
 	METRIC_NS_IF,
 	METRIC_TIME, /* int64_t, ns since 1970-01-01 UTC */
 	METRIC_DOUBLE,
-	METRIC_SERIES,         /* uint64_t, over all deliveries with the same labels */
+	METRIC_SERIES,         /* uint64_t: sum over all deliveries with the same labels */
 	METRIC_LEDGER_PACKETS, /* struct ledger: a sample for each of its columns of packets */
 	METRIC_LEDGER_BYTES,
 };

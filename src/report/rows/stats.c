@@ -89,7 +89,7 @@ static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 		text_printf(text, "%.1f", (double)ns / (double)received);
 }
 
-/* at: offset of the time in the ledger. */
+/* Prints a time of the ledger per received packet. column->at: offset of the time in struct ledger. */
 COLUMN_PRINTER(print_cost)
 {
 	const struct ledger ledger = ledger_of(row);

@@ -786,8 +786,8 @@ static bool check_broker(const char *broker, size_t len, char *why)
 	char text[sizeof(address.host) + 16];
 
 	if (len >= sizeof(text)) {
-		snprintf(
-			why, SINK_ERROR_MAX, "a broker is longer than %zu bytes", sizeof(text) - 1);
+		snprintf(why, SINK_ERROR_MAX, "address of a broker: longer than %zu bytes",
+			sizeof(text) - 1);
 		return false;
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)len, broker);

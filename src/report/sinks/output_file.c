@@ -633,9 +633,9 @@ static bool wait_until_writable(const struct output_file *file)
 }
 
 /*
- * Removes the last `done` bytes written to a regular file. They end at the file position: with
- * O_APPEND it follows a file that was truncated in between. Returns false on failure, also if
- * another process has written after them.
+ * Removes the last `done` bytes written to a regular file. They end at the file position, also if
+ * the file was truncated before them, because of O_APPEND. Returns false on failure, or if another
+ * process has written after them.
  */
 static bool roll_back(const struct output_file *file, size_t done)
 {
@@ -650,7 +650,7 @@ static bool roll_back(const struct output_file *file, size_t done)
 	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
 }
 
-/* Stops writing: the next row would continue the partial one. */
+/* Stops writing to the file: the next row would be appended to the partial one. */
 static void give_up(struct output_file *file, int error)
 {
 	log_file(file, true,
@@ -881,7 +881,7 @@ static const char *change_file(struct output_file *file)
 	if (fd < 0)
 		return why;
 	close_fd(file);
-	lock(fd); /* for the same file: its lock ended with the old descriptor */
+	lock(fd); /* again if it is the same file: closing the old descriptor released the lock */
 	file->fd = fd;
 	file->header_due = false;
 	file->has_start = tail.has_start;

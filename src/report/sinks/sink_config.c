@@ -597,8 +597,8 @@ static const struct option_row file_rows[] = {
 		.default_note = "one file each",
 		.rare = true,
 		.help = "Start new output files at each multiple of TIME in UTC, before a file "
-			"exceeds SIZE, or both: 1h,1GB. stats.csv is renamed to "
-			"stats-20261120T170000Z.csv, by the start of its first interval.",
+			"exceeds SIZE, or both: 1h,1GB. A complete stats.csv is renamed to "
+			"stats-20261120T170000Z.csv, after the start of its first interval.",
 		.man = "An existing file is never overwritten. An interval, or a write of up to "
 		       "65536 records of --flows, is never split.",
 	},

@@ -77,7 +77,7 @@ static int send_text(struct sink_socket *socket)
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
-/* Sends sink.text until all of it is accepted. Returns the counter of its rows' fate. */
+/* Sends sink.text, with retries. Returns the counter (struct fates) to which its rows belong. */
 static _Atomic uint64_t *fate_of(struct sink_socket *socket)
 {
 	struct sink *sink = &socket->sink;

@@ -266,8 +266,8 @@ static bool wait_for_names(const struct socket_client *client)
 		int64_t until = now + POLL_MS * (SECOND_NS / 1000);
 		const struct timespec time = {until / SECOND_NS, until % SECOND_NS};
 
-		/* The load pairs with the exchange in look_up_main(), for ThreadSanitizer, which
-		 * does not know this wait. */
+		/* Pairs with the exchange in look_up_main(). Only ThreadSanitizer needs it: it does
+		 * not intercept sem_clockwait(). */
 		if (sem_clockwait(&client->names->done, CLOCK_MONOTONIC, &time) == 0)
 			return atomic_load(&client->names->alone);
 		now = clock_now(CLOCK_MONOTONIC);

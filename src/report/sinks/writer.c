@@ -773,7 +773,7 @@ static const char *missing_column(const struct columns *others, const struct col
 	return NULL;
 }
 
-/* Returns true if the header has all columns of rows with this choice. */
+/* Returns true if the header that was written has every column of `choice`. */
 static bool header_takes(const char *option, const char *name, const struct columns *header,
 	const struct column_choice *choice, char *error)
 {

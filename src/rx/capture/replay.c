@@ -42,14 +42,14 @@ struct replay_file {
 	struct pcapng_interface only;             /* interface of a classic file */
 	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
 	uint64_t packets;                         /* read so far */
-	struct source_packet head; /* its next packet, while it waits for other files */
+	struct source_packet head; /* next packet of the file, read ahead to merge by time */
 };
 
 struct replay {
 	struct source source; /* first member: callers have a pointer to it */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
-	/* Binary heap of the files with a head; heap[0] has the earliest. */
+	/* Binary heap of the files that have a packet left. heap[0] has the earliest head. */
 	unsigned int heap_size;
 	bool head_delivered;          /* heap[0] must read its next packet first */
 	int programs[LINK_KINDS + 1]; /* filter by kind, or NOT_SUITED; 0: no filter */

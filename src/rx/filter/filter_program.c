@@ -329,7 +329,7 @@ static const struct option_row filter_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(filter_options, expression),
 		.default_note = "everything",
-		.help = "Measure only packets that match a pcap filter, as of tcpdump: 'tcp port "
+		.help = "Measure only packets that match a pcap filter of tcpdump: 'tcp port "
 			"443 and net 10.0.0.0/8'. Others are counted as filtered.",
 	},
 	{0},

@@ -26,7 +26,7 @@
 #include "rx/packet/link_type.h"
 
 #define PARSE_IPV6_EXTENSIONS_MAX 8
-#define PARSE_TCP_BEYOND          2 /* bytes of a TCP header after `need`, up to its window */
+#define PARSE_TCP_BEYOND          2 /* bytes of the TCP window, which follow the first `need` */
 
 /* Result of parsing a packet. Each rejection has its own value; parse_verdicts[] groups them. */
 enum parse_verdict {

@@ -90,8 +90,9 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 }
 
 /*
- * Addresses and ports have the same order in the frame and in the key. Writes to the final place: a
- * copy would load right after stores of other widths, and stall.
+ * Copies addresses and ports at once: they have the same order in the frame and in the key. Writes
+ * directly to the burst. A later copy of the key would stall, because its loads would be wider than
+ * these stores.
  */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {

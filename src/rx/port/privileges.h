@@ -19,6 +19,6 @@ bool port_lacks_privilege(const struct port_driver *driver, const char *device, 
 /* As port_lacks_privilege(), for capabilities to send and receive. */
 bool port_lacks_to_send(const struct port_driver *driver, char *why);
 
-/* As port_lacks_privilege(), only for capabilities, with `effective` ones. */
+/* As port_lacks_privilege(), for a process with the capabilities `effective`. Checks only these. */
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why);

@@ -195,8 +195,8 @@ static void forget(struct iblt *table, bool ipv6)
 }
 
 /*
- * Returns the smallest width at which the flows load the cells at most with params.load; the
- * present width without params.load.
+ * Returns the smallest width for at most params.load flows per cell, at most width_max. Returns the
+ * present width if params.load is 0 or the number of flows is unknown.
  */
 static uint64_t fit(const struct sketch *sketch)
 {
@@ -524,7 +524,7 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 		return 0;
 	if (table->difference || iblt_overflown(table))
 		return UINT64_MAX;
-	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the hash does not contain the family */
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the key may be IPv4 or IPv6 */
 		uint64_t least = iblt_bound(&table->rows[f], hash, sketch->params.metric);
 
 		most = least > most ? least : most;

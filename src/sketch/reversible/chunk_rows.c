@@ -56,8 +56,8 @@ static inline void singletons(uint64_t mangled, quad *chunks)
 }
 
 /*
- * Stores sets and counter as whole quads. After a store of only the counter, the next packet of the
- * key would stall: a load of a quad cannot be forwarded from a narrower store.
+ * Stores sets and counter as whole quads (four words). The next packet of the key would stall after
+ * a store of the counter only: the CPU cannot forward a narrow store to a wider load.
  */
 static ALWAYS_INLINE void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
@@ -78,8 +78,9 @@ static ALWAYS_INLINE void add_owned(
 }
 
 /*
- * Inserts without a lock: sets only grow, so a thread writes only if one of its bits is missing, by
- * a single atomic OR. Algorithm 5 is not needed, because there is nothing to allocate or to link.
+ * Adds a key without a lock. Bits of a set are never cleared, so a thread only sets missing ones,
+ * with one atomic OR per word. The locking of Algorithm 5 (of the paper) is not needed, because
+ * nothing is allocated or linked.
  */
 static ALWAYS_INLINE void add_shared(uint64_t *bucket, uint32_t row, const uint64_t *chunks,
 	uint64_t weight, const uint32_t words, const enum counter_policy policy,

@@ -31,7 +31,7 @@
 
 #define FIRST_HEAVY  16 /* least number of counters of a row that reach the first threshold */
 #define CHEAP_VISITS (UINT64_C(1) << 18)
-#define STEP_VISITS  16 /* fixed cost of a step, in addition to its visits */
+#define STEP_VISITS  16 /* cost of a search step, in visits, besides the buckets that it visits */
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)

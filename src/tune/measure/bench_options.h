@@ -69,8 +69,8 @@ uint32_t choices_subjects(const struct bench_options *bench, const struct option
 		.name = "sharing", .placeholder = "SHARING,...", .group = OPTION_GROUP_TRY,        \
 		.type = OPTION_WORDS, .word = plan_sharing_word,                                   \
 		OPTION_FIELD(bench_options, sharings), .default_note = "all",                      \
-		.help = "Compare separate and shared sketches. shared: with every operation. "     \
-			"shared:cas, shared:add: with this one.",                                  \
+		.help = "Compare separate and shared sketches. shared: with both atomic "          \
+			"operations. shared:cas, shared:add: with one of them.",                   \
 	}
 #define BENCH_ROW_ATOMIC(words, text)                                                              \
 	{                                                                                          \
