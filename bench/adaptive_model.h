@@ -30,10 +30,10 @@ extern const char *const way_names[WAYS]; /* columns */
 /* Costs of a packet. */
 struct system {
 	char name[PROFILE_TEXT_MAX]; /* source of the figures */
-	double fixed_ns;             /* every packet, lookups in cache included */
-	double memory_ns;            /* extra, if no lookup hits a cache */
-	double count_ns;             /* packet that is only counted */
-	double shared_ns;            /* headers and keys, shared by measurements */
+	double fixed_ns;             /* per packet, without `items`; lookups hit a cache */
+	double memory_ns;            /* more per packet if no lookup hits a cache */
+	double count_ns;             /* per packet that is only counted */
+	double shared_ns;            /* parsing and keys, which measurements share */
 	uint32_t nb_items, nb_queries;
 	struct choose_item items[SYSTEM_ITEMS_MAX];
 	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* items for WAY_QUERIES */

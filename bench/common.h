@@ -85,7 +85,7 @@ static inline struct workload *workload_create(const struct workload_spec *spec,
 	return workload_create_from(spec, workload_generate, hash_seed);
 }
 
-/* Adds the hash of a NIC to each packet. Returns false if out of memory. */
+/* Adds the flow hash that a NIC would compute to each packet. Returns false if out of memory. */
 bool workload_add_flow_hashes(struct workload *workload);
 
 /* --- plans and statistics --- */

@@ -791,7 +791,7 @@ static const struct option_row experiment_rows[] = {
 		.type = OPTION_WORDS,
 		.word = experiment_word,
 		OPTION_FIELD(experiment_options, experiments),
-		.default_note = "all; with paper: those of the paper",
+		.default_note = "all; for paper: those of the paper",
 		.help = "Select what to vary: combinations (of design, sharing and sketch), size "
 			"(of packets), mempool, workers, numa (node of the worker), width, atomic, "
 			"flows.",
@@ -837,8 +837,9 @@ static bool check_loads(const struct config *config, const struct measurement_co
 
 	return bench->workers.n * traffics <= LOADS_MAX ||
 	       option_fault(fault, "workers", measurement,
-		       "%u of them under %u traffics exceed the limit of %u", bench->workers.n,
-		       traffics, LOADS_MAX);
+		       "%u numbers of workers with %u values of --zipf: more than %u "
+		       "combinations",
+		       bench->workers.n, traffics, LOADS_MAX);
 }
 
 static const struct option_row pipeline_rows[] = {LOAD_ROWS("1.05", "1"), {0}};

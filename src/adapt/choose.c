@@ -14,7 +14,7 @@
 /* A move from one step of a measurement to a cheaper one. */
 struct choice_move {
 	double ns;      /* time saved per packet */
-	uint32_t slope; /* added error per ns saved, as bits_of() */
+	uint32_t slope; /* added error per ns saved, in the form of bits_of() */
 	uint32_t item;
 	uint8_t to;
 };
@@ -290,7 +290,7 @@ static bool queries(struct choose_sum *sum)
 	return false;
 }
 
-/* Returns bits that have the order of the slopes. */
+/* Returns an integer for a slope. Larger slopes have larger integers. */
 static uint32_t bits_of(float slope)
 {
 	uint32_t bits;

@@ -25,7 +25,7 @@ __attribute__((noreturn, cold)) void assertion_failed(const char *file, int line
 #ifdef SKETCHTAP_ASSERTIONS
 #define ASSERT(a, op, b) VERIFY(a, op, b)
 #else
-/* Not evaluated, but compiled: names in it stay in use. */
+/* Compiles the condition without evaluating it, so that its variables do not count as unused. */
 #define ASSERT(a, op, b)                                                                           \
 	do {                                                                                       \
 		if (false)                                                                         \

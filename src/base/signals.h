@@ -26,8 +26,8 @@ int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg);
 bool signals_join_thread(pthread_t thread, int seconds);
 
 /*
- * Sets a file, and the directory that holds only this file, which a second signal removes before
- * the process ends; NULL: none.
+ * Sets what the handler removes if a second signal ends the process: a file, and the directory that
+ * contains only this file. NULL: nothing.
  */
 void signals_remove_at_exit(const char *file, const char *directory);
 

@@ -312,8 +312,8 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 }
 
 /*
- * Returns the deviation of shares from those of the packets or bytes of rows. The smaller one shows
- * the metric of the measurement.
+ * Returns how much column share deviates from the shares computed from bytes, or from packets. The
+ * metric with the smaller deviation is the metric of the measurement.
  */
 static double misfit(const struct epoch_view_measurement *measurement, bool bytes)
 {

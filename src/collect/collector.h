@@ -41,9 +41,10 @@ struct collector_params {
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
 	/*
-	 * Roles of interfaces in the template file; NULL without roles. restore_role() gets those of
-	 * the file, when the collector is created. roles_changed() returns true if they should be
-	 * saved. emit_roles() emits them by exporter, or returns false: ask again later.
+	 * Roles of interfaces, which the template file stores; all NULL without roles.
+	 * restore_role() receives each stored role when the collector is created. roles_changed()
+	 * returns true if roles must be saved. emit_roles() emits all roles, sorted by exporter, or
+	 * returns false if they are not available now; the caller tries again later.
 	 */
 	void (*restore_role)(void *arg, const struct interface_role_row *row, int64_t saved_at);
 	bool (*roles_changed)(void *arg);

@@ -152,8 +152,8 @@ static void log_evictions(struct collector *collector)
 	if (n == 0 || !log_ratelimit_due(&collector->eviction_said, collector->now, n))
 		return;
 	if (!collector_log(collector, true,
-		    "%" PRIu64 " exporters gave their place to others, because there are more "
-		    "than exporters-max %u%s",
+		    "%" PRIu64 " exporters were replaced in the table by others, because there are "
+		    "more than exporters-max %u%s",
 		    n, collector->params.exporters_max, collector->eviction_said.since))
 		collector->eviction_said.logged = false;
 }

@@ -89,11 +89,12 @@ struct domain {
 	uint32_t excess_interval; /* sampling interval of `excess`; 0: none */
 	uint64_t
 		harmless; /* records of this epoch that are unusable without loss: not IP, or 0 packets */
-	struct record_sums sums; /* sums of the slot in this epoch, earlier owners included */
+	struct record_sums sums; /* sums of this epoch, also of earlier exporters in this slot */
 	int64_t heard;           /* time of the last datagram, ns since 1970-01-01 UTC */
 	/*
-	 * Largest sampling interval of its records, and the place of that record (observe.h). Valid
-	 * until that place has a smaller interval or the exporter restarts. 0: no records yet.
+	 * Largest sampling interval of its records, and the place of that record, as coarsest_place
+	 * in observe.h. Valid until records of that place have a smaller interval, or until the
+	 * exporter restarts. 0: no records yet.
 	 */
 	uint32_t interval;
 	uint64_t interval_position;

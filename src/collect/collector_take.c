@@ -564,20 +564,21 @@ static void warn_clock(struct collector *collector, struct domain *domain, const
 	int64_t offset = clock_offset(collector);
 
 	domain->clock_said = collector_log(collector, true,
-		"the clock of exporter %s is %.3f s %s; records count when they come", name,
-		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
+		"the clock of exporter %s is %.3f s %s: records count in the interval in which they "
+		"arrive",
+		name, fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
 }
 
 static const char *const doubt_words[] = {
-	[SAMPLING_UNSAID] = "names a sampler whose interval it has not said; packets are taken to "
-			    "be unsampled until it does, or --exporter says sampling=N",
-	[SAMPLING_UNNAMED] = "describes samplers, and its records do not name theirs; packets are "
-			     "taken to be unsampled until they do, or --exporter says sampling=N",
-	[SAMPLING_TOO_MANY] =
-		"describes the sampling of more than there is room for; of the others packets are "
-		"taken to be unsampled: lower exporters-max, or let --exporter say sampling=N",
-	[SAMPLING_LATE] = "says only now how it samples; packets that it told of before were "
-			  "taken to be unsampled",
+	[SAMPLING_UNSAID] = "has not sent the interval of its sampler: until then its packets "
+			    "count as unsampled; set --exporter ...,sampling=N",
+	[SAMPLING_UNNAMED] = "has samplers, but its records do not name them: its packets count "
+			     "as unsampled; set --exporter ...,sampling=N",
+	[SAMPLING_TOO_MANY] = "has more samplers and interfaces with sampling than the table can "
+			      "store: packets of the others count as unsampled; lower "
+			      "exporters-max, or set --exporter ...,sampling=N",
+	[SAMPLING_LATE] = "has sent its sampling interval late: its earlier packets were counted "
+			  "as unsampled",
 	[SAMPLING_RATIO] = "samples packets and does not report its interval: upper bounds are "
 			   "empty; set --exporter ...,sampling=N",
 	[SAMPLING_PARTS] = "samples differently by line card, cache or process, which its records "
@@ -593,8 +594,8 @@ static void warn_sampling(struct collector *collector, struct domain *domain, co
 		domain->doubt_due = SAMPLING_SURE;
 	if (domain->pool_due > 0 &&
 		collector_log(collector, true,
-			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
-			"of %u",
+			"exporter %s reports a sampling interval of %u, but its sample pool grows "
+			"by %u packets per sample",
 			name, domain->pool_interval, domain->pool_due))
 		domain->pool_due = 0;
 }
@@ -613,15 +614,14 @@ static void warn_domain(struct collector *collector, struct domain *domain)
 		warn_clock(collector, domain, name);
 	if (domain->convention_due != SEQUENCE_UNSURE &&
 		collector_log(collector, false,
-			"the sequence numbers of exporter %s count %s, which its protocol does not "
-			"say",
+			"the sequence numbers of exporter %s count %s, contrary to its protocol",
 			name, sequence_convention_words[domain->convention_due]))
 		domain->convention_due = SEQUENCE_UNSURE;
 	if (domain->ports_due[1] != 0 &&
 		collector_log(collector, false,
-			"exporter %s sends from ports %u and %u at the same time: their counts add "
-			"up; if both see the same packets, give each its own domain (source id, "
-			"observation domain, engine id, sub-agent)",
+			"exporter %s sends from ports %u and %u at the same time: their counts are "
+			"added; if both see the same packets, configure a domain for each (source "
+			"ID, observation domain, engine ID or sub-agent)",
 			name, domain->ports_due[0], domain->ports_due[1]))
 		domain->ports_due[0] = domain->ports_due[1] = 0;
 	warn_sampling(collector, domain, name);
@@ -792,8 +792,8 @@ struct sampling_knowledge session_sampling(const struct collector *collector,
 }
 
 /*
- * Returns the largest interval described by options of its processes; values as in
- * sampling_described().
+ * Returns the largest sampling interval that options of the exporter's processes describe. Returns
+ * 0 or SAMPLING_RATIO_UNKNOWN as sampling_described() does.
  */
 static uint32_t domain_described(const struct collector *collector, const struct domain *domain)
 {

@@ -155,8 +155,8 @@ bool collect_takes(const struct config *running, const struct config *config, ch
 	if (!collect_asked(running) || counts_routers(running) || !counts_routers(config))
 		return true;
 	snprintf(why, OPTION_WHY_MAX,
-		"key: ingress and egress of flows are known only to a run that began with a "
-		"measurement of them; start it anew");
+		"key: ingress and egress can only be added if the run started with a measurement "
+		"of them; restart it");
 	return false;
 }
 

@@ -131,8 +131,8 @@ static const struct option_row own_rows[] = {
 		.help = "Set a key of the configuration file. KEY is that of the whole run, "
 			"measurement.NAME.KEY, or export.NAME.KEY of a section in the file. "
 			"Repeatable.",
-		.man = "Any option is a key. --set takes precedence over the file, and the last "
-		       "of --set and the option of the same name over the others.",
+		.man = "Any option is a key. --set takes precedence over the file. If --set and "
+		       "the option of the same name are both given, the last one applies.",
 	},
 	{
 		.name = "help",
@@ -450,8 +450,8 @@ static bool give_defaults(const struct option_target *target)
 }
 
 /*
- * Applies the settings of one section of the file; section 0 is for the whole run. since: applies
- * those set by commands during the run instead.
+ * Applies settings of one section; section 0 is the whole run. since: only settings that commands
+ * changed during the run, otherwise only those of the file.
  */
 static bool give_section(const struct option_target *target, uint32_t section, bool since)
 {
@@ -482,7 +482,7 @@ static struct measurement_config *add_measurement(struct config *config, const c
 	return measurement;
 }
 
-/* Makes a measurement of each section of the file; without any, one named "main". */
+/* Adds a measurement for each section of the file, or one named "main" if there is no section. */
 static bool make_measurements(struct option_target target)
 {
 	struct config *config = target.config;

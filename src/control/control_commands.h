@@ -22,29 +22,29 @@
 #define CONTROL_ANSWER_S 30
 
 #define CONTROL_COMMANDS(COMMAND)                                                                      \
-	COMMAND(stats, "Packet ledgers of the last epoch and since the start. No parameters",          \
+	COMMAND(stats, "Packet ledgers of the last interval and since the start. No parameters",       \
 		{"", "packet ledgers of the last interval and since the start"})                       \
 	COMMAND(top,                                                                                   \
-		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of "    \
+		"Heaviest keys of the last interval with packets. Parameters: measurement, number of " \
 		"rows (10; at most 40)",                                                               \
 		{"[MEASUREMENT [N]]", "N heaviest keys of the last interval: 10, at most 40"})         \
 	COMMAND(follow,                                                                                \
-		"Oldest stored epoch with at least this number, of the last 300. Parameters: "         \
-		"epoch (the last), first part of the reply (0)",                                       \
+		"Oldest stored interval with at least this number, of the last 300. Parameters: "      \
+		"interval (the last), first part of the reply (0)",                                    \
 		{"[EPOCH [PART]]", "interval EPOCH, or the next one stored, of the last 300"})         \
 	COMMAND(deliveries,                                                                            \
-		"Delivery counts of each export from the start to the end of the last epoch, for "     \
+		"Delivery counts of each export from the start to the end of the last interval, for "  \
 		"at most 40 exports. No parameters",                                                   \
 		{"", "delivery counts of each export, for at most 40 exports"})                        \
 	COMMAND(within,                                                                                \
-		"Heavy keys into which a measurement with within drills down after the last epoch "    \
+		"Heavy keys into which a measurement with within drills down after the last interval " \
 		"with packets, at most 60. Parameters: measurement",                                   \
 		{"MEASUREMENT", "at most 60 keys into which MEASUREMENT drills down (within)"})        \
 	COMMAND(plan, "Lcores with their tasks, queues and memory. No parameters",                     \
 		{"", "lcores, queues, memory, measurements"})                                          \
 	COMMAND(costs,                                                                                 \
 		"Time per packet in ns, for each processing step, from the timed bursts of the last "  \
-		"epoch with packets. Parameters: worker (all)",                                        \
+		"interval with packets. Parameters: worker (all)",                                     \
 		{"[WORKER]", "time per packet in each processing step, last interval"})                \
 	COMMAND(states,                                                                                \
 		"Detail that --overload has reduced at present. Parameters: a worker (all), or a new " \
@@ -62,4 +62,4 @@
 	COMMAND(reload,                                                                                \
 		"As SIGHUP: reopens outputs and reloads --config and --prefixes. Reports refused "     \
 		"changes. No parameters",                                                              \
-		{"", "reload configuration and rules, and reopen outputs, as SIGHUP does"})
+		{"", "reload configuration and rules, reopen outputs (as SIGHUP)"})

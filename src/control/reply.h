@@ -31,7 +31,7 @@ struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
 /* Adds a dictionary under a number. Returns NULL if `several` is NULL or out of memory. */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
-/* Fills the dictionary of item `number` of `of`. */
+/* Fills the dictionary of an item: element `number` of `of`. */
 typedef void (*reply_item)(struct rte_tel_data *dict, const void *of, uint32_t number);
 
 /* Adds the dictionary `name` with n items, numbered from `first`. */

@@ -23,7 +23,7 @@ struct plan_shedding shed_controller_memory(const struct config *config);
 
 /*
  * Creates the controller of a run whose workers shed load (run_sheds_load()). Returns NULL if out of
- * memory. The profile serves until bursts are timed; it must outlive the controller.
+ * memory. The profile provides costs until bursts have been timed; it must outlive the controller.
  */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);

@@ -170,10 +170,11 @@ static void judge_beside_kernel(const struct host *host, const struct host_port 
 	const char *verbs = port_driver_of_card(driver)->verbs;
 
 	if (verbs == NULL || sys_exists(host->root, "/sys/class/infiniband_verbs")) {
-		finding_ok(finding, "%s: %s, which DPDK can share", port->name, driver);
+		finding_ok(finding, "%s: driver %s, which shares the card with DPDK", port->name,
+			driver);
 		return;
 	}
-	finding_missing(finding, "%s: %s, but no verbs devices", port->name, driver);
+	finding_missing(finding, "%s: driver %s, but no verbs devices", port->name, driver);
 	finding_wanted(finding, "the verbs modules of the kernel, which DPDK needs for this card");
 	finding_command(finding, "sudo modprobe -a ib_uverbs %s", verbs);
 }

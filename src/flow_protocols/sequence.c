@@ -11,7 +11,7 @@
 #define TOLERANCE    5000 /* ms by which clocks and late messages may differ */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
-#define VOTES_MISSED 4       /* votes lost by a convention if another one was right */
+#define VOTES_MISSED 4       /* votes that a wrong convention loses if another one was right */
 #define COPY_DELAY   MS      /* ns */
 #define OLD_ENOUGH   3       /* successive messages with earlier times and low numbers */
 #define BURST        65536   /* datagrams that can be lost in a burst */
@@ -19,7 +19,7 @@
 #define RATE_MAX     1000000 /* datagrams per second */
 
 const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
-	[SEQUENCE_UNSURE] = "what is not known yet",
+	[SEQUENCE_UNSURE] = "an unknown unit",
 	[SEQUENCE_MESSAGES] = "messages",
 	[SEQUENCE_RECORDS] = "data records before the message",
 	[SEQUENCE_RECORDS_AFTER] = "data records, the message's own included",

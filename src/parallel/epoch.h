@@ -60,10 +60,10 @@ OPTION_OWNER(epoch)
 #define EPOCH_AHEAD 64
 
 /*
- * Data of an epoch in addition to the counters of workers. Slot s % EPOCH_AHEAD is written by the
- * thread that raises `open`, before it raises it beyond s; the reporter reads it afterwards. Number
- * and start are set before the first packet of the epoch, so that any thread that received a count
- * of it may read them.
+ * Data of an epoch besides the counters of workers. Epoch s has slot s % EPOCH_AHEAD. Written by the
+ * thread that raises `open`, before `open` exceeds s. Read by the reporter after that. Number and
+ * start are set before the first packet of the epoch, so any thread that has a packet or a count of
+ * the epoch may read these two.
  */
 struct epoch_info {
 	uint64_t number;    /* printed number, without the offset of --append */

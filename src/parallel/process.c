@@ -230,7 +230,7 @@ bool process_claim(const char *name, char *error)
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%s", name);
 	else
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%d", (int)getpid());
-	do { /* repeat if its last owner removes it meanwhile */
+	do { /* repeat if another process removes the directory before this one has locked it */
 		if (!make_directories(error))
 			return false;
 		fd = lock_directory(AT_FDCWD, directory);

@@ -53,11 +53,11 @@ struct filter_set; /* rx/filter/filter_program.h */
 
 struct source {
 	/*
-	 * Reads the next packet. Returns 1 if *packet is filled, 0 at the end, -1 at the end if the
-	 * input was damaged: error then holds one line, and every delivered packet counts. Do not
+	 * Reads the next packet. Returns 1 if *packet is filled, 0 at the end, -1 if the input is
+	 * damaged: error then holds one line, and the packets before the damage are valid. Do not
 	 * call again after 0 or -1, except after restart().
-	 * A signal interrupts a wait for standard input or a pipe only if it requests the end of
-	 * the run (base/signals.h). That is reported as damage of the file.
+	 * While it waits for standard input or a pipe, a signal that requests the end of the run
+	 * (base/signals.h) interrupts it. It then also returns -1.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
 	/*

@@ -157,7 +157,10 @@ struct emit_bounded {
 	void *arg;
 };
 
-/* The counters hold everything of a key that the lists do not, whichever thread added it. */
+/*
+ * Emits a key of one of several lists. Sets `before` to the estimate of the shared counters: every
+ * packet of the key that is in no list is in them, from any thread.
+ */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct emit_bounded *to = arg;

@@ -39,8 +39,8 @@ const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketc
 			       ? "cannot be shared by workers; give --sharing separate"
 			       : "cannot run separately per worker; give --sharing shared";
 	if (weighted && ops->update_weighted[sharing] == NULL)
-		return "cannot count several packets at once, as collect, --kernel and --overload "
-		       "do; give another --sketch";
+		return "cannot count several packets at once; collect, --kernel and --overload need "
+		       "this; give another --sketch";
 	if (params->idle_timeout > 0 && (ops->expired == NULL || ops->rest == NULL))
 		return "does not support --idle-timeout; remove it";
 	if (params->load > 0 && ops->fit == NULL)

@@ -67,7 +67,8 @@ struct sketch_params {
 	 * never.
 	 */
 	uint64_t idle_timeout;
-	/* SKETCH_RECORDS: also count the bytes of IP packets, by the overhead of a burst. */
+	/* SKETCH_RECORDS: also count the bytes of IP packets: frame bytes less the `overhead` of the
+	 * burst. */
 	bool ip_bytes;
 	/*
 	 * Called repeatedly while the queue of expired keys is full, until expired() empties it.
@@ -273,9 +274,9 @@ struct sketch_ops {
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * Returns an upper bound, in the metric, of every key that is not a candidate of any part;
-	 * UINT64_MAX: unknown. The parts are instances as for merge(). NULL: recover() returns it,
-	 * or it is unknown.
+	 * Returns an upper bound, in units of the metric, of every key that is not a candidate of
+	 * any part, or UINT64_MAX if unknown. The parts are instances as for merge(). NULL if
+	 * recover() returns this bound, or if it is never known.
 	 */
 	uint64_t (*unlisted)(struct sketch *const *parts, uint32_t nb_parts);
 

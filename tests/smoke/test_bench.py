@@ -601,7 +601,7 @@ def test_tune(test):
     with open(tuned, 'w', encoding='utf-8') as file:
         file.write(result.stdout)
     plan = test.run('plan', '--config', tuned, '--port', 'net_null0').expect(0)
-    assert 'memory in all: %.1f MB' % (int(chosen['memory_bytes']) / 2**20) in plan.stdout, (
+    assert 'total memory: %.1f MB' % (int(chosen['memory_bytes']) / 2**20) in plan.stdout, (
         plan.stdout, chosen)
     report = test.run('--config', tuned, '--synthetic', 'flows=10,packets=1K', '--interval', '0',
                       '--format', 'csv').expect(0)

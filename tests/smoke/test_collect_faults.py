@@ -327,9 +327,9 @@ def packets_not_read(test):
         ([(314, 20)], '314): not supported'),
         ([(408, 2), (315, 64)], '315): not supported'),
         ([(409, 2), (313, 20)], '313) begins at an offset: not counted'),
-        ([(313, 20)], 'sampled packets whose header is cut or malformed'),
-        ([(315, 30)], 'sampled packets whose header is cut or malformed'),
-        ([(316, 8)], 'sampled packets whose header is cut or malformed'),
+        ([(313, 20)], 'sampled packets with a truncated or malformed header'),
+        ([(315, 30)], 'sampled packets with a truncated or malformed header'),
+        ([(316, 8)], 'sampled packets with a truncated or malformed header'),
     ]
     for i, (fields, _) in enumerate(unread):
         router = Router('ipfix', f'192.0.2.{i + 1}')
@@ -826,7 +826,7 @@ def loss_by_other_convention(test, which):
         if i not in (8, 9):
             world.add(router, 1 + i / 2, router.ipfix(1 + i / 2, *sets, IPFIX.data(flows), sequence=number), flows)
     world.expect(row_of(router), lost_network=2)
-    world.run(said=['which its protocol does not say'])
+    world.run(said=['contrary to its protocol'])
 
 
 @each('sequence numbers wrap', *PROTOCOLS)
@@ -1541,7 +1541,7 @@ def sampler_restart(test, protocol):
     world.add(router, 4, router.v9(4, V9.template(fields=fields), V9.data([again], fields=fields), count=2, sequence=0,
                                    uptime=1000), [again], restarts=1)
     world.unknown.add(0)
-    world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
+    world.run(said=[f'exporter {FAULTY} has not sent the interval of its sampler'])
 
 
 @each('options after their data', *SETS)
@@ -1561,7 +1561,7 @@ def late_options(test, protocol):
     world.counts(3, known, 700)
     world.estimated = True
     world.unknown.add(1)
-    world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
+    world.run(said=[f'exporter {FAULTY} has not sent the interval of its sampler'])
 
 
 @each('options after data without a sampler, of the', 'interface', 'domain')
@@ -1585,7 +1585,7 @@ def later_options(test, kind):
     world.counts(3, known, 700)
     world.estimated = True
     world.unknown.add(1)
-    world.run(said=[f'exporter {FAULTY} says only now how it samples'])
+    world.run(said=[f'exporter {FAULTY} has sent its sampling interval late'])
 
 
 @case('a sampler that --exporter describes')
@@ -1623,7 +1623,7 @@ def sampling_lie(test):
             world.counts(when, flow, 1000)
         world.expect(row_of(router), records=8, counted=8)
     world.sampling[row_of(router)] = '1000', 'sample'
-    world.run(said=['192.0.2.1 says that it samples 1 of 1000 packets, its sample pool says 1 of 512'])
+    world.run(said=['192.0.2.1 reports a sampling interval of 1000, but its sample pool grows by 512'])
 
 
 @each('an interface index that moves', *SETS)
@@ -1813,7 +1813,7 @@ def address_flood(test, workers):
     path = world.capture.write(test.path('flood.pcap'))
     found, ledger, exporters, result = collect(
         test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64', '--workers', workers)
-    check_said(result, ['gave their place to others, because there are more than exporters-max 64'])
+    check_said(result, ['were replaced in the table by others, because there are more than exporters-max 64'])
     got = {row['exporter']: row for row in exporters}
     for (_, row), counts in known.items():
         moved = {column: int(got[row[0]][column]) for column in COUNTS}
@@ -2134,7 +2134,7 @@ def unnamed_samplers(test):
     world.add(router, 1, router.v9(1, *sampling_options(router, 'sampler', 3, 100), V9.template(), V9.data([flow]),
                                    count=4), [flow])
     world.unknown.add(0)
-    world.run(said=[f'exporter {FAULTY} describes samplers, and its records do not name theirs'])
+    world.run(said=[f'exporter {FAULTY} has samplers, but its records do not name them'])
 
 
 @case('templates of an exporter that restarted meanwhile are invalid')

@@ -279,7 +279,7 @@ def test_planned(test):
     """A plan includes the memory for drilled-down keys, and for load shedding."""
     def planned(*arguments):
         text = test.run('plan', '--config', config, '--synthetic', 'packets=5', '--workers', '1', *arguments).expect(0).stdout
-        size, unit = text.split('memory in all: ')[1].split()[:2]
+        size, unit = text.split('total memory: ')[1].split()[:2]
         return float(size) * {'MB': 1, 'GB': 1024}[unit], text
 
     measurements = {f'm{i}': ('dst', 'packets', 'nets', 0.1, 0) for i in range(15)}

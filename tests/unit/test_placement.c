@@ -174,7 +174,7 @@ static void test_control_groups(void **state)
 	assert_int_equal(plan.nb_workers, 2); /* plus a receiver */
 	assert_int_equal(plan.nb_warnings, 0);
 	make("async", 4, NODES(0));
-	assert_true(warned("leaves 3.5 CPUs' worth of time to 5 lcores"));
+	assert_true(warned("allows the time of 3.5 CPUs to 5 lcores"));
 	/* A cpuset, or --lcores. */
 	describe(TWO_BY_SIX);
 	assert_int_equal(topology_restrict(&topology, "2-4,8", &(uint32_t){0}), 0);

@@ -360,7 +360,7 @@ static void test_descriptors_of_a_driver(void **state)
 	assert_int_equal(plan.ports[1].descriptors, 4096);
 	assert_int_equal(plan.nb_warnings, 1);
 	assert_string_equal(plan.warnings[0],
-		"port: its driver takes 4096 descriptors, whatever descriptors says");
+		"port: its driver always takes 4096 descriptors: the option is ignored");
 	assert_true(plan.groups[0].mbufs >= 4 * (512 + 4096));
 }
 
@@ -485,7 +485,7 @@ static void test_print(void **state)
 	plan_print(&plan, out);
 	fclose(out);
 	assert_non_null(strstr(text, "receives queue 1 of 1 port, updates sketch 1"));
-	assert_non_null(strstr(text, "reads packets, steers them to 2 rings of a port"));
+	assert_non_null(strstr(text, "reads packets, distributes them to 2 rings of a port"));
 	assert_non_null(strstr(text, "4 x 262144"));
 	free(text);
 }

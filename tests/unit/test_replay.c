@@ -810,7 +810,7 @@ static void test_pcapng_without_packets(void **state)
 	add_interface(&f->bytes, 1, 6);
 	add_interface(&f->bytes, 0, 6);
 	end_file(f);
-	assert_refused(f, "but no packet");
+	assert_refused(f, "no packet, and");
 }
 
 /* Packets of an unknown link type are returned as such, wherever their interface is described. */

@@ -175,7 +175,7 @@ static inline bool roles_lost_since(const struct roles *roles, uint32_t exporter
 void roles_end_epoch(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt);
 
-/* Discards evidence that was learned from. Call after roles_end_epoch(). */
+/* Discards the evidence that roles_end_epoch() has used. Call it after roles_end_epoch(). */
 void roles_begin_epoch(struct roles *roles);
 
 /*

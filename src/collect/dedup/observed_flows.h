@@ -78,8 +78,9 @@ enum flow_flags {
 };
 
 /*
- * A flow. Unsampled observers have reached `packets` at `front` (ticks). Before the last record
- * that advanced it, they had reached `packets` - `advance` at `front` - `span`.
+ * A flow. The front is the last packet that unsampled observers have reported: packet number
+ * `packets`, with time `front` (ticks). The last record that advanced the front added `advance`
+ * packets and `span` to it.
  */
 struct flow {
 	uint32_t more; /* entry of additional shares + 1; 0: none */
@@ -104,9 +105,9 @@ struct flow {
 		uint32_t coarsest; /* method `window`, before `counted` is set: sampling interval */
 	};
 	/*
-	 * The longest recent gap: no packets were reported in the `gap` before gap_end, and
-	 * `before_gap` before it. Late records of the gap are inserted there. Valid if `gap` > 0 and
-	 * nb > 1; one observer reports in order.
+	 * The longest recent gap: no packets were reported in the time `gap` before gap_end, and
+	 * `before_gap` packets before that time. Late records of the gap are inserted there. Valid
+	 * if `gap` > 0 and nb > 1, because one observer reports in order.
 	 */
 	uint32_t gap_end; /* ticks */
 	uint64_t before_gap : 40;
@@ -123,15 +124,15 @@ struct more_shares {
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow) == 128, "two cache lines");
-_Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "of one pool");
+_Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "both are entries of flows[]");
 
 struct observed_flows {
 	struct flow *flows;
 	uint64_t *index; /* tag, FLOW_SEVERAL and entry + 1; 0: free */
 	uint64_t mask;
 	uint32_t shift;       /* tag >> shift is a cell */
-	uint32_t nb, room;    /* entries ever given out; that there are */
-	uint32_t free;        /* a list by `more`, entry + 1 */
+	uint32_t nb, room;    /* entries used at least once; entries of flows[] */
+	uint32_t free;        /* first free entry + 1; `more` links them; 0: none */
 	uint32_t hand;        /* position of the sweep */
 	uint32_t timeout;     /* ticks */
 	uint32_t share_shift; /* ticks >> share_shift is the time unit of shares */
@@ -234,8 +235,8 @@ struct share *observed_flows_add_share(
 	struct observed_flows *table, struct flow *flow, uint32_t now);
 
 /*
- * Call it at the end of an epoch. Removes flows silent for longer than the timeout, if the sweep
- * keeps them or entries run out.
+ * Removes flows that were silent for longer than the timeout. Call it at the end of an epoch. Does
+ * nothing if many entries are free and the sweep removes such flows anyway.
  */
 void observed_flows_expire(struct observed_flows *table, uint32_t now);
 

@@ -3,7 +3,8 @@
 
 /*
  * Routes between two prefixes (IPv4 /24, IPv6 /48): ingress and egress exporter, and the lowest
- * slot that reports flows. Bounded: replaces the route that is silent for longest.
+ * exporter slot that reports flows of the route. If the table is full, a new route replaces the one
+ * without records for longest.
  */
 
 #include <stdbool.h>

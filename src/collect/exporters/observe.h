@@ -26,8 +26,9 @@ struct observation_point {
 	struct in6_addr next_hop;
 	uint32_t next;
 	/*
-	 * Largest sampling interval of the usable records, its source, and its place: the
-	 * interface, template and sampler of the record. Smallest interval. 0: no records.
+	 * Largest and smallest sampling interval of the usable records; 0: no records. For the
+	 * largest also its source, and its place: a number for interface, template and sampler of
+	 * the record.
 	 */
 	uint32_t coarsest, finest;
 	enum sampling_source source;

@@ -17,14 +17,18 @@
 #define CHECK_WAYS    4
 #define CHECK_SAMPLES 128 /* fewest samples for a result */
 
-/* Values are stored in --templates files. */
+/*
+ * Kinds of table cells, each with a sampling interval. Values are stored in --templates files. The
+ * table has cells of OF_DOMAIN and OF_FLOWS only where options of domain 0 describe another domain.
+ * Members of struct sampling have these values for the own domain: of_domain, selects_flows.
+ */
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
-	OF_DOMAIN, /* a cell only if domain 0 describes another domain; else of_domain */
+	OF_DOMAIN,
 	OF_TEMPLATE,
 	OF_PART,
-	OF_FLOWS, /* a cell only if domain 0 describes another domain; else selects_flows */
+	OF_FLOWS,
 	/* Cells of domain 0 for another domain. */
 	OF_PART_OF_OTHER,
 	OF_FINEST_PART,
@@ -128,8 +132,8 @@ static uint32_t look_up(
 }
 
 /*
- * Updates the smallest and largest interval of the parts of another domain. Both restart if a part
- * changes: options about all parts are repeated.
+ * Updates the smallest and largest interval of the parts of another domain. If the interval of a
+ * part changes, both start again from it; exporters repeat the options of the other parts.
  */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)

@@ -25,7 +25,7 @@ struct ratios {
 	double sampled_run, skipped_run;
 	double sample_size, population;
 	double probability;
-	bool sampled; /* sampled, by an element without a ratio */
+	bool sampled; /* an element without a ratio shows that packets are sampled */
 	uint8_t name_rank;
 };
 

@@ -15,7 +15,7 @@ struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	uint32_t first; /* part of pkts[0]: its index in the run modulo the number of workers */
+	uint32_t first; /* worker of pkts[0]: number of the packet in the run modulo workers */
 	bool last;      /* end of the run; the burst is empty */
 };
 

@@ -64,7 +64,7 @@ static bool read_copy(struct machine *machine, const struct config *config, char
 	if (!topology_exists(root)) {
 		snprintf(error, MACHINE_ERROR_MAX,
 			"--topology %.256s: it has no sys/devices/system/cpu/online; docs/PLAN.md "
-			"says how to copy a machine",
+			"explains how to copy a machine",
 			root);
 		return false;
 	}

@@ -207,12 +207,12 @@ static void choose_pages(
 		if (node->node != PLAN_NODE_ANY)
 			snprintf(name, sizeof(name), "NUMA node %d", node->node);
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX,
-			"%s has %llu MB of free hugepages and %llu MB would be needed", name,
+			"%s has %llu MB of free hugepages, and %llu MB are needed", name,
 			(unsigned long long)MB(there), (unsigned long long)MB(needed) + 1);
 	}
 }
 
-/* Warns about nodes with too little memory; only for sketches if that of packets is allocated. */
+/* Warns about nodes with too little memory. The flag is set if packets already have theirs. */
 static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool beside)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -226,7 +226,7 @@ static void warn_full_nodes(struct plan *plan, const struct topology *topology, 
 		if (there > 0 && needed > there)
 			plan_warn(plan,
 				"NUMA node %d has %llu MB of free memory for the %llu MB planned "
-				"on it: the rest will lie on other nodes",
+				"on it: the rest will be on other nodes",
 				node->node, (unsigned long long)MB(there),
 				(unsigned long long)MB(needed));
 	}

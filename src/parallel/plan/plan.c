@@ -394,14 +394,14 @@ static void warn_speed(struct plan *plan, const struct topology *topology)
 
 	if (plan->oversubscribed)
 		plan_warn(plan,
-			"%u lcores that poll%s share %u CPUs: they take turns%s, and speeds mean "
-			"little",
+			"%u lcores that poll%s share %u CPUs: they take turns%s, and measured speeds "
+			"are too low",
 			polling, polling > plan->nb_cpus ? "" : " and the reporter", plan->nb_cpus,
 			plan->idle != IDLE_SPIN ? "" : " without yielding (--idle spin)");
 	if (topology->cpu_quota > 0 && topology->cpu_quota < polling)
 		plan_warn(plan,
-			"the control group leaves %.2g CPUs' worth of time to %u lcores that poll: "
-			"they will be stopped part of the time; raise its cpu.max",
+			"the control group allows the time of %.2g CPUs to %u lcores that poll: "
+			"the kernel will stop them at times; raise its cpu.max",
 			topology->cpu_quota, polling);
 }
 
@@ -427,7 +427,8 @@ static uint32_t descriptors_of(
 	const char *name = plan->ports[p].name;
 
 	if (of_driver > 0 && asked > 0 && asked != of_driver)
-		plan_warn(plan, "%.*s: its driver takes %u descriptors, whatever descriptors says",
+		plan_warn(plan,
+			"%.*s: its driver always takes %u descriptors: the option is ignored",
 			(int)strcspn(name, ","), name, of_driver);
 	if (of_driver > 0)
 		return of_driver;

@@ -145,7 +145,7 @@ static void describe_lcore(
 		snprintf(text, size, "ends intervals, merges, ranks; sleeps in between");
 		break;
 	case PLAN_FEEDER:
-		snprintf(text, size, "reads packets, steers them to %u ring%s of a port",
+		snprintf(text, size, "reads packets, distributes them to %u ring%s of a port",
 			group->nb_queues, plural(group->nb_queues));
 		break;
 	case PLAN_RECEIVER:
@@ -158,7 +158,7 @@ static void describe_lcore(
 			ports, group->nb_workers, plural(group->nb_workers));
 		break;
 	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
-	case PLAN_SPARE: snprintf(text, size, "nothing: spare, as there is no queue for it"); break;
+	case PLAN_SPARE: snprintf(text, size, "spare: there is no queue for it"); break;
 	}
 }
 
@@ -280,9 +280,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 	print_pools(plan, out);
 	print_measurements(plan, out);
 	if (plan->hugepages)
-		fprintf(out, "packets lie in hugepages\n");
+		fprintf(out, "packets are in hugepages\n");
 	else
-		fprintf(out, "packets lie in ordinary memory: %s\n", plan->no_hugepages);
+		fprintf(out, "packets are in ordinary memory: %s\n", plan->no_hugepages);
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->nb_nodes > 1; n++) {
 		char node[NODE_TEXT_MAX];
 
@@ -331,7 +331,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan_bytes_of_shedding(plan));
 		fprintf(out, "\n");
 	}
-	fprintf(out, "memory in all: ");
+	fprintf(out, "total memory: ");
 	print_size(out, plan->packet_bytes + plan->sketch_bytes + plan->rule_bytes);
 	fprintf(out, "\n");
 }

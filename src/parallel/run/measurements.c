@@ -99,7 +99,7 @@ static void assign_keys(const struct measurements *measurements, struct counting
 		counting->drill_down = true;
 		counting->networks_rule[m] = counting->key_rule_of[drill_down->networks];
 		counting->needs[m] = rule_bit(counting, drill_down->networks);
-		/* picked entries have only the 5-tuple */
+		/* key_burst_pick() copies only the 5-tuple, not further key fields */
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
 	}

@@ -165,8 +165,7 @@ void plan_print_capacity(const struct plan *plan, const struct config *config,
 	}
 
 	fprintf(out,
-		"\nwhat this host keeps up with, by %s: ns a packet, Mpps of a worker and of all "
-		"%u\n",
+		"\ncapacity estimated from %s: ns per packet, Mpps of a worker, Mpps of all %u\n",
 		name, plan->nb_workers);
 	fprintf(out, "%-*s", width, "state");
 	for (size_t t = 0; t < NB_TRAFFICS; t++)
@@ -175,12 +174,12 @@ void plan_print_capacity(const struct plan *plan, const struct config *config,
 	for (uint32_t s = 0; s < states.n; s++)
 		if (!print_state(plan, &worker, profile, name, &states.states[s], width, out))
 			return;
-	fprintf(out, "cached, uncached: flows that are known; new: nothing but new flows\n");
+	fprintf(out,
+		"cached, uncached: packets of known flows; new: each packet is of a new flow\n");
 	if (!worker.receives)
-		fprintf(out, "what a receiver keeps up with is not in a profile\n");
+		fprintf(out, "not included: the receiver\n");
 	if (plan->sharing == SHARING_SHARED && plan->nb_workers > 1)
-		fprintf(out,
-			"workers that compete for a sketch take longer: a profile is of one\n");
+		fprintf(out, "not included: competition of workers for the shared sketch\n");
 	if (plan->oversubscribed)
-		fprintf(out, "workers share CPUs, and take turns: all of them do less\n");
+		fprintf(out, "not included: workers share CPUs, so the rates are too high\n");
 }

@@ -834,8 +834,8 @@ static bool open_sockets(struct collector_source *source, char *error)
 			open);
 	buffer = listener_buffer(source->listener, 0);
 	if (buffer < wanted)
-		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
-			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",
+		log_warning("receive buffers are %llu KB instead of %llu KB: bursts may be lost; "
+			    "raise net.core.rmem_max, or give CAP_NET_ADMIN",
 			(unsigned long long)buffer >> 10, (unsigned long long)wanted >> 10);
 	return true;
 }

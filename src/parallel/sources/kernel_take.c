@@ -485,7 +485,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
-	/* The generation of an opened epoch is clean, so its rules are set. */
+	/* The epoch is open, so its generation was cleared, and its rules (monitor) are set. */
 	const bool other_rules = worker_generation(worker, epoch)->monitor !=
 				 worker_generation(worker, worker->epoch)->monitor;
 

@@ -60,7 +60,10 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 	return due > elapsed ? due - elapsed : 0;
 }
 
-/* Limits the packets that are overdue at a rate to `most`, by moving the rest of the schedule. */
+/*
+ * With PACE_RATE: if more than `most` packets are overdue, delays the schedule so that only `most`
+ * are. The sender then catches up with a burst of at most this size.
+ */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
 	uint64_t elapsed, due;

@@ -23,7 +23,7 @@
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
 #define CONSTANT_BYTES 16  /* interfaces, sampling interval and prefix lengths */
-#define COPIED         40  /* bytes copied for each piece of a key, more than its length */
+#define COPIED         40  /* room for a copy of a part of a key, which may exceed its length */
 #define NAME_BYTES     128 /* including the final 0; longer names are truncated */
 
 /* Templates of options records have these numbers. Other templates follow. */
@@ -332,8 +332,8 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 }
 
 /*
- * Sends the options record of `domain` in a message of the domain `in`: the same one, or that of
- * the totals.
+ * Sends the options record that describes `domain`. The message belongs to the domain `in`: the same
+ * one, or that of the totals.
  */
 static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)

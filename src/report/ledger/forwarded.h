@@ -23,7 +23,7 @@ struct forwarded {
 	struct forwarded_port {
 		struct port_sent sent;
 		uint64_t taken;  /* packets accepted by the device */
-		uint64_t unsent; /* packets; tx_errors of all epochs so far */
+		uint64_t unsent; /* packets reported as tx_errors so far */
 		bool too_long_warned;
 	} out[OPTION_LIST_MAX];                          /* one per output port */
 	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* one per ingress port */

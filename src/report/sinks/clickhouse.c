@@ -253,7 +253,7 @@ static bool is_lacking(const struct sink_clickhouse *clickhouse)
 		       strstr(clickhouse->answer, "Unknown field") != NULL);
 }
 
-/* Returns what a complete answer means. */
+/* Classifies a complete answer: whether rows were written, refused, or must be sent again. */
 static enum answer read_answer(struct sink_clickhouse *clickhouse)
 {
 	long status = 0, code = read_code(clickhouse->answer);

@@ -57,7 +57,7 @@ static bool matches(const char *text, const char *pattern)
 	return *text == '\0';
 }
 
-/* Writes the stamp in the name of a complete file. Returns false for any other name. */
+/* Copies the time stamp from the name of a complete file. Returns false for any other name. */
 static bool read_stamp(const struct rotation_parts *parts, const char *name, char stamp[STAMP_MAX])
 {
 	size_t len = strlen(name), extension_len = strlen(parts->extension);

@@ -141,8 +141,8 @@ void sink_hide(const char *url, char shown[SINK_SHOWN_MAX]);
 bool sink_is_url(const char *name);
 
 /*
- * Returns the form of the URL that the name was meant for: it begins with a known scheme but is not
- * a URL. NULL: it does not.
+ * For a mistyped URL: returns the right form if the name begins with a known scheme but is not a
+ * URL. Otherwise returns NULL.
  */
 const char *sink_meant(const char *name);
 

@@ -348,7 +348,7 @@ static bool is_supported(const struct config_row *key, const struct sink_url *ur
 	return true;
 }
 
-/* Returns the first NAME.PROPERTY for a row of properties, else the key. */
+/* Returns the key as the user wrote it: for properties such as kafka.NAME, the first that was set. */
 static const char *key_as_written(
 	const struct requested_sink *requested, const struct config_row *key)
 {

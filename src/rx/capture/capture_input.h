@@ -62,8 +62,8 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 uint32_t capture_input_magic(struct capture_input *input);
 
 /*
- * Writes the reason why bytes are missing: `cut` after "truncated: ", or the error of a failed
- * read.
+ * Writes an error for missing bytes: "truncated: " and the text `cut`, or, if a read failed, the
+ * reason of the system.
  */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 

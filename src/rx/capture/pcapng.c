@@ -443,7 +443,7 @@ static int end_file(struct pcapng *pcapng)
 	if (pcapng->described > 0 && (pcapng->packets > 0 || !pcapng->links_differ))
 		return 0;
 	source_error(pcapng->error, "truncated: %s",
-		pcapng->described > 0 ? "interfaces of several link types, but no packet"
+		pcapng->described > 0 ? "no packet, and the link types of the interfaces differ"
 				      : "no interface");
 	return -1;
 }

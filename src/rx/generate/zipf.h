@@ -72,7 +72,7 @@ struct zipf_drift {
 	uint64_t powers[ZIPF_STEPS + 1]; /* 2^(-i / ZIPF_STEPS), Q32 */
 };
 
-#define ZIPF_DRIFT_END (UINT64_C(1) << 32) /* x in Q32 at the second exponent */
+#define ZIPF_DRIFT_END (UINT64_C(1) << 32) /* x = 1 in Q32: the exponent is s1 */
 
 /* As zipf_init(), with 16 bytes per rank. Call zipf_drift_fini() also on failure. */
 int zipf_drift_init(struct zipf_drift *drift, uint64_t n, uint32_t from_e6, uint32_t to_e6);

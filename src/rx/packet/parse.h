@@ -69,8 +69,8 @@ struct parsed {
 	/* valid for packets with a key, except in_port */
 	struct key_extra extra;
 	/*
-	 * Number of bytes that decide: any packet with the same first `need` bytes has the same
-	 * verdict, key and fields above. At most len.
+	 * Length of the prefix that determines the result, at most len: all packets with the same
+	 * first `need` bytes have the same verdict, key and fields above.
 	 */
 	uint32_t need;
 	bool cut; /* truncated: more bytes may change the result */
@@ -81,8 +81,8 @@ enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
 
 /*
- * Unknown length on the wire. IP after labels is then checked against `len`, so `need` bytes do not
- * decide.
+ * Unknown length on the wire. IP after MPLS labels is then checked against `len`, so the result
+ * depends on more than the first `need` bytes.
  */
 #define PARSE_WIRE_UNKNOWN UINT32_MAX
 

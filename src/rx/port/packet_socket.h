@@ -128,7 +128,7 @@ static inline struct packet_frame packet_socket_read(const struct packet_socket 
 	};
 }
 
-/* Returns the slot of the frame that was read to the kernel. */
+/* Gives the slot of the current frame back to the kernel. Call it after reading the frame. */
 static inline void packet_socket_release(struct packet_socket *socket)
 {
 	struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);

@@ -186,7 +186,8 @@ static void explain_unused_key(const struct port_rss *rss, struct port_messages 
 			"rss-key: %s has one queue and needs no hash: the key has no effect",
 			rss->port);
 	else
-		port_warn(messages, "rss-key: %s does not hash: the key has no effect", rss->port);
+		port_warn(messages, "rss-key: %s computes no flow hash: the key has no effect",
+			rss->port);
 }
 
 static bool choose_key(struct port_rss *rss, const struct config *config,

@@ -372,7 +372,7 @@ static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct
 	}
 }
 
-/* Finds the entries of the other packets. Returns those that there is room for. */
+/* Finds or adds the entries of the packets in `others`. Returns the packets that have an entry. */
 static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, uint64_t others, const uint32_t mode)
 {
@@ -391,8 +391,8 @@ static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct
 }
 
 /*
- * Counts a burst in the order used without --flow-detail: first the packets whose key is the first
- * of its bucket.
+ * Counts a burst. First counts the packets whose key is the first of its bucket, then the others.
+ * Without --flow-detail, packets are counted in the same order.
  */
 static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const bool details, const uint32_t mode)
@@ -412,7 +412,10 @@ static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct k
 	       (uint32_t)__builtin_popcountll(found | others);
 }
 
-/* Counts packets in order. Adds one packet in state count for each. */
+/*
+ * Counts packets in order. The result includes one packet in state count for each packet that has
+ * an entry.
+ */
 static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t begin, uint32_t end, const bool idle, const uint32_t mode)
 {

@@ -39,7 +39,7 @@ struct flow_id {
 
 _Static_assert(
 	sizeof(struct flow_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct flow_id) - 1,
-	"a key4 has no field in the byte of the family");
+	"the last byte of a key4 is free for the address family");
 
 struct flow_entry {
 	struct flow_id id;
@@ -335,7 +335,7 @@ uint32_t flow_take(struct flow_table *table);
 /* Returns an entry to the pool. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-/* Counts an addition of the burst as shed. */
+/* Counts packets of the burst that the table cannot store, because it is full. */
 static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
 	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
 {

@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void count_separate(
 		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, mode);
 }
 
-/* Defines a slot of update[] or update_weighted[]; `weight` is FLOW_WEIGHTED or 0. */
+/* Defines a function for update[] or update_weighted[]. weight: FLOW_WEIGHTED or 0. */
 #define FLOW_UPDATE(name, count, weight)                                                           \
 	void name(struct sketch *sketch, const struct key_burst *burst)                            \
 	{                                                                                          \

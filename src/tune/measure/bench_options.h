@@ -54,8 +54,8 @@ uint32_t choices_subjects(const struct bench_options *bench, const struct option
 	struct bench_subject *subjects, uint32_t max);
 
 /*
- * Option rows that several benches share. Parameters are the differences: words, default, and help
- * text.
+ * Option rows that several benches share. Parameters of the macros are the values that differ:
+ * words, default and help text.
  */
 #define BENCH_ROW_SKETCH                                                                           \
 	{                                                                                          \
