@@ -29,7 +29,7 @@
 		"rows (10; at most 40)",                                                               \
 		{"[MEASUREMENT [N]]", "N heaviest keys of the last interval: 10, at most 40"})         \
 	COMMAND(follow,                                                                                \
-		"Oldest stored interval with at least this number, of the last 300. Parameters: "      \
+		"Oldest stored interval from a number on, of the last 300. Parameters: "               \
 		"interval (the last), first part of the reply (0)",                                    \
 		{"[EPOCH [PART]]", "interval EPOCH, or the next one stored, of the last 300"})         \
 	COMMAND(deliveries,                                                                            \
@@ -37,14 +37,14 @@
 		"at most 40 exports. No parameters",                                                   \
 		{"", "delivery counts of each export, for at most 40 exports"})                        \
 	COMMAND(within,                                                                                \
-		"Heavy keys into which a measurement with within drills down after the last interval " \
-		"with packets, at most 60. Parameters: measurement",                                   \
+		"At most 60 heavy keys into which a measurement drills down (within). Parameters: "    \
+		"measurement",                                                                         \
 		{"MEASUREMENT", "at most 60 keys into which MEASUREMENT drills down (within)"})        \
 	COMMAND(plan, "Lcores with their tasks, queues and memory. No parameters",                     \
 		{"", "lcores, queues, memory, measurements"})                                          \
 	COMMAND(costs,                                                                                 \
-		"Time per packet in ns, for each processing step, from the timed bursts of the last "  \
-		"interval with packets. Parameters: worker (all)",                                     \
+		"Time per packet in each processing step, in ns, last interval with packets. "         \
+		"Parameters: worker (all)",                                                            \
 		{"[WORKER]", "time per packet in each processing step, last interval"})                \
 	COMMAND(states,                                                                                \
 		"Detail that --overload has reduced at present. Parameters: a worker (all), or a new " \

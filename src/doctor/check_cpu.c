@@ -708,7 +708,7 @@ const struct check cpu_checks[] = {
 	{"boost", HOST_LIVE, .look = check_boost},
 	{"c-states", HOST_LIVE, .look = check_c_states},
 	{"cpu-latency", HOST_LIVE, .look = check_cpu_latency},
-	/* An optional tool: other checks report its settings. */
+	/* tuned is optional: other checks test the settings that it would change. */
 	{"tuned", HOST_LIVE,
 		.value = {.kind = VALUE_WORDS,
 			.file = "/etc/tuned/active_profile",

@@ -82,7 +82,7 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 /* Known sampling of one exporter. */
 struct sampling_knowledge {
 	const struct sampling *own;     /* options of the record's domain */
-	const struct sampling *process; /* options of domain 0; NULL: none, or the same */
+	const struct sampling *process; /* options of domain 0; NULL: none, or `own` has them */
 	uint32_t domain;
 	uint32_t configured; /* --exporter ...,sampling=N; 0: not set */
 	enum flow_protocol protocol;

@@ -80,8 +80,8 @@ _Static_assert(ELEMENT_USE_COUNT <= 1 << 6, "a use has 6 bits");
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
 
 /*
- * Begins a message of `len` bytes, which may change 64 templates, and one more per 32 bytes. A
- * change takes much longer than a record. There is no limit before the first call.
+ * Begins a message of `len` bytes and limits its template changes, which take much longer than
+ * records: to 64, and one more per 32 bytes. There is no limit before the first call.
  */
 void templates_begin(struct templates *templates, uint32_t len);
 

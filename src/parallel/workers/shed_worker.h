@@ -33,7 +33,7 @@ struct shed_counts_measurement {
 struct shed_counts {
 	uint64_t skipped, skipped_bytes; /* not processed */
 	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
-	uint64_t added, added_bytes;     /* added to the measured ones by weights */
+	uint64_t added, added_bytes;     /* unmeasured packets that sampled ones stand for */
 	/* Largest values after a poll: known waiting packets, and shedding level. */
 	uint64_t backlog_max, level_max;
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];

@@ -147,14 +147,14 @@ static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 	uint64_t received = received_from(state->run, port->id);
 
 	if (!port->driver->polled && !port->silenced) {
-		log_info("%s: its link stays up after the run: its count of received packets is "
-			 "not checked",
+		log_info("%s: the link stays up after the run: the ledger is not checked against "
+			 "the count of received packets",
 			port->name);
 		return 0;
 	}
 	if (device == UINT64_MAX) {
-		log_info("%s: it has no complete count of received packets: nothing is checked "
-			 "against it",
+		log_info("%s: the device has no complete count of received packets: the ledger is "
+			 "not checked against it",
 			port->name);
 		return 0;
 	}

@@ -367,8 +367,8 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 		/*
-		 * Stops at a rule that the first chain has credited: the rest of both chains is the
-		 * same.
+		 * Stops at the first rule that is also above the destination's: this rule and those
+		 * above it have already counted the packet.
 		 */
 		for (uint32_t r = hits->src[i];
 			r != PREFIX_NO_ENTRY && !is_above(parents, r, hits->dst[i]); r = parents[r])

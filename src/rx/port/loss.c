@@ -87,7 +87,7 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 
 /* --- reading --- */
 
-/* One reading of all sources of the feeds */
+/* Values of all counters of a port, read at the same time. */
 struct loss_reading {
 	struct rte_eth_stats basic;
 	struct kernel_interface interface;
