@@ -91,8 +91,8 @@ static void add_subject(struct kernels *kernels, const char *name,
 }
 
 /*
- * Lists everything that is measured. The first is "floor", the loop without a sketch, once for each
- * number of threads.
+ * Lists everything that is measured. The first is "floor", which only increments a counter in each
+ * row, once for each number of threads.
  */
 static void choose_subjects(struct kernels *kernels)
 {

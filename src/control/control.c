@@ -665,8 +665,8 @@ static const char *reply_states(
 	char *end;
 
 	if (controller == NULL)
-		return "this run reduces no detail: it has no --overload, or a source that waits "
-		       "for workers";
+		return "this run reduces no detail: it has no --overload, or it is a replay "
+		       "without --pace";
 	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
 		worker = strtoul(parameters, &end, 10);
 		if (*end != '\0' || worker >= UINT32_MAX)
