@@ -6,46 +6,12 @@
 
 #include "collect/listen.h"
 #include "config/config.h"
-#include "rx/source.h"
 #include "sketch/measurement.h"
 
 /* Memory of all exporters, and the minimum per exporter. */
 #define TEMPLATE_BYTES      ((size_t)64 << 20)
 #define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
 #define WAITING_BYTES       ((size_t)16 << 20)
-
-bool collect_listens(const struct config *config)
-{
-	return collect_options(config)->listen.n > 0;
-}
-
-const char *collect_option_given(const struct config *config)
-{
-	if (collect_listens(config))
-		return "listen";
-	for (uint32_t i = 0; config_asks(config, NULL, "pcap") && i < config->nb_rows; i++) {
-		const struct option_row *row = config->rows[i].row;
-
-		if (row->inapplicable == collect_option_inapplicable &&
-			config_asks(config, NULL, row->name))
-			return row->name;
-	}
-	return NULL;
-}
-
-bool collect_asked(const struct config *config)
-{
-	bool collects = config->command != NULL && strcmp(config->command->name, "collect") == 0;
-
-	return collects || collect_option_given(config) != NULL;
-}
-
-const char *collect_option_inapplicable(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return collect_asked(config) ? NULL : "without --listen or --pcap";
-}
 
 static uint32_t read_rules(const struct config *config, struct exporter_rule *rules)
 {
@@ -104,7 +70,7 @@ struct collector_params collect_collector_params(
 		.waiting_bytes = WAITING_BYTES,
 		.link_overhead = options->link_overhead,
 		.template_file = options->templates,
-		.live = collect_listens(config),
+		.live = collect_options(config)->listen.n > 0,
 		.links = config_asks(config, NULL, "links"),
 	};
 }
@@ -152,7 +118,7 @@ struct dedup_params collect_dedup_params(const struct config *config)
 /* Paths of flows can be tracked only from the start of the run. */
 bool collect_takes(const struct config *running, const struct config *config, char *why)
 {
-	if (!collect_asked(running) || counts_routers(running) || !counts_routers(config))
+	if (counts_routers(running) || !counts_routers(config))
 		return true;
 	snprintf(why, OPTION_WHY_MAX,
 		"key: ingress and egress can only be added if the run started with a measurement "
@@ -171,12 +137,14 @@ size_t collect_memory(const struct config *config, uint32_t workers)
 	return collector_memory(&collector) + workers * dedup_memory(&dedup);
 }
 
-static bool check_exporters(const struct config *config, struct option_fault *fault)
+static bool check_collect(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
 {
 	const struct option_list *list = &collect_options(config)->exporters;
 	struct exporter_rule rule, other;
 	char why[OPTION_WHY_MAX];
 
+	(void)measurement;
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!exporter_rule_parse(list->texts[i], &rule, why))
 			return option_fault(
@@ -193,48 +161,10 @@ static bool check_exporters(const struct config *config, struct option_fault *fa
 		       "edge needs the edge interfaces; give --exporter PREFIX,edge=LIST");
 }
 
-static bool check_collect(const struct config *config, const struct measurement_config *measurement,
-	struct option_fault *fault)
-{
-	const struct option_list *list = &collect_options(config)->listen;
-	struct listen_address address;
-	char why[OPTION_WHY_MAX];
-
-	(void)measurement;
-	for (uint32_t i = 0; i < list->n; i++) {
-		if (!listen_parse(list->texts[i], &address, why))
-			return option_fault(
-				fault, "listen", NULL, "'%.100s': %s", list->texts[i], why);
-		for (uint32_t j = 0; j < i; j++)
-			if (strcmp(list->texts[i], list->texts[j]) == 0)
-				return option_fault(fault, "listen", NULL,
-					"'%.100s' is given twice; omit one", list->texts[i]);
-	}
-	return check_exporters(config, fault);
-}
-
-static const char *inapplicable_without_sockets(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return collect_listens(config) ? NULL : "without --listen";
-}
-
 static const struct option_row collect_rows[] = {
 	{
-		.name = "listen",
-		.placeholder = "ADDRESS:PORT",
-		.group = OPTION_GROUP_SOURCE,
-		.type = OPTION_LIST,
-		.set = SOURCE_SET,
-		OPTION_FIELD(collect_options, listen),
-		.help = "Receive NetFlow v5 and v9, IPFIX and sFlow v5 on this UDP address. "
-			":PORT: all addresses of this host. [ADDRESS]:PORT: IPv6. Each port "
-			"accepts all protocols. Repeatable.",
-	},
-	{
 		.name = "exporter",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -249,7 +179,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "templates",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
@@ -259,7 +189,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "dedup",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.placeholder = "METHOD",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
@@ -271,7 +201,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "active-timeout",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
@@ -286,7 +216,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "flow-cache-size",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
@@ -301,7 +231,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "link-overhead",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.rare = true,
 		.placeholder = "BYTES",
 		.group = OPTION_GROUP_MEASURE,
@@ -316,7 +246,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporters-max",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.rare = true,
 		.placeholder = "N",
 		.group = OPTION_GROUP_HOST,
@@ -332,7 +262,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "receive-buffer",
-		.inapplicable = inapplicable_without_sockets,
+		.not_for = SOURCE_PACKETS | SOURCE_KEYS | SOURCE_OF_FEEDER,
 		.rare = true,
 		.placeholder = "SIZE",
 		.group = OPTION_GROUP_HOST,

@@ -9,6 +9,7 @@
 #include "collect/collector.h"
 #include "collect/dedup/dedup.h"
 #include "config/option.h"
+#include "rx/source.h"
 
 struct collect_options {
 	struct option_list listen;    /* --listen; empty: read a capture */
@@ -24,20 +25,8 @@ struct collect_options {
 
 OPTION_OWNER(collect)
 
-/*
- * Returns true if the input is flow exports instead of packets: for collect, and for plan and doctor
- * with --listen, or with --pcap and an option of collectors.
- */
-bool collect_asked(const struct config *config);
-/* Returns the name of such an option, or NULL. */
-const char *collect_option_given(const struct config *config);
-
-/* Serves as option_row.inapplicable of all options of collectors, and marks them. */
-const char *collect_option_inapplicable(
-	const struct config *config, const struct measurement_config *measurement);
-
-/* Returns true if datagrams are received by sockets. */
-bool collect_listens(const struct config *config);
+/* Member of the row of an option that only collectors have. */
+#define COLLECT_OPTION .not_for = SOURCE_PACKETS | SOURCE_KEYS
 
 /*
  * Returns the first --listen with a public address if --exporter does not limit its senders; NULL:

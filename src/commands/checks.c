@@ -2,7 +2,6 @@
 
 #include "commands/checks.h"
 
-#include "collect/options.h"
 #include "commands/commands.h"
 #include "commands/conclude.h"
 #include "config/options.h"
@@ -12,25 +11,19 @@
 
 bool checks_pace(const struct config *config, struct option_fault *fault)
 {
-	if (feeder_options(config)->pace == PACE_UNPACED)
-		return true;
-	if (collect_listens(config))
-		return option_fault(
-			fault, "pace", NULL, "contradicts --listen: exporters set the pace");
-	return !(port_given(config) || kernel_given(config)) ||
-	       option_fault(fault, "pace", NULL, "contradicts --%s: %s sets the pace",
-		       port_given(config) ? "port" : "kernel",
-		       port_given(config) ? "the link" : "the kernel");
+	const char *option = source_option(config), *pacer = source_of(config)->pacer;
+
+	return feeder_options(config)->pace == PACE_UNPACED || option == NULL || pacer == NULL ||
+	       option_fault(fault, "pace", NULL, "contradicts --%s: %s", option, pacer);
 }
 
 /* Profiles describe workers that receive packets. */
 static bool check_profiled(const struct config *config, struct option_fault *fault)
 {
-	return profile_options(config)->file == NULL ||
-	       (!kernel_given(config) && !collect_asked(config)) ||
+	return profile_options(config)->file == NULL || source_is(config, SOURCE_PACKETS) ||
 	       option_fault(fault, "profile", NULL,
 		       "contradicts --%s: a profile needs workers that receive packets",
-		       kernel_given(config) ? "kernel" : collect_option_given(config));
+		       source_option(config));
 }
 
 /* Returns true if the option was given; sets the measurement, NULL for the run. */
@@ -52,9 +45,8 @@ bool checks_collector(const struct config *config, struct option_fault *fault)
 {
 	static struct config run, collector;
 	const struct measurement_config *measurement;
-	const char *collects = collect_option_given(config);
 
-	if (collects == NULL)
+	if (!source_is(config, SOURCE_RECORDS))
 		return true;
 	config_init(&run, &command_run);
 	config_init(&collector, &command_collect);
@@ -63,7 +55,8 @@ bool checks_collector(const struct config *config, struct option_fault *fault)
 
 		if (options_find(&collector, name) == NULL && is_asked(config, name, &measurement))
 			return option_fault(fault, name, measurement,
-				"has no effect with --%s: not an option of collect", collects);
+				"has no effect with --%s: not an option of collect",
+				source_option(config));
 	}
 	return true;
 }
@@ -85,8 +78,7 @@ static bool needs_intervals(const struct config *config)
 
 void checks_at_terminal(struct config *config)
 {
-	if (port_given(config) || kernel_given(config) || collect_listens(config) ||
-		!writer_shows_table(config, true))
+	if (source_of(config)->pacer != NULL || !writer_shows_table(config, true))
 		return;
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
 		struct measurement_config *measurement = &config->measurements[m];

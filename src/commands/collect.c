@@ -6,10 +6,11 @@
 #include "commands/checks.h"
 #include "commands/measure.h"
 #include "commands/owners.h"
+#include "parallel/sources/collector_source.h"
 
 /* A collector has the counts of a run, but no --prefixes rules. */
-static const struct option_owner *const owners[] = {&collect_owner, &replay_owner, &feeder_owner,
-	&measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
+static const struct option_owner *const owners[] = {&listen_owner, &collect_owner, &datagrams_owner,
+	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,
 	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
 
@@ -21,7 +22,7 @@ static const char *const collect_examples[] = {
 
 static bool check_collector_rows(const struct config *config, struct option_fault *fault)
 {
-	if (config_asks_of_set(config, SOURCE_SET) == NULL)
+	if (source_option(config) == NULL)
 		return option_fault(fault, NULL, NULL,
 			"nothing to collect: give --listen ADDRESS:PORT or --pcap FILE");
 	return checks_pace(config, fault);

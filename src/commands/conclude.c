@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "commands/exit_status.h"
 #include "parallel/shed/shed_options.h"
-#include "parallel/sources/collector_source.h"
 #include "report/ledger/ledger.h"
 
 void conclude_log(bool warning, const char *line, void *arg)
@@ -102,8 +101,8 @@ int conclude_run(const struct run *run, const struct reporter_result *result, ui
 	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
 		      result->out_of_memory || result->port_gone;
 
-	if (run->collect != NULL)
-		failed |= !collector_source_finish(run->collect);
+	if (run->ops->finish != NULL)
+		failed |= !run->ops->finish(run->source);
 	failed |= lost_too_much(run->config, result);
 	if (shed_policy_given(run->config))
 		failed |= skipped_too_much(run->config, &result->sum);
@@ -118,7 +117,7 @@ int conclude_run(const struct run *run, const struct reporter_result *result, ui
 			(unsigned long long)result->sum.offered);
 	if (lost_rows > 0)
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
-	if (run->collect != NULL && result->sum.received == 0)
+	if (result->sum.collected && result->sum.received == 0)
 		log_warning("no flow records counted; --exporters FILE shows why");
 	if (result->forwards)
 		failed |= !log_forwarded(&result->forwarded);

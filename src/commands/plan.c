@@ -12,12 +12,13 @@
 #include "parallel/run/eal.h"
 #include "parallel/run/plan_capacity.h"
 #include "parallel/shed/shed_options.h"
+#include "parallel/sources/collector_source.h"
 #include "parallel/sources/sources.h"
 #include "report/ledger/ledger.h"
 #include "sketch/measurement.h"
 
-static const struct option_owner *const owners[] = {
-	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
+static const struct option_owner *const owners[] = {OF_RUN, &listen_owner, &datagrams_owner,
+	&collect_owner, &collected_writer_owner, &topology_owner, NULL};
 
 static int plan(struct config *config)
 {

@@ -5,15 +5,13 @@
 #include "adapt/calibrate.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "collect/options.h"
 #include "collect/record_filter.h"
 #include "commands/exit_status.h"
 #include "control/control.h"
 #include "control/shed_controller.h"
 #include "parallel/run/devices.h"
 #include "parallel/run/plan_capacity.h"
-#include "parallel/sources/collector_source.h"
-#include "parallel/sources/kernel_plan.h"
+#include "parallel/sources/source_ops.h"
 #include "parallel/sources/sources.h"
 #include "parallel/workers/node_memory.h"
 #include "rx/port/live_ports.h"
@@ -53,9 +51,9 @@ int prepare_check_filter(const struct config *config)
 	const char *expression = filter_options(config)->expression;
 	char error[FILTER_ERROR_MAX];
 
-	if (expression == NULL ||
-		(filter_check(expression, error) &&
-			(!collect_asked(config) || compile_record_filter(expression, error))))
+	if (expression == NULL || (filter_check(expression, error) &&
+					  (!source_is(config, SOURCE_RECORDS) ||
+						  compile_record_filter(expression, error))))
 		return 0;
 	log_error("--filter: %s", error);
 	return EXIT_TEXT;
@@ -63,18 +61,19 @@ int prepare_check_filter(const struct config *config)
 
 int prepare_filter(const struct config *config, struct source *source)
 {
+	uint32_t provided = source_of(config)->header_bytes;
 	char error[SOURCE_ERROR_MAX];
 
-	if (filter_options(config)->expression == NULL || collect_asked(config))
+	if (filter_options(config)->expression == NULL || source_is(config, SOURCE_RECORDS))
 		return 0;
 	if (source_filter(source, filter_options(config)->expression, &prepared.filters, error)) {
-		if (!kernel_given(config) || prepared.filters.reach <= KERNEL_HEADERS_MAX)
+		if (provided == 0 || prepared.filters.reach <= provided)
 			return 0;
 		snprintf(error, sizeof(error),
-			"--filter: it reads %s%u bytes of a packet, but --kernel provides %d: "
+			"--filter: it reads %s%u bytes of a packet, but --%s provides %u: "
 			"use a simpler filter, or --port",
 			prepared.filters.reach == FILTER_REACH_MAX ? "up to " : "",
-			prepared.filters.reach, KERNEL_HEADERS_MAX);
+			prepared.filters.reach, source_option(config), provided);
 	}
 	log_error("%s", error);
 	return EXIT_MACHINE;
@@ -106,30 +105,26 @@ int prepare_machine(const struct config *config, struct machine *machine)
 
 int prepare_plan(const struct config *config, struct machine *machine, struct plan *plan)
 {
+	const struct source_traits *source = source_of(config);
 	char error[PLAN_TEXT_MAX];
 	int status = prepare_machine(config, machine);
-	size_t in_kernel;
+	size_t of_source = 0;
 
-	if (collect_asked(config)) {
-		machine->ports.collect = collector_source_plan(config);
-		/* Nearly all datagrams fit in one mbuf. */
-		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
-	} else if (kernel_given(config))
-		machine->ports.kernel = kernel_plan_make(config);
+	if (source->plan != NULL)
+		source->plan(config, &machine->ports.source);
 	/* The bytes that a filter reads are also copied. If it reads more, large mbufs are used. */
 	else if (!port_given(config) && prepared.filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = prepared.filters.reach;
 	if (status == 0)
 		status = read_prefixes(config);
-	in_kernel = prepared.prefixes != NULL && kernel_given(config)
-			    ? kernel_prefix_maps_bytes(prepared.prefixes)
-			    : 0;
+	if (prepared.prefixes != NULL && source->ops != NULL && source->ops->rules_bytes != NULL)
+		of_source = source->ops->rules_bytes(prepared.prefixes);
 	/* During a reload there are two tables, and the new one may be half as large again. */
 	if (prepared.prefixes != NULL)
 		machine->ports.rules = (struct plan_rules){
 			.table_bytes = prefix_filter_bytes(prepared.prefixes) / 2 * 5,
 			.ordinary_bytes =
-				(prefix_ordinary_bytes(prepared.prefixes) + in_kernel) / 2 * 5,
+				(prefix_ordinary_bytes(prepared.prefixes) + of_source) / 2 * 5,
 			.worker_bytes = prefix_worker_bytes(prepared.prefixes) / 2 * 5,
 		};
 	machine->ports.policy = shed_controller_memory(config);

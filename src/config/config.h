@@ -86,6 +86,8 @@ struct config {
 	struct config_row {
 		const struct option_row *row;
 		const struct option_owner *owner;
+		/* what a later row of the same name selects; NULL: there is none */
+		const struct option_selected *also;
 	} rows[CONFIG_ROWS_MAX];
 	struct option_origin origins[CONFIG_ROWS_MAX];
 	uint32_t nb_measurements;

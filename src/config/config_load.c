@@ -153,6 +153,14 @@ static const struct option_row own_rows[] = {
 
 static const struct option_owner config_owner = {.rows = own_rows};
 
+static struct config_row *row_of_name(struct config *config, const char *name)
+{
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (strcmp(config->rows[i].row->name, name) == 0)
+			return &config->rows[i];
+	return NULL;
+}
+
 static void add_owner(struct config *config, const struct option_owner *owner)
 {
 	if (owner->section != NULL) {
@@ -165,8 +173,16 @@ static void add_owner(struct config *config, const struct option_owner *owner)
 	else
 		config_edit(config, owner);
 	for (const struct option_row *row = owner->rows; row != NULL && row->name != NULL; row++) {
+		struct config_row *same =
+			row->selects != NULL ? row_of_name(config, row->name) : NULL;
+
+		if (same != NULL) {
+			assert(same->also == NULL);
+			same->also = row->selects;
+			continue;
+		}
 		assert(config->nb_rows < CONFIG_ROWS_MAX);
-		config->rows[config->nb_rows++] = (struct config_row){row, owner};
+		config->rows[config->nb_rows++] = (struct config_row){.row = row, .owner = owner};
 	}
 	for (uint32_t i = 0; owner->part != NULL && owner->part(i) != NULL; i++)
 		add_owner(config, owner->part(i));
@@ -222,12 +238,42 @@ static bool is_of_set(const struct config_row *row, const char *set)
 	return row->row->set != NULL && strcmp(row->row->set, set) == 0;
 }
 
-const struct option_row *config_asks_of_set(const struct config *config, const char *set)
+/* Returns the name of the first given option that is for `one` but not for `other`, or NULL. */
+static const char *preference(const struct config *config, const struct option_selected *one,
+	const struct option_selected *other)
 {
-	for (uint32_t i = 0; i < config->nb_rows; i++)
-		if (is_of_set(&config->rows[i], set) && asks(config, NULL, &config->rows[i]))
-			return config->rows[i].row;
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct option_row *row = config->rows[i].row;
+
+		if ((row->not_for & other->is) != 0 && (row->not_for & one->is) == 0 &&
+			asks(config, NULL, &config->rows[i]))
+			return row->name;
+	}
 	return NULL;
+}
+
+const struct option_selected *config_selected(const struct config *config, const char **by)
+{
+	const struct option_selected *assumed = NULL;
+
+	*by = NULL;
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct config_row *row = &config->rows[i];
+		const struct option_selected *selects = row->row->selects;
+
+		if (selects == NULL)
+			continue;
+		if (row->row->assumed)
+			assumed = selects;
+		if (!option_is_set(row->row, block_of_row(config, NULL, row)))
+			continue;
+		*by = row->also != NULL ? preference(config, row->also, selects) : NULL;
+		if (*by != NULL)
+			return row->also;
+		*by = row->row->name;
+		return selects;
+	}
+	return assumed;
 }
 
 static const void *field_of(const struct config *config, const struct config_row *row)
@@ -245,13 +291,13 @@ uint32_t config_needs(const struct config *config)
 	return needs;
 }
 
-void config_name_set(const struct config *config, const char *set, char *text, size_t size)
+void config_name_selectable(const struct config *config, char *text, size_t size)
 {
 	const struct option_row *of_set[CONFIG_ROWS_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < config->nb_rows; i++)
-		if (is_of_set(&config->rows[i], set))
+		if (config->rows[i].row->selects != NULL)
 			of_set[n++] = config->rows[i].row;
 	text[0] = '\0';
 	for (uint32_t i = 0; i < n; i++) {
@@ -605,6 +651,55 @@ uint32_t config_named_line(
 
 /* --- checks --- */
 
+static bool is_for(const struct option_row *row, const struct option_selected *selected)
+{
+	return selected != NULL && (selected->is & row->not_for) == 0;
+}
+
+/*
+ * Writes why an option has no effect on what is selected: "with --kernel" if it is not for one
+ * property, or else "without --listen or --pcap" if only one or two options select what it is for.
+ * Returns false if the option has an effect.
+ */
+static bool is_not_for_selected(
+	const struct config *config, const struct option_row *row, char why[OPTION_WHY_MAX])
+{
+	bool one_property = (row->not_for & (row->not_for - 1)) == 0, without;
+	const char *by, *assumed = NULL, *suitable[2] = {NULL, NULL};
+	const struct option_selected *selected;
+	uint32_t n = 0;
+
+	if (row->not_for == 0)
+		return false;
+	selected = config_selected(config, &by);
+	if (is_for(row, selected))
+		return false;
+	/* Backwards: the message names the usual choices last. */
+	for (uint32_t i = config->nb_rows; i-- > 0;) {
+		const struct config_row *other = &config->rows[i];
+
+		if (other->row->assumed)
+			assumed = other->row->name;
+		if (!is_for(row, other->row->selects) && !is_for(row, other->also))
+			continue;
+		if (n < 2)
+			suitable[n] = other->row->name;
+		n++;
+	}
+	without = !one_property && (n == 1 || n == 2);
+	/* If nothing is selected, the command names all choices, unless there is only one. */
+	if (selected == NULL && (!without || n > 1))
+		return false;
+	snprintf(why, OPTION_WHY_MAX, "has no effect %s --%s%s%s%s%s; omit it",
+		without ? "without" : "with",
+		without      ? suitable[0]
+		: by != NULL ? by
+			     : assumed,
+		without && n == 2 ? " or --" : "", without && n == 2 ? suitable[1] : "",
+		row->instead != NULL ? "; set " : "", row->instead != NULL ? row->instead : "");
+	return true;
+}
+
 /* Rejects options that were given and have no effect. */
 static bool check_effects(
 	const struct option_target *target, const struct measurement_config *measurement)
@@ -616,9 +711,14 @@ static bool check_effects(
 		char why[OPTION_WHY_MAX];
 		const char *reason;
 
-		if (row->row->inapplicable == NULL || !asks(config, measurement, row))
+		if (!asks(config, measurement, row))
 			continue;
-		reason = row->row->inapplicable(config, measurement);
+		if (is_not_for_selected(config, row->row, why))
+			return set_row_error(
+				target, row->row, origin_of(config, measurement, row), why);
+		reason = row->row->inapplicable != NULL
+				 ? row->row->inapplicable(config, measurement)
+				 : NULL;
 		if (reason == NULL)
 			continue;
 		snprintf(why, sizeof(why), "has no effect %s; omit it", reason);

@@ -83,6 +83,11 @@ enum option_need {
 	OPTION_NEED_IP_BYTES = 1 << 0, /* bytes of IP packets, in addition to those of frames */
 };
 
+/* First member of the struct that an option selects, such as the traits of a source. */
+struct option_selected {
+	uint32_t is; /* properties, as bits; the not_for of other options lists some */
+};
+
 struct option_row {
 	const char *name;        /* without dashes */
 	const char *former;      /* name before it was renamed: accepted, not documented; or NULL */
@@ -100,6 +105,15 @@ struct option_row {
 	enum option_group group;
 	enum option_type type;
 	const char *set; /* options of one set exclude each other; NULL: no set */
+	/*
+	 * One option with `selects` is in effect: the given one, or else the assumed one. If two
+	 * rows have the same name, the first is the option. The second selects instead if a given
+	 * option is for its struct, and not for that of the first.
+	 */
+	const struct option_selected *selects; /* NULL: selects nothing */
+	bool assumed;
+	uint32_t not_for;    /* no effect if the selected struct has one of these properties */
+	const char *instead; /* option to set in that case; NULL: none */
 	size_t offset, size;
 	uint64_t min, max;
 	bool zero;              /* 0 is allowed below min */
@@ -210,12 +224,15 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
  */
 bool config_asks(const struct config *config, const struct measurement_config *measurement,
 	const char *option);
-/* Returns the option of the set that was given, or NULL. */
-const struct option_row *config_asks_of_set(const struct config *config, const char *set);
+/*
+ * Returns what the option with `selects` that is in effect selects; NULL if there is none. *by: the
+ * name of the option that decided, which has a value; NULL if it is only assumed.
+ */
+const struct option_selected *config_selected(const struct config *config, const char **by);
 /* Returns the data that all destinations need, as enum option_need. */
 uint32_t config_needs(const struct config *config);
-/* Lists the options of a set: "--pcap FILE, --port NAME or --synthetic SPEC". */
-void config_name_set(const struct config *config, const char *set, char *text, size_t size);
+/* Lists the options with `selects`: "--pcap FILE, --port NAME or --synthetic SPEC". */
+void config_name_selectable(const struct config *config, char *text, size_t size);
 
 /* Fills *fault and returns false. option: NULL if no option in particular is wrong. */
 __attribute__((format(printf, 4, 5))) bool option_fault(struct option_fault *fault,

@@ -185,7 +185,7 @@ struct config_row options_key(const struct option_owner *owner, uint32_t i)
 	for (uint32_t part = 0; of != NULL; of = owner->part != NULL ? owner->part(part++) : NULL)
 		for (const struct option_row *row = of->rows; row->name != NULL; row++)
 			if (i-- == 0)
-				return (struct config_row){row, of};
+				return (struct config_row){.row = row, .owner = of};
 	return (struct config_row){0};
 }
 

@@ -14,7 +14,6 @@
 #include "config/config_change.h"
 #include "control/control_commands.h"
 #include "parallel/plan/topology.h"
-#include "parallel/sources/kernel_plan.h"
 #include "report/merge/measurement_report.h"
 
 #define PATIENCE_S     2
@@ -154,9 +153,7 @@ static bool make_plan(
 			"measurements cannot change with --interval 0: the run has one interval");
 		return false;
 	}
-	if (!kernel_plan_takes(&run->plan->kernel, config, error))
-		return false;
-	if (!collect_takes(run->config, config, error))
+	if (run->ops->takes != NULL && !run->ops->takes(run->config, config, error))
 		return false;
 	if (!writer_takes(changes->params.writer, config, error))
 		return false;

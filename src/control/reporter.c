@@ -12,7 +12,6 @@
 #include "base/log_ratelimit.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "parallel/sources/kernel_source.h"
 #include "report/rows/balance.h"
 #include "control/changes.h"
 #include "report/ledger/collector_report.h"
@@ -198,7 +197,7 @@ static uint64_t time_of_arrival(
 
 	if (run_waits(run))
 		return 0;
-	if (run->feeder == NULL || options->pace == PACE_RECORDED)
+	if (run_is_live(run) || options->pace == PACE_RECORDED)
 		return report_duration(report);
 	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
 }
@@ -209,7 +208,7 @@ static struct report_epoch *begin_report(
 {
 	const struct run *run = reporter->run;
 	bool silent = ledger->offered == 0 && ledger->unaccounted == 0 &&
-		      (run->collect == NULL || !collector_report_anything(run, reporter->epoch));
+		      (!ledger->collected || !collector_report_anything(run, reporter->epoch));
 	uint32_t nb_measurements = run_measurements(run, reporter->epoch)->plan.nb_measurements;
 	struct report_epoch *report =
 		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
@@ -222,7 +221,7 @@ static struct report_epoch *begin_report(
 	report->start = info->start;
 	report->end = info->end;
 	report->late = info->late;
-	if (run->feeder != NULL && feeder_time_is_generated(run->feeder))
+	if (!run_is_live(run) && feeder_time_is_generated(run->feeder))
 		report->took = info->took > 0 ? info->took : 1;
 	report->ledger = *ledger;
 	report->design = run->design->name;
@@ -302,7 +301,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
-	if (reporter->run->feeder != NULL && reporter->arrival_ns > 0)
+	if (!run_is_live(reporter->run) && reporter->arrival_ns > 0)
 		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
 	/* No timeout: a stop request ends it (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
@@ -448,7 +447,7 @@ static void close_epoch(struct reporter *reporter)
 	records_take(&reporter->records, reporter->epoch);
 	/* rows of exporters are written even if their sum is unknown */
 	complete = report != NULL &&
-		   (run->collect == NULL || collector_report_report(run, reporter->epoch, report));
+		   (!ledger.collected || collector_report_report(run, reporter->epoch, report));
 	complete = complete && measurement_report_report(run, reporter->epoch, report) &&
 		   prefix_rows_report(run, reporter->epoch, report);
 	complete &= drill_down_update(run, reporter->epoch, report);
@@ -490,7 +489,7 @@ static void show_progress(struct reporter *reporter)
 {
 	struct feeder_progress fed;
 
-	if (reporter->run->feeder == NULL)
+	if (run_is_live(reporter->run))
 		return;
 	fed = feeder_progress(reporter->run->feeder);
 	progress_update(reporter->params.progress, fed.share, fed.packets, fed.bytes,
@@ -526,7 +525,7 @@ static void wait_for_lcores(struct reporter *reporter)
 		return;
 	reporter->warned = true;
 	log_warning("waiting for %s to end; a second signal ends the run at once",
-		reporter->run->feeder != NULL && !feeder_finished(reporter->run->feeder)
+		!run_is_live(reporter->run) && !feeder_finished(reporter->run->feeder)
 			? "the packet source"
 			: "a worker or receiver that is not responding");
 }
@@ -620,8 +619,9 @@ static void look_at_ports(struct reporter *reporter)
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		up[p] = reporter->links.watches[p].up;
 	forwarded_look(&reporter->forwarded, now, up);
-	if (all_there && (reporter->run->kernel == NULL ||
-				 kernel_source_look(reporter->run->kernel, now, number)))
+	if (reporter->run->ops->look != NULL)
+		all_there &= reporter->run->ops->look(reporter->run->source, now, number);
+	if (all_there)
 		return;
 	reporter->result.port_gone = true;
 	reporter->stopping = true;
@@ -652,7 +652,7 @@ static void wait_for_epoch(const struct reporter *reporter, bool waits)
 	const struct run *run = reporter->run;
 	struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (run->feeder == NULL && (run->nb_ports == 0 || run->blocks) && !waits)
+	if (run_is_live(run) && (run->nb_ports == 0 || run->blocks) && !waits)
 		nap.tv_nsec = RTE_MAX(left(reporter), (int64_t)NAP_NS);
 	nanosleep(&nap, NULL);
 }
@@ -661,7 +661,7 @@ static void wait_for_epoch(const struct reporter *reporter, bool waits)
 static void report_epochs(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
-	bool live = run->feeder == NULL;
+	bool live = run_is_live(run);
 
 	for (;;) {
 		/*
@@ -763,7 +763,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	bound_flows(reporter, reporter->run->plan);
 	if (!run_waits(reporter->run))
 		writer_bound_end(params->writer);
-	if (reporter->run->feeder == NULL)
+	if (run_is_live(reporter->run))
 		start_clock(reporter);
 	ledger_start(&reporter->state, reporter->run);
 	port_events_start(&reporter->links, reporter->run);
@@ -771,7 +771,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	start_changes(reporter);
 	if (params->metrics != NULL)
 		metrics_start(params->metrics,
-			reporter->run->feeder == NULL
+			run_is_live(reporter->run)
 				? (int64_t)epoch_options(reporter->run->config)->interval
 				: 0);
 	began = clock_now(CLOCK_MONOTONIC);
@@ -782,7 +782,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	reporter->result.wall = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
 	reporter->result.cpu = (uint64_t)(clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	reporter->result.generated =
-		reporter->run->feeder != NULL && feeder_time_is_generated(reporter->run->feeder);
+		!run_is_live(reporter->run) && feeder_time_is_generated(reporter->run->feeder);
 	service_stopping(&reporter->service);
 	run_join(reporter->run);
 	if (reporter->changes != NULL)

@@ -15,6 +15,7 @@
 #include "parallel/plan/cpu_set.h"
 #include "parallel/plan/topology.h"
 #include "rx/port/interface.h"
+#include "rx/source.h"
 
 #define HOST_NODES_MAX    TOPOLOGY_NODES_MAX
 #define HOST_WARNINGS_MAX 16
@@ -22,16 +23,6 @@
 #define HOST_NAME_MAX     64
 #define HOST_ADDRESS_MAX  16 /* 0000:3b:00.0 */
 
-/* Bits: sources of a run. A check applies to some of them. */
-enum host_source {
-	HOST_CARD = 1 << 0,    /* a PCI device */
-	HOST_KERNEL = 1 << 1,  /* a kernel interface, by af_packet or af_xdp */
-	HOST_VIRTUAL = 1 << 2, /* any other virtual device of DPDK */
-	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
-	HOST_UNNAMED = 1 << 4, /* any port: no source was given */
-	HOST_SOCKETS = 1 << 5, /* datagrams from exporters */
-	HOST_PROGRAM = 1 << 6, /* a kernel interface, by an eBPF program */
-};
 #define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL | HOST_UNNAMED)
 #define HOST_ANY  (HOST_LIVE | HOST_REPLAY | HOST_SOCKETS | HOST_PROGRAM)
 

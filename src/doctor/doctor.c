@@ -89,12 +89,8 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 {
 	uint32_t sources = 0;
 
-	if (collect_listens(config))
-		return HOST_SOCKETS;
-	if (kernel_given(config))
-		return HOST_PROGRAM;
 	if (!port_given(config))
-		return fed_source(config) != NULL ? HOST_REPLAY : HOST_UNNAMED;
+		return source_of(config)->host;
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		sources |= ports[p].source;
 	return sources;

@@ -18,6 +18,24 @@ void source_error(char *error, const char *format, ...)
 	make_printable(error);
 }
 
+const struct source_traits *source_of(const struct config *config)
+{
+	static const struct source_traits none = {0};
+	const char *by;
+	const struct option_selected *selected = config_selected(config, &by);
+
+	/* The struct begins with what the option selects. */
+	return selected != NULL ? (const struct source_traits *)(const void *)selected : &none;
+}
+
+const char *source_option(const struct config *config)
+{
+	const char *by;
+
+	config_selected(config, &by);
+	return by;
+}
+
 bool source_warning(const struct source *source, unsigned int i, char *text)
 {
 	return source->warning != NULL && source->warning(source, i, text);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Packet sources of the feeder: capture files (rx/capture/replay.c) or the generator
- * (rx/generate/generate.c).
+ * Sources of a run, and the packet sources of the feeder: capture files (rx/capture/replay.c) or
+ * the generator (rx/generate/generate.c).
  */
 
 #include <stdbool.h>
@@ -17,8 +17,6 @@ struct replay_options {
 };
 
 OPTION_OWNER(replay)
-
-#define SOURCE_SET "source" /* option set: each of its options selects a packet source */
 
 #define SOURCE_ERROR_MAX 512 /* one line, with the final 0 */
 
@@ -86,15 +84,68 @@ struct source {
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* A row of the table of sources (parallel/sources/sources.h). */
-struct source_kind {
-	const struct option_owner *options; /* its first option selects the source */
+/* Properties of a source, for not_for of option rows: where its input comes from, and its units. */
+enum source_property {
+	SOURCE_OF_PORTS = 1 << 0, /* live ports, which workers poll */
+	SOURCE_OF_FEEDER =
+		1 << 1, /* the feeder reads a struct source, and workers poll its rings */
+	SOURCE_OF_ITSELF = 1 << 2, /* no device: its own loops bring the input */
+	SOURCE_PACKETS = 1 << 3,   /* workers receive packets */
+	SOURCE_KEYS = 1 << 4,      /* workers receive keys with weights */
+	SOURCE_RECORDS = 1 << 5,   /* flow records */
+};
+
+/* Bits: what a run needs from its host. A check of the doctor applies to some of them. */
+enum host_source {
+	HOST_CARD = 1 << 0,    /* a PCI device */
+	HOST_KERNEL = 1 << 1,  /* a kernel interface, by af_packet or af_xdp */
+	HOST_VIRTUAL = 1 << 2, /* any other virtual device of DPDK */
+	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
+	HOST_UNNAMED = 1 << 4, /* any port: no source was given */
+	HOST_SOCKETS = 1 << 5, /* datagrams from exporters */
+	HOST_PROGRAM = 1 << 6, /* a kernel interface, by an eBPF program */
+};
+
+struct plan_source; /* parallel/plan/plan.h */
+struct source_ops;  /* parallel/sources/source_ops.h */
+
+/* A source: the only place that knows which one it is. */
+struct source_traits {
+	struct option_selected selected; /* enum source_property */
+	const struct option_owner *options;
+	const char
+		*pacer; /* "the link sets the pace": live; NULL: the source waits, or has --pace */
+	/* Objection to a measurement that needs packets: "--kernel passes only keys; omit one". */
+	const char *no_packets;
+	uint32_t header_bytes; /* bytes of a packet that filters may read; 0: all */
+	bool own_rings;        /* ring-size applies in every design */
+	bool coarse_times;     /* supports --timestamps coarse */
+	uint32_t host;         /* its checks of the doctor: bits of enum host_source */
 	/*
-	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 if an option has
-	 * an invalid value, else 1. NULL: live ports, which EAL finds (rx/port/live_ports.c).
+	 * SOURCE_OF_FEEDER: returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]:
+	 * 2 if an option has an invalid value, else 1.
 	 */
 	int (*open)(const struct config *config, struct source **source, char *error);
+	/* Sources of keys or records. The first returns false if the design is not supported. */
+	bool (*check_design)(const struct config *config,
+		const struct measurement_config *measurement, struct option_fault *fault);
+	void (*plan)(const struct config *config, struct plan_source *plan);
+	const struct source_ops *ops;
 };
+
+/* Members of the row of an option that selects a source. */
+#define SOURCE_OPTION(traits)                                                                      \
+	.group = OPTION_GROUP_SOURCE, .set = "source", .selects = &(traits).selected
+
+/* Returns the source of a run. Without an option: live ports, unless the command has none. */
+const struct source_traits *source_of(const struct config *config);
+/* Returns the name of the option that decided the source, such as "port" or "dedup"; or NULL. */
+const char *source_option(const struct config *config);
+
+static inline bool source_is(const struct config *config, uint32_t properties)
+{
+	return (source_of(config)->selected.is & properties) != 0;
+}
 
 /*
  * Opens capture files ("-" is standard input) and merges them by time. At equal times, the order of
@@ -106,6 +157,18 @@ struct source_kind {
  * are read to their ends before next() returns -1.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
+
+/* Members of the row of --pcap, and of its owner and traits. */
+#define REPLAY_OPTION                                                                              \
+	.name = "pcap", .letter = 'r', .placeholder = "FILE", .type = OPTION_LIST,                 \
+	.reads = replay_reads, OPTION_FIELD(replay_options, pcap),                                 \
+	.help = "Read capture files, pcap or pcapng. - is standard input. Repeatable: files are "  \
+		"merged by time."
+
+bool replay_reads(const char *text, const struct stat *file);
+bool replay_check(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault);
+int replay_open_options(const struct config *config, struct source **source, char *error);
 
 /* As warning() of the source; false if it has none. */
 bool source_warning(const struct source *source, unsigned int i, char *text);

@@ -279,6 +279,7 @@ static void create_run(enum sketch_sharing sharing)
 			&stage->plans[k], &stage->plans[0], &stage->configs[k], &topology, error));
 	run->config = &stage->configs[0];
 	run->plan = &stage->plans[0];
+	run->ops = &source_no_ops;
 	run->nb_workers = WORKERS;
 	run->epochs = zeroed(sizeof(*run->epochs));
 	epochs_init(run->epochs, WORKERS);

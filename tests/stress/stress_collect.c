@@ -264,7 +264,7 @@ static uint64_t report(uint64_t epoch)
 	wrong += received->received != lost || (lost > 0 && stage->collect.listener == NULL);
 	wrong += decoded->exporters.n != 1 || decoded->links.n != 1;
 	*received = (struct rx_core_generation){0};
-	collector_source_recycle(&stage->collect, epoch);
+	recycle(&stage->collect, epoch);
 	return wrong;
 }
 
@@ -300,7 +300,7 @@ static void make_worker(uint32_t w)
 	worker->generations[0].counting = worker->generations[1].counting = counting;
 	worker->idle = IDLE_SLEEP;
 	worker->epochs = stage->epochs;
-	worker->collect = &stage->collect;
+	worker->source = &stage->collect;
 	stage->workers[w] = worker;
 	counter->collect = &stage->collect;
 	counter->worker = worker;
@@ -329,7 +329,7 @@ static void make_stage(uint32_t nb_workers, bool live)
 	stage->collect.counters = zeroed(nb_workers * sizeof(struct counter));
 	stage->collect.rx_core = stage->rx_core;
 	stage->collect.listener = live ? (struct listener *)stage : NULL;
-	stage->rx_core->collect = &stage->collect;
+	stage->rx_core->source = &stage->collect;
 	stage->rx_core->participant = nb_workers;
 	stage->rx_core->nb_workers = nb_workers;
 	stage->rx_core->poller.epochs = stage->epochs;

@@ -242,6 +242,7 @@ static void create_run(void)
 		fail_msg("%s", error);
 	run.config = &config;
 	run.plan = &plan;
+	run.ops = &source_no_ops;
 	run.nb_workers = WORKERS;
 	run.epochs = zeroed(sizeof(*run.epochs));
 	epochs_init(run.epochs, WORKERS);

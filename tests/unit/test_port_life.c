@@ -701,7 +701,8 @@ static uint64_t unaccounted_of(const char *driver, bool silenced)
 	static struct ledger_state ledger_state;
 	struct port port = make_port(driver, &(struct config){0});
 	const struct epoch_info info = {0};
-	struct run run = {.ports = &port, .nb_ports = 1};
+	struct run run = {
+		.config = port.config, .ops = &source_no_ops, .ports = &port, .nb_ports = 1};
 
 	make_device(NULL);
 	port.silenced = silenced;
@@ -724,7 +725,8 @@ static void losses_of_devices_are_in_the_ledger(void **state)
 	static struct ledger_state ledger_state;
 	struct port port = make_port("net_pcap", &(struct config){0});
 	const struct epoch_info info = {.dropped = 2};
-	struct run run = {.ports = &port, .nb_ports = 1};
+	struct run run = {
+		.config = port.config, .ops = &source_no_ops, .ports = &port, .nb_ports = 1};
 
 	(void)state;
 	device.missed = 1000;

@@ -20,7 +20,7 @@
 #include "parallel/designs/forward_off_path.h"
 #include "parallel/plan/design.h"
 #include "parallel/workers/rx_core.h"
-#include "rx/kernel/options.h"
+#include "rx/source.h"
 #include "rx/packet/parse_burst.h"
 #include "rx/packet/rss_hash.h"
 
@@ -249,19 +249,12 @@ static const char *inapplicable_without_async(
 									: "without --design async";
 }
 
-/* The rings of the eBPF program exist in every design. */
+/* Some sources have rings in every design. */
 static const char *inapplicable_without_rings(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return kernel_given(config) ? NULL : inapplicable_without_async(config, measurement);
-}
-
-/* With --kernel, the CPU that receives a packet determines the worker. */
-static const char *inapplicable_without_dispatch(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	return kernel_given(config) ? "with --kernel"
-				    : inapplicable_without_async(config, measurement);
+	return source_of(config)->own_rings ? NULL
+					    : inapplicable_without_async(config, measurement);
 }
 
 static const struct option_row async_rows[] = {
@@ -271,7 +264,8 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.inapplicable = inapplicable_without_dispatch,
+		.not_for = SOURCE_KEYS,
+		.inapplicable = inapplicable_without_async,
 		.word = dispatch_word,
 		OPTION_FIELD(async_options, dispatch),
 		.default_text = "flow",

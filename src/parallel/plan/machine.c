@@ -6,10 +6,10 @@
 
 #include "base/pci_device.h"
 #include "parallel/plan/cpu_set.h"
-#include "rx/kernel/options.h"
 #include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
 #include "rx/port/port_name.h"
+#include "rx/source.h"
 
 /* Returns the queue limits of a card by its kernel or DPDK driver. device: NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)
@@ -75,12 +75,6 @@ static bool read_copy(struct machine *machine, const struct config *config, char
 	return true;
 }
 
-/* Returns true if the doctor runs without a source: it assumes an unknown port. */
-static bool asks_in_general(const struct config *config)
-{
-	return !port_given(config) && !kernel_given(config) && fed_source(config) == NULL;
-}
-
 static void read_this(
 	struct machine *machine, const struct config *config, const struct port_name *names)
 {
@@ -89,7 +83,8 @@ static void read_this(
 		add_port(machine, "", names[p].called, names[p].device, names[p].interface);
 		machine->ports.ports[p].kernel = port_through_kernel(&names[p]);
 	}
-	if (asks_in_general(config))
+	/* The doctor runs without a source: it assumes an unknown port. */
+	if (machine->ports.nb_ports == 0 && source_option(config) == NULL)
 		add_port(machine, "", "any", "", "");
 	machine->ports.mbuf_room = live_ports_mbuf_room(names, port_options(config)->names.n);
 }
@@ -99,8 +94,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 {
 	uint32_t missing;
 
-	machine->ports.nb_ports = machine->ports.mbuf_room = 0;
-	machine->ports.rules = (struct plan_rules){0};
+	machine->ports = (struct plan_ports){0};
 	machine->ports.frame_mbufs = live_ports_frame_mbufs(config, PLAN_PORT_MBUF_BYTES);
 	if (topology_options(config)->directory == NULL)
 		read_this(machine, config, names);

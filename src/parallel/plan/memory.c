@@ -6,11 +6,10 @@
 
 #include "base/assertion.h"
 #include "base/power_of_two.h"
-#include "collect/options.h"
 #include "key/key_burst.h"
 #include "parallel/plan/plan.h"
 #include "parallel/plan/plan_internal.h"
-#include "rx/kernel/options.h"
+#include "rx/source.h"
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128
@@ -59,7 +58,7 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 		if (plan->ports[p].group == g)
 			entries += (size_t)group->nb_queues *
 				   (plan->ports[p].entries + send_entries(plan, p));
-	return entries * sizeof(void *) * 2 + plan->collect.ring_bytes;
+	return entries * sizeof(void *) * 2 + plan->source.ring_bytes;
 }
 
 static bool size_pools(struct plan *plan, const struct config *config, char *error)
@@ -131,8 +130,7 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 
 static void add_up_nodes(struct plan *plan)
 {
-	size_t of_reporter = plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes +
-			     plan->policy.bytes;
+	size_t of_reporter = plan->rules.ordinary_bytes + plan->source.bytes + plan->policy.bytes;
 
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;
@@ -191,9 +189,7 @@ static void choose_pages(
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
 	if (plan->nb_ports == 0) {
 		plan->hugepages = false;
-		snprintf(plan->no_hugepages, PLAN_TEXT_MAX,
-			plan->kernel.interfaces > 0 ? "the kernel keeps them"
-						    : "sockets have buffers of their own");
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "%s", plan->source.no_packets);
 	}
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
 		const struct plan_node *node = &plan->nodes[n];
@@ -239,14 +235,9 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 
 	char others[80] = "";
 
-	if (plan->collect.bytes > 0)
-		snprintf(others, sizeof(others),
-			", exporters and their flows %llu MB (lower --flow-cache-size)",
-			(unsigned long long)MB(plan->collect.bytes));
-	else if (plan->kernel.bytes > 0)
-		snprintf(others, sizeof(others),
-			", the kernel's %llu MB (lower ring-size or --width)",
-			(unsigned long long)MB(plan->kernel.bytes));
+	if (plan->source.bytes > 0)
+		snprintf(others, sizeof(others), ", %s %llu MB (lower %s)", plan->source.user,
+			(unsigned long long)MB(plan->source.bytes), plan->source.less);
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_set_error(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
@@ -288,15 +279,6 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 
 /* --- options --- */
 
-const char *plan_inapplicable_without_mbufs(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return kernel_given(config)      ? "with --kernel"
-	       : collect_listens(config) ? "with --listen"
-					 : NULL;
-}
-
 static const struct option_row pool_rows[] = {
 	{
 		.name = "mbufs",
@@ -304,7 +286,7 @@ static const struct option_row pool_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.inapplicable = plan_inapplicable_without_mbufs,
+		.not_for = SOURCE_OF_ITSELF,
 		OPTION_FIELD(pool_options, mbufs),
 		.min = 512,
 		.max = UINT64_C(1) << 26,

@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include "base/units.h"
-#include "collect/options.h"
 #include "key/key_set.h"
 #include "rx/generate/synthetic.h"
-#include "rx/kernel/options.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/port_name.h"
 #include "rx/port/port_send.h"
+#include "rx/source.h"
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
@@ -73,18 +72,12 @@ static uint32_t group_of_node(struct plan *plan, int node)
 	return plan->nb_groups++;
 }
 
-/* Returns true if the input uses no device of DPDK. */
-static bool without_devices(const struct plan_ports *ports)
-{
-	return ports->collect.sockets > 0 || ports->kernel.interfaces > 0;
-}
-
 /*
  * Makes one group per node, in the order of the ports. Ports of unknown nodes join the first group.
  */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
-	plan->replay = ports->nb_ports == 0 && !without_devices(ports);
+	plan->replay = ports->nb_ports == 0 && ports->source.inputs == 0;
 	plan->nb_ports = plan->replay ? 1 : ports->nb_ports;
 	if (plan->replay)
 		plan->ports[0] = (struct plan_port){.name = "replay", .node = PLAN_NODE_ANY};
@@ -251,10 +244,8 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 static bool count_workers(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error)
 {
-	if (ports->collect.design != NULL)
-		plan->groups[0].nb_workers = ports->collect.workers;
-	else if (ports->kernel.design != NULL)
-		plan->groups[0].nb_workers = ports->kernel.workers;
+	if (ports->source.design != NULL)
+		plan->groups[0].nb_workers = ports->source.workers;
 	else if (plan_options(config)->workers == 0)
 		choose_workers(plan, topology);
 	else if (!share_workers(plan, topology, plan_options(config)->workers, error))
@@ -303,13 +294,6 @@ static void plan_growth(struct plan_measurement *m)
 	m->changes = true;
 }
 
-/* Returns true if workers count weighted keys: flow records or sampled packets. */
-static bool has_weights(const struct plan *plan)
-{
-	return plan->collect.design != NULL || plan->kernel.on_path ||
-	       plan->policy.worker_bytes > 0;
-}
-
 static bool plan_measurement(struct plan_measurement *m, const struct plan *plan,
 	const struct config *run_config, const struct measurement_config *config, char *error)
 {
@@ -326,7 +310,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
-	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 && !kernel_given(run_config) &&
+	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 &&
+			     !source_is(run_config, SOURCE_KEYS) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
@@ -341,7 +326,9 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 			return false;
 		}
 	}
-	why = sketch_inapplicable(m->ops, &m->params, plan->sharing, has_weights(plan));
+	why = sketch_inapplicable(m->ops, &m->params, plan->sharing,
+		/* Sampled packets also have weights. */
+		plan->source.weights || plan->policy.worker_bytes > 0);
 	if (why != NULL) {
 		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s %s", config->name, m->ops->name,
 			why);
@@ -376,7 +363,7 @@ static bool all_through_kernel(const struct plan_ports *ports)
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
 		if (!ports->ports[p].kernel)
 			return false;
-	return ports->nb_ports > 0 || without_devices(ports);
+	return ports->nb_ports > 0 || ports->source.inputs > 0;
 }
 
 static void choose_idle(
@@ -439,9 +426,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = ports->collect.design != NULL  ? ports->collect.design
-			  : ports->kernel.design != NULL ? ports->kernel.design
-							 : designs[design_options(config)->design],
+		.design = ports->source.design != NULL ? ports->source.design
+						       : designs[design_options(config)->design],
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
 		.mbuf_cache = plan_options(config)->mbuf_cache,
@@ -453,12 +439,13 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		plan->ports[p].descriptors = plan->ports[p].entries = descriptors_of(
 			plan, p, config, p < ports->nb_ports ? ports->ports[p].descriptors : 0);
 	plan->rules = ports->rules;
-	plan->collect = ports->collect;
-	plan->kernel = ports->kernel;
+	plan->source = ports->source;
 	plan->policy = ports->policy;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
+	if (plan->mbuf_room < ports->source.mbuf_room)
+		plan->mbuf_room = ports->source.mbuf_room;
 	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
 	plan_rings(plan, config);
 	if (!count_workers(plan, config, topology, ports, error))
@@ -623,10 +610,8 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 /* Returns the reason that a measurement does not support flow detail, or NULL if it does. */
 static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
 {
-	if (kernel_given(config))
-		return "needs packets, and --kernel passes only keys; omit one";
-	if (collect_asked(config))
-		return "needs packets, and exporters send flow records; omit it";
+	if (source_of(config)->no_packets != NULL)
+		return source_of(config)->no_packets;
 	if (deepest == FLOW_TCP && forward_asked(config) &&
 		designs[design_options(config)->design]->rx_core)
 		return "tcp needs more of a packet than --forward with --design async passes to "
@@ -651,19 +636,19 @@ static bool check_deep(const struct config *config, struct option_fault *fault)
 static bool check_plan(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	const struct option_row *fed = fed_source(config);
 	uint32_t workers = plan_options(config)->workers;
 
 	if (plan_options(config)->sharing == SHARING_SHARED && !check_sharing(config, fault))
 		return false;
 	if (!check_deep(config, fault))
 		return false;
-	if (workers <= REPLAY_QUEUES_MAX || fed == NULL || collect_asked(config) ||
+	if (workers <= REPLAY_QUEUES_MAX || !source_is(config, SOURCE_OF_FEEDER) ||
+		!source_is(config, SOURCE_PACKETS) ||
 		designs[design_options(config)->design]->rx_core)
 		return true;
 	return option_fault(fault, "workers", measurement,
-		"%u: too many; with --design rss and --%s the limit is %d", workers, fed->name,
-		REPLAY_QUEUES_MAX);
+		"%u: too many; with --design rss and --%s the limit is %d", workers,
+		source_option(config), REPLAY_QUEUES_MAX);
 }
 
 static const struct option_row plan_rows[] = {
@@ -717,7 +702,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.inapplicable = plan_inapplicable_without_mbufs,
+		.not_for = SOURCE_OF_ITSELF,
 		OPTION_FIELD(plan_options, mbuf_cache),
 		.zero = true,
 		.min = 1,

@@ -122,6 +122,8 @@ struct plan_group {
 	size_t packet_bytes; /* pool and rings */
 };
 
+struct plan;
+
 /* Plan of one NUMA node; PLAN_NODE_ANY if lcores are not pinned. */
 struct plan_node {
 	int node;
@@ -144,29 +146,22 @@ struct plan_rules {
 	size_t table_bytes, ordinary_bytes, worker_bytes;
 };
 
-/* Plan of a run with a collector (parallel/sources/collector_source.h). */
-struct plan_collect {
-	const struct design_ops *design; /* NULL: no collector */
+/* Part of a plan that a source of keys or records makes (rx/source.h); all 0 for packets. */
+struct plan_source {
+	const struct design_ops *design; /* NULL: the design of the options */
 	uint32_t workers;
-	uint32_t sockets;  /* number of sockets; 0: datagrams come from a capture */
-	size_t bytes;      /* ordinary memory besides sketches */
-	size_t ring_bytes; /* EAL memory */
-};
-
-/* Plan of a run with the eBPF program (parallel/sources/kernel_source.h). */
-struct plan_kernel {
-	const struct design_ops *design; /* NULL: no eBPF program */
-	uint32_t workers;
-	uint32_t interfaces;
-	uint32_t entries; /* entries of the ring of each CPU */
-	bool on_path;     /* the program counts, in flow tables or sketches */
-	bool headers;     /* the program passes headers, not keys */
-	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
-	bool all_share;   /* all CPUs share one table */
-	/* sketch of each CPU per generation, and its width; NULL: none */
-	const struct sketch_ops *sketch;
-	uint32_t width;
-	size_t bytes; /* bytes of rings, tables and sketches */
+	uint32_t inputs;    /* sockets or interfaces that need no ethdev; 0: ethdevs */
+	bool weights;       /* workers count keys with weights */
+	uint32_t mbuf_room; /* minimum bytes of data in an mbuf */
+	size_t bytes;       /* ordinary memory besides sketches */
+	size_t ring_bytes;  /* EAL memory */
+	/* Describes the task of a worker or receiver. */
+	void (*describe)(
+		const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size);
+	const char *queues;         /* sort of the inputs, such as "sockets"; NULL: ethdevs */
+	const char *no_packets;     /* reason that hugepages have no packets; NULL: ethdevs */
+	const char *user, *less;    /* user of `bytes`, and options that lower it */
+	char memory[PLAN_TEXT_MAX]; /* what is in `bytes` */
 };
 
 /* Bytes of ordinary memory for load shedding (--overload). */
@@ -179,7 +174,7 @@ struct plan {
 	enum sketch_sharing sharing;
 	enum forward_mode forward;
 	bool replay; /* packets come from the feeder's rings, not from a device */
-	/* number of ethdevs; 1: replay; 0: sockets or eBPF program */
+	/* number of ethdevs; 1: replay; 0: the source uses none */
 	uint32_t nb_ports;
 	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
@@ -205,16 +200,12 @@ struct plan {
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages; /* packets are in hugepages, because every node has enough */
 	struct plan_rules rules;
-	struct plan_collect collect;
-	struct plan_kernel kernel;
+	struct plan_source source;
 	struct plan_shedding policy;
 	size_t packet_bytes; /* EAL memory of all groups, rules and sketches */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* bytes of all digest rings */
-	/*
-	 * Ordinary memory of rules with counters, digests, the collector, kernel rings, and
-	 * --overload.
-	 */
+	/* Ordinary memory of rules with counters, digests, the source, and --overload. */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* nodes in use */
@@ -239,7 +230,7 @@ static inline size_t plan_bytes_of_shedding(const struct plan *plan)
 /* Returns the part of plan->rule_bytes used by rules. */
 static inline size_t plan_bytes_of_rules(const struct plan *plan)
 {
-	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes -
+	return plan->rule_bytes - plan->source.bytes - plan->digest_bytes -
 	       plan_bytes_of_shedding(plan);
 }
 
@@ -256,8 +247,7 @@ struct plan_queues {
 struct plan_ports {
 	uint32_t nb_ports;
 	struct plan_rules rules;
-	struct plan_collect collect;
-	struct plan_kernel kernel;
+	struct plan_source source;
 	struct plan_shedding policy;
 	/* minimum bytes of data in an mbuf; 0: enough for a frame without --mtu */
 	uint32_t mbuf_room;

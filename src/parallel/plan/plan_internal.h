@@ -32,10 +32,6 @@ void plan_assign_cores(struct plan *plan, const struct topology *topology);
 /* Assigns a CPU to a single polling lcore of group 0. */
 void plan_assign_core(struct plan *plan, const struct topology *topology);
 
-/* Serves as option_row.inapplicable of mbuf pool options: some sources have no pool. */
-const char *plan_inapplicable_without_mbufs(
-	const struct config *config, const struct measurement_config *measurement);
-
 /* Sizes pools, sums the memory of each node, and compares it with the available memory. */
 bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
 	char *error);

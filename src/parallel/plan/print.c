@@ -55,29 +55,6 @@ static void describe_ports(const struct plan *plan, uint32_t g, char *text, size
 	snprintf(text, size, "port%s %s", plural(group->nb_ports), list);
 }
 
-/* Describes the lcore of a collector. */
-static void describe_collector(
-	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
-{
-	char from[64] = "a capture";
-	int used;
-
-	if (plan->collect.sockets > 0)
-		snprintf(from, sizeof(from), "%u socket%s", plan->collect.sockets,
-			plural(plan->collect.sockets));
-	if (lcore->role == PLAN_WORKER && plan->design->rx_core) {
-		snprintf(text, size, "takes records from ring %u, updates sketch %u", lcore->worker,
-			plan_instance(plan, lcore->worker));
-		return;
-	}
-	used = snprintf(text, size, "takes datagrams of %s, decodes them, ", from);
-	if (lcore->role == PLAN_RECEIVER)
-		snprintf(text + used, size - (size_t)used, "deals records to %u rings",
-			plan->nb_workers);
-	else
-		snprintf(text + used, size - (size_t)used, "updates sketch 0");
-}
-
 /* Returns the part of a worker's tasks that covers --forward. */
 static const char *sends(const struct plan *plan)
 {
@@ -105,25 +82,6 @@ static void describe_worker(
 			sends(plan), instance);
 }
 
-/* Describes an lcore of a run with the eBPF program. */
-static void describe_taker(
-	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
-{
-	const char *of = "all CPUs";
-	char some[48];
-
-	snprintf(some, sizeof(some), "CPUs %u, %u, ...", lcore->worker,
-		lcore->worker + plan->nb_workers);
-	if (plan->nb_workers > 1)
-		of = some;
-	if (plan->kernel.on_path)
-		snprintf(text, size,
-			"reads the kernel's counts when an interval ends; sleeps in between");
-	else
-		snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
-			plan_instance(plan, lcore->worker));
-}
-
 /* Describes the task of an lcore. */
 static void describe_lcore(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
@@ -131,13 +89,9 @@ static void describe_lcore(
 	const struct plan_group *group = &plan->groups[lcore->group];
 	char ports[96];
 
-	if (plan->collect.design != NULL &&
+	if (plan->source.describe != NULL &&
 		(lcore->role == PLAN_WORKER || lcore->role == PLAN_RECEIVER)) {
-		describe_collector(plan, lcore, text, size);
-		return;
-	}
-	if (plan->kernel.design != NULL && lcore->role == PLAN_WORKER) {
-		describe_taker(plan, lcore, text, size);
+		plan->source.describe(plan, lcore, text, size);
 		return;
 	}
 	switch (lcore->role) {
@@ -306,24 +260,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->digest_bytes);
 		fprintf(out, "\n");
 	}
-	if (plan->collect.bytes > 0) {
-		fprintf(out, "exporters, their templates, and flows that they observe: ");
-		print_size(out, plan->collect.bytes);
-		fprintf(out, "\n");
-	}
-	if (plan->kernel.bytes > 0) {
-		fprintf(out, "rings of the kernel's program, %u entries for each CPU",
-			plan->kernel.entries);
-		if (plan->kernel.buckets > 0)
-			fprintf(out, ", and its tables of %u flows%s in each generation",
-				2 * plan->kernel.buckets,
-				plan->kernel.all_share ? " a CPU, that all share," : "");
-		if (plan->kernel.sketch != NULL)
-			fprintf(out, ", and its %ss of %u x %u cells in each generation",
-				plan->kernel.sketch->name, plan->kernel.sketch->kernel->rows,
-				plan->kernel.width);
-		fprintf(out, ": ");
-		print_size(out, plan->kernel.bytes);
+	if (plan->source.bytes > 0) {
+		fprintf(out, "%s: ", plan->source.memory);
+		print_size(out, plan->source.bytes);
 		fprintf(out, "\n");
 	}
 	if (plan_bytes_of_shedding(plan) > 0) {
@@ -340,10 +279,9 @@ void plan_print(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
 		plan_sharing_word(plan->sharing), plan->nb_workers, plural(plan->nb_workers),
-		plan->replay                  ? "rings fed from a capture or the generator"
-		: plan->kernel.interfaces > 0 ? "rings of a program in the kernel"
-		: plan->nb_ports == 0         ? "sockets"
-					      : "device queues");
+		plan->replay          ? "rings fed from a capture or the generator"
+		: plan->nb_ports == 0 ? plan->source.queues
+				      : "device queues");
 	print_ports(plan, out);
 	print_lcores(plan, out);
 	print_memory(plan, out);

@@ -158,7 +158,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	counting->bursts = create_bursts(counting, measurements->nb_bursts, lcore);
 	if (!add_picked(measurements, counting, lcore))
 		return false;
-	if (plan->collect.design != NULL || plan->kernel.on_path)
+	if (plan->source.weights)
 		return counting->bursts != NULL && add_weights(counting, lcore);
 	if (counting->bursts != NULL && measurements->kept_up)
 		return add_states(counting, plan, lcore);

@@ -1,44 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/run/prefix_reload.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/signals.h"
 
 #define END_PATIENCE_S 5
 
-/* Creates a table and, for an eBPF program, its maps. Takes ownership of the rules. */
+/* Creates a table, also for the source. Takes ownership of the rules. */
 static struct prefix_filter *create(
-	struct prefix_reload *tables, struct prefix_list *rules, struct kernel_prefix_maps **kernel)
+	struct prefix_reload *tables, struct prefix_list *rules, void **of_source)
 {
 	struct prefix_filter *table =
 		prefix_filter_create(rules, tables->side, tables->nb_workers, tables->error);
 
-	if (table == NULL || tables->program == NULL)
+	char error[SOURCE_ERROR_MAX];
+
+	if (table == NULL || tables->ops->rules_create == NULL)
 		return table;
-	*kernel = kernel_prefix_maps_create(prefix_filter_entries(table), tables->error);
-	if (*kernel != NULL)
+	*of_source = tables->ops->rules_create(prefix_filter_entries(table), error);
+	if (*of_source != NULL)
 		return table;
+	snprintf(tables->error, sizeof(tables->error), "%s", error);
 	prefix_filter_destroy(table);
 	return NULL;
 }
 
-static void update_program(const struct prefix_reload *tables, uint64_t epoch)
+static void update_source(const struct prefix_reload *tables, uint64_t epoch)
 {
-	if (tables->program != NULL)
-		kernel_program_rules(tables->program, epoch, tables->kernel);
+	if (tables->ops->rules_use != NULL)
+		tables->ops->rules_use(tables->source, epoch, tables->of_source);
+}
+
+static void destroy_of_source(const struct prefix_reload *tables, void *rules)
+{
+	if (rules != NULL)
+		tables->ops->rules_destroy(rules);
 }
 
 bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
-	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program)
+	struct prefix_list *rules, uint32_t nb_workers, const struct source_ops *ops, void *source)
 {
 	*tables = (struct prefix_reload){
-		.path = path, .side = side, .nb_workers = nb_workers, .program = program};
-	tables->next = create(tables, rules, &tables->kernel);
+		.path = path, .side = side, .nb_workers = nb_workers, .ops = ops, .source = source};
+	tables->next = create(tables, rules, &tables->of_source);
 	tables->of[0] = tables->of[1] = tables->next;
 	if (tables->next == NULL)
 		return false;
-	update_program(tables, 0);
-	update_program(tables, 1);
+	update_source(tables, 0);
+	update_source(tables, 1);
 	return true;
 }
 
@@ -48,7 +59,7 @@ static void *load(void *arg)
 	bool mistake;
 	struct prefix_list *rules = prefix_rules_read(tables->path, &mistake, tables->error);
 
-	tables->fresh = rules != NULL ? create(tables, rules, &tables->kernel_fresh) : NULL;
+	tables->fresh = rules != NULL ? create(tables, rules, &tables->of_source_fresh) : NULL;
 	/* Pairs with the acquire in prefix_reload_look(). */
 	atomic_store_explicit(&tables->loaded, true, memory_order_release);
 	return NULL;
@@ -92,9 +103,9 @@ enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables)
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;
-		kernel_prefix_maps_destroy(tables->kernel);
-		tables->kernel = tables->kernel_fresh;
-		tables->kernel_fresh = NULL;
+		destroy_of_source(tables, tables->of_source);
+		tables->of_source = tables->of_source_fresh;
+		tables->of_source_fresh = NULL;
 		release(tables, before);
 	}
 	return tables->next != before ? PREFIX_RELOAD_LOADED : PREFIX_RELOAD_REFUSED;
@@ -112,7 +123,7 @@ void prefix_reload_renew(struct prefix_reload *tables, uint64_t epoch)
 	if (before == tables->next)
 		return;
 	tables->of[epoch & 1] = tables->next;
-	update_program(tables, epoch);
+	update_source(tables, epoch);
 	release(tables, before);
 }
 
@@ -129,7 +140,7 @@ void prefix_reload_stop(struct prefix_reload *tables)
 			pthread_join(tables->thread, NULL);
 		}
 		prefix_filter_destroy(tables->fresh);
-		kernel_prefix_maps_destroy(tables->kernel_fresh);
+		destroy_of_source(tables, tables->of_source_fresh);
 		tables->loading = false;
 	}
 	for (uint32_t g = 0; g < 2; g++) {
@@ -138,7 +149,7 @@ void prefix_reload_stop(struct prefix_reload *tables)
 		release(tables, table);
 	}
 	prefix_filter_destroy(tables->next);
-	kernel_prefix_maps_destroy(tables->kernel);
+	destroy_of_source(tables, tables->of_source);
 	tables->next = NULL;
-	tables->kernel = NULL;
+	tables->of_source = NULL;
 }

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "parallel/sources/source_ops.h"
 #include "rx/filter/prefix_filter.h"
-#include "rx/kernel/program.h"
 
 struct prefix_reload {
 	const char *path;
@@ -22,16 +22,17 @@ struct prefix_reload {
 	struct prefix_filter *of[2]; /* table of each generation */
 	/* newest table, for generations that become clean from now on */
 	struct prefix_filter *next;
-	/* eBPF program that matches before the packets arrive; NULL: none */
-	const struct kernel_program *program;
-	struct kernel_prefix_maps *kernel; /* rules of `next` for the program */
+	/* The source also matches the rules, if it has operations for them. */
+	const struct source_ops *ops;
+	void *source;
+	void *of_source; /* rules of `next` for the source */
 
 	/* Owned by the thread from its start until it sets `loaded`, with release. */
 	bool loading, again; /* owned by the reporter */
 	pthread_t thread;
 	_Atomic bool loaded;
 	struct prefix_filter *fresh; /* NULL: refused, see error */
-	struct kernel_prefix_maps *kernel_fresh;
+	void *of_source_fresh;
 	char error[PREFIX_ERROR_MAX];
 };
 
@@ -41,12 +42,9 @@ enum prefix_reload_result {
 	PREFIX_RELOAD_LOADED,  /* `next` is the new table */
 };
 
-/*
- * Takes ownership of `rules`. program: NULL, or the eBPF program that also matches them. Returns
- * false with one line in tables->error.
- */
+/* Takes ownership of `rules`. Returns false with one line in tables->error. */
 bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
-	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program);
+	struct prefix_list *rules, uint32_t nb_workers, const struct source_ops *ops, void *source);
 void prefix_reload_stop(struct prefix_reload *tables);
 
 /*

@@ -11,11 +11,9 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
-#include "parallel/sources/collector_source.h"
 #include "parallel/designs/digest_ring.h"
 #include "parallel/workers/forward.h"
 #include "parallel/shed/shed_options.h"
-#include "parallel/sources/kernel_source.h"
 #include "parallel/workers/node_memory.h"
 #include "parallel/designs/forward_off_path.h"
 #include "parallel/workers/pool.h"
@@ -23,7 +21,6 @@
 #include "rx/port/live_ports.h"
 #include "rx/port/rss.h"
 #include "rx/port/sending.h"
-#include "parallel/sources/feeder.h"
 
 _Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
 
@@ -460,7 +457,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 		.node = plan->groups[0].memory_node,
 		.pace = feeder_options(config)->pace,
 		.pace_rate = feeder_options(config)->pace_rate,
-		.lossless = plan->collect.design != NULL,
+		.lossless = source_is(config, SOURCE_RECORDS),
 		.interval = epoch_options(config)->interval,
 		.packets = feeder_options(config)->packets,
 		.duration = feeder_options(config)->duration,
@@ -468,10 +465,13 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	};
 
 	run->feeder = feeder_create(&params, error);
+	/* The collector needs complete datagrams. */
+	if (run->feeder != NULL && source_is(config, SOURCE_RECORDS))
+		feeder_set_reach(run->feeder, UINT32_MAX);
 	return run->feeder != NULL;
 }
 
-/* Creates the packet source, except sockets of the collector and the eBPF program. */
+/* Creates the devices. */
 static bool create_input(struct run *run, struct source *source, char *error)
 {
 	if (run->plan->replay)
@@ -479,16 +479,13 @@ static bool create_input(struct run *run, struct source *source, char *error)
 	return run->plan->nb_ports == 0 || start_ports(run, error);
 }
 
-static bool create_collect(struct run *run, char *error)
+static bool create_source(struct run *run, char *error)
 {
-	if (run->plan->collect.design == NULL)
+	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	if (run->ops->create == NULL)
 		return true;
-	_Static_assert(OPTION_WHY_MAX <= RUN_ERROR_MAX, "the line fits");
-	/* The collector needs complete datagrams. */
-	if (run->feeder != NULL)
-		feeder_set_reach(run->feeder, UINT32_MAX);
-	run->collect = collector_source_create(
-		&(struct collector_source_params){
+	run->source = run->ops->create(
+		&(struct source_params){
 			.config = run->config,
 			.plan = run->plan,
 			.workers = run->workers,
@@ -496,23 +493,7 @@ static bool create_collect(struct run *run, char *error)
 			.rx_core = run->nb_rx_cores > 0 ? run->rx_cores[0] : NULL,
 		},
 		error);
-	return run->collect != NULL;
-}
-
-static bool create_kernel(struct run *run, char *error)
-{
-	if (run->plan->kernel.design == NULL)
-		return true;
-	_Static_assert(KERNEL_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
-	run->kernel = kernel_source_create(
-		&(struct kernel_source_params){
-			.config = run->config,
-			.plan = run->plan,
-			.workers = run->workers,
-			.nb_workers = run->nb_workers,
-		},
-		error);
-	return run->kernel != NULL;
+	return run->source != NULL;
 }
 
 bool run_decide(struct run *run, bool *mistake, char *error)
@@ -548,6 +529,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports, char *error)
 {
+	const struct source_ops *ops = source_of(config)->ops;
 	struct run *run = calloc(1, sizeof(*run));
 
 	if (run != NULL)
@@ -558,6 +540,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 		return NULL;
 	}
 	run->config = config;
+	run->ops = ops != NULL ? ops : &source_no_ops;
 	run->plan = plan;
 	run->ports = ports;
 	run->nb_ports = nb_ports;
@@ -566,8 +549,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->rx_core ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
 	if (create_input(run, source, error) && create_lcores(run, error) &&
-		create_measurements(run, error) && create_collect(run, error) &&
-		create_kernel(run, error))
+		create_measurements(run, error) && create_source(run, error))
 		return run;
 	run_destroy(run);
 	return NULL;
@@ -585,12 +567,12 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	if (set->n == 0)
 		return true;
 	/* Frames of flow records have no struct packet_meta. */
-	run->filter = filter_create(set, run->plan->replay && run->collect == NULL);
+	run->filter = filter_create(set, run->plan->replay && run->ops->set_filter == NULL);
 	if (run->filter == NULL)
 		return false;
 	log_interpreted(run->filter);
-	if (run->collect != NULL) {
-		collector_source_set_filter(run->collect, run->filter);
+	if (run->ops->set_filter != NULL) {
+		run->ops->set_filter(run->source, run->filter);
 		return true;
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -620,17 +602,16 @@ bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 {
 	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 
-	if (rules != NULL &&
-		!prefix_reload_start(&run->monitor, prefix_options(run->config)->file,
-			prefix_options(run->config)->side, rules, run->nb_workers,
-			run->kernel != NULL ? kernel_source_program(run->kernel) : NULL)) {
+	if (rules != NULL && !prefix_reload_start(&run->monitor, prefix_options(run->config)->file,
+				     prefix_options(run->config)->side, rules, run->nb_workers,
+				     run->ops, run->source)) {
 		memcpy(error, run->monitor.error, PREFIX_ERROR_MAX);
 		return false;
 	}
 	give_table(run, 0);
 	give_table(run, 1);
-	if (run->kernel != NULL)
-		kernel_source_start(run->kernel);
+	if (run->ops->start != NULL)
+		run->ops->start(run->source);
 	return true;
 }
 
@@ -697,8 +678,8 @@ void run_stop(struct run *run)
 		feeder_stop(run->feeder);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_silence(&run->ports[p]);
-	if (run->kernel != NULL)
-		kernel_source_stop(run->kernel);
+	if (run->ops->stop != NULL)
+		run->ops->stop(run->source);
 }
 
 bool run_finished(const struct run *run)
@@ -776,7 +757,6 @@ static void destroy_measurements(struct run *run)
 
 void run_destroy(struct run *run)
 {
-	collector_source_destroy(run->collect);
 	for (uint32_t r = 0; r < run->nb_rx_cores; r++) {
 		struct rx_core *rx_core = run->rx_cores[r];
 
@@ -793,7 +773,8 @@ void run_destroy(struct run *run)
 		feeder_destroy(run->feeder);
 	filter_destroy(run->filter);
 	prefix_reload_stop(&run->monitor);
-	kernel_source_destroy(run->kernel);
+	if (run->source != NULL)
+		run->ops->destroy(run->source);
 	shed_schedule_free(run->decisions);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
@@ -894,8 +875,8 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	recycling->begun = false;
 	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
 		rx_core_recycle(run->rx_cores[r], epoch);
-	if (run->collect != NULL)
-		collector_source_recycle(run->collect, epoch);
+	if (run->ops->recycle != NULL)
+		run->ops->recycle(run->source, epoch);
 	renew_measurements(run, epoch);
 	measurements_rekey(run_measurements(run, epoch), epoch);
 	measurements_update_drill_down(run_measurements(run, epoch), epoch);

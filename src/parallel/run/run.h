@@ -19,6 +19,7 @@
 #include "parallel/workers/rx_core.h"
 #include "parallel/workers/worker.h"
 #include "parallel/sources/feeder.h"
+#include "parallel/sources/source_ops.h"
 #include "rx/port/port.h"
 #include "rx/source.h"
 
@@ -37,7 +38,7 @@ struct run {
 	const struct design_ops *design;
 	struct hash_key hash_key;
 	struct epochs *epochs;
-	struct feeder *feeder; /* NULL: not a replay */
+	struct feeder *feeder; /* a port of rings; NULL: live ports, or none */
 	uint32_t nb_ports;     /* number of live ports; 0 on a replay */
 	struct port *ports;    /* [nb_ports], probed by the caller */
 	bool blocks;           /* threads sleep until a packet comes */
@@ -50,9 +51,10 @@ struct run {
 	struct prefix_reload monitor;                /* empty without --prefixes */
 	struct shed_schedule *decisions;             /* NULL: no schedule */
 	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* steps of these measurements */
-	struct collector_source *collect;            /* NULL: no collector */
-	struct kernel_source *kernel;                /* NULL: no eBPF program */
-	struct measurements *measurements[2];        /* set of each generation */
+	const struct source_ops
+		*ops; /* operations of the source; all NULL if workers receive packets */
+	void *source; /* argument of ops; NULL: not created */
+	struct measurements *measurements[2]; /* set of each generation */
 	/* newest set, for generations that become clean from now on; may equal measurements[] */
 	struct measurements *next;
 	uint64_t next_from;          /* first epoch with `next`; UINT64_MAX: none yet */
@@ -104,6 +106,12 @@ struct measurements *run_prepare(const struct run *run, const struct plan *plan)
  */
 void run_change(struct run *run, struct measurements *next);
 struct measurements *run_take_unused(struct run *run);
+
+/* Returns true if the clock ends intervals; otherwise the feeder ends them, by timestamps. */
+static inline bool run_is_live(const struct run *run)
+{
+	return run->feeder == NULL;
+}
 
 /* Returns true if the source waits for workers and outputs: a capture or the generator, unpaced. */
 bool run_waits(const struct run *run);

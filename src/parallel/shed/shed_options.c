@@ -6,8 +6,8 @@
 #include "parallel/epoch.h"
 #include "parallel/shed/steps.h"
 #include "rx/filter/prefix_file.h"
-#include "rx/kernel/options.h"
 #include "rx/port/forwarding.h"
+#include "rx/source.h"
 #include "sketch/measurement.h"
 
 const char *shed_policy_option_inapplicable(
@@ -31,8 +31,7 @@ static const char *inapplicable_without_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return kernel_given(config)                   ? "with --kernel"
-	       : forward_asked(config)                ? "with --forward"
+	return forward_asked(config)                  ? "with --forward"
 	       : prefix_options(config)->file != NULL ? "with --prefixes"
 						      : NULL;
 }
@@ -77,6 +76,7 @@ static const struct option_row policy_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.word = shed_policy_word,
+		.not_for = SOURCE_KEYS,
 		.inapplicable = inapplicable_without_choice,
 		OPTION_FIELD(shed_policy_options, policy),
 		.default_text = "off",
@@ -108,6 +108,7 @@ static const struct option_row policy_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		.set = "keep-up",
+		.not_for = SOURCE_KEYS,
 		.inapplicable = inapplicable_without_choice,
 		.reads = option_names_file,
 		OPTION_FIELD(shed_policy_options, schedule),

@@ -20,6 +20,7 @@
 #include "collect/record_filter.h"
 #include "parallel/plan/design.h"
 #include "parallel/sources/role_snapshot.h"
+#include "parallel/sources/source_ops.h"
 #include "parallel/workers/node_memory.h"
 #include "parallel/workers/pool.h"
 #include "parallel/workers/rx_core.h"
@@ -69,7 +70,7 @@ enum template_mark {
 };
 
 struct collector_source {
-	struct collector_source_params params;
+	struct source_params params;
 	struct collector *collector;
 	struct exporter_rule rules[OPTION_LIST_MAX];
 	struct collector_source_generation generations[2];
@@ -500,7 +501,8 @@ static bool obey_mark(struct counter *counter, const struct observation *mark)
 
 static void count_dealt(struct worker *worker, uint32_t nb_workers)
 {
-	struct counter *counter = &worker->collect->counters[worker->id];
+	struct counter *counter =
+		&((struct collector_source *)worker->source)->counters[worker->id];
 	struct observation records[BURST_MAX];
 
 	(void)nb_workers;
@@ -630,7 +632,7 @@ static void end_decoding(struct collector_source *source, bool last)
 static void enter_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collector_source *source = worker->collect;
+	struct collector_source *source = worker->source;
 
 	end_decoding(source, false);
 	end_counting(&source->counters[0], false);
@@ -641,7 +643,7 @@ static void enter_here(void *arg, uint64_t epoch)
 static void end_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collector_source *source = worker->collect;
+	struct collector_source *source = worker->source;
 
 	end_decoding(source, true);
 	end_counting(&source->counters[0], true);
@@ -653,21 +655,21 @@ static void take_here(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx
 	struct worker *worker = arg;
 
 	worker_generation(worker, worker->epoch)->rx_cycles += rx_cycles;
-	take_packets(worker->collect, pkts, n);
+	take_packets(worker->source, pkts, n);
 }
 
 static void rest_here(void *arg)
 {
 	struct worker *worker = arg;
 
-	count_waiting(&worker->collect->counters[0]);
+	count_waiting(&((struct collector_source *)worker->source)->counters[0]);
 	worker_rest(worker);
 }
 
 static void enter_there(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;
-	struct collector_source *source = rx_core->collect;
+	struct collector_source *source = rx_core->source;
 
 	end_decoding(source, false);
 	/*
@@ -684,9 +686,9 @@ static void end_there(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;
 
-	end_decoding(rx_core->collect, true);
+	end_decoding(rx_core->source, true);
 	rx_core_leave(rx_core, epoch);
-	put_marks(rx_core->collect, MARK_END, epoch, 0);
+	put_marks(rx_core->source, MARK_END, epoch, 0);
 }
 
 static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -694,7 +696,7 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	struct rx_core *rx_core = arg;
 
 	rx_core_generation(rx_core, rx_core->epoch)->rx_cycles += rx_cycles;
-	take_packets(rx_core->collect, pkts, n);
+	take_packets(rx_core->source, pkts, n);
 }
 
 /*
@@ -762,7 +764,7 @@ static void collect_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.take = take_here;
 	worker->poller.rest = rest_here;
 	worker->poller.end = end_here;
-	work_until_end(worker->collect, &worker->poller);
+	work_until_end(worker->source, &worker->poller);
 }
 
 static void deal_connect(struct rx_core *rx_core)
@@ -775,7 +777,7 @@ static void deal_connect(struct rx_core *rx_core)
 
 static void deal_receive(struct rx_core *rx_core)
 {
-	work_until_end(rx_core->collect, &rx_core->poller);
+	work_until_end(rx_core->source, &rx_core->poller);
 }
 
 static const struct design_ops design_collect = {
@@ -842,7 +844,7 @@ static bool open_sockets(struct collector_source *source, char *error)
 
 static bool create_source(struct collector_source *source, char *error)
 {
-	if (collect_listens(source->params.config))
+	if (collect_options(source->params.config)->listen.n > 0)
 		return open_sockets(source, error);
 	source->fragments = fragments_create(&fragments_limits);
 	source->linear = malloc(DATAGRAM_MAX);
@@ -957,38 +959,6 @@ static bool create_collector(struct collector_source *source, char *error)
 	return false;
 }
 
-struct collector_source *collector_source_create(
-	const struct collector_source_params *params, char *error)
-{
-	struct collector_source *source = calloc(1, sizeof(*source));
-
-	if (source == NULL) {
-		snprintf(error, OPTION_WHY_MAX, "out of memory for the collector");
-		return NULL;
-	}
-	source->params = *params;
-	source->rx_core = params->rx_core;
-	source->seed = seed_options(params->config)->seed;
-	source->exporter_life = (int64_t)epoch_options(params->config)->interval;
-	if (source->exporter_life < EXPORTER_LIFE_NS)
-		source->exporter_life = EXPORTER_LIFE_NS;
-	if (params->rx_core != NULL)
-		params->rx_core->collect = source;
-	for (uint32_t w = 0; w < params->nb_workers; w++)
-		params->workers[w]->collect = source;
-	if (create_counters(source, error) && create_collector(source, error) &&
-		create_source(source, error))
-		return source;
-	collector_source_destroy(source);
-	return NULL;
-}
-
-void collector_source_set_filter(struct collector_source *source, const struct filter *filter)
-{
-	source->filter = filter;
-	source->tags = record_filter_has_tags(filter_options(source->params.config)->expression);
-}
-
 static void destroy_counter(struct counter *counter)
 {
 	dedup_destroy(counter->dedup);
@@ -1000,10 +970,10 @@ static void destroy_counter(struct counter *counter)
 	}
 }
 
-void collector_source_destroy(struct collector_source *source)
+static void destroy(void *arg)
 {
-	if (source == NULL)
-		return;
+	struct collector_source *source = arg;
+
 	for (uint32_t w = 0; source->counters != NULL && w < source->nb_counters; w++)
 		destroy_counter(&source->counters[w]);
 	free(source->counters);
@@ -1019,6 +989,39 @@ void collector_source_destroy(struct collector_source *source)
 	free(source);
 }
 
+static void *create(const struct source_params *params, char *error)
+{
+	struct collector_source *source = calloc(1, sizeof(*source));
+
+	if (source == NULL) {
+		snprintf(error, OPTION_WHY_MAX, "out of memory for the collector");
+		return NULL;
+	}
+	source->params = *params;
+	source->rx_core = params->rx_core;
+	source->seed = seed_options(params->config)->seed;
+	source->exporter_life = (int64_t)epoch_options(params->config)->interval;
+	if (source->exporter_life < EXPORTER_LIFE_NS)
+		source->exporter_life = EXPORTER_LIFE_NS;
+	if (params->rx_core != NULL)
+		params->rx_core->source = source;
+	for (uint32_t w = 0; w < params->nb_workers; w++)
+		params->workers[w]->source = source;
+	if (create_counters(source, error) && create_collector(source, error) &&
+		create_source(source, error))
+		return source;
+	destroy(source);
+	return NULL;
+}
+
+static void set_filter(void *arg, const struct filter *filter)
+{
+	struct collector_source *source = arg;
+
+	source->filter = filter;
+	source->tags = record_filter_has_tags(filter_options(source->params.config)->expression);
+}
+
 /* Warns about a capture with packets but without datagrams. */
 static void log_no_datagram(const struct fragments_counts *counts)
 {
@@ -1032,8 +1035,10 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-bool collector_source_finish(struct collector_source *source)
+/* Waits until the templates are saved. */
+static bool finish(void *arg)
 {
+	struct collector_source *source = arg;
 	bool saved = collector_finish(source->collector);
 
 	if (source->fragments != NULL)
@@ -1046,8 +1051,10 @@ uint32_t collector_source_exporters_max(const struct collector_source *source)
 	return source->exporters_max;
 }
 
-uint64_t collector_source_datagrams(const struct collector_source *source)
+static uint64_t received(const void *arg)
 {
+	const struct collector_source *source = arg;
+
 	return atomic_load_explicit(&source->datagrams, memory_order_relaxed);
 }
 
@@ -1101,8 +1108,9 @@ struct collector_source_counts *collector_source_counts(
 	return counts_of(&source->counters[worker], epoch);
 }
 
-void collector_source_recycle(struct collector_source *source, uint64_t epoch)
+static void recycle(void *arg, uint64_t epoch)
 {
+	struct collector_source *source = arg;
 	struct collector_source_generation *generation = collector_source_generation(source, epoch);
 
 	clear_rows(&generation->exporters);
@@ -1122,20 +1130,137 @@ void collector_source_recycle(struct collector_source *source, uint64_t epoch)
 	}
 }
 
-struct plan_collect collector_source_plan(const struct config *config)
+/* --- plan --- */
+
+/* Describes a worker or receiver. */
+static void describe(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
+	char from[64] = "a capture";
+	int used;
+
+	if (plan->source.inputs > 0)
+		snprintf(from, sizeof(from), "%u socket%s", plan->source.inputs,
+			plan->source.inputs == 1 ? "" : "s");
+	if (lcore->role == PLAN_WORKER && plan->design->rx_core) {
+		snprintf(text, size, "takes records from ring %u, updates sketch %u", lcore->worker,
+			plan_instance(plan, lcore->worker));
+		return;
+	}
+	used = snprintf(text, size, "takes datagrams of %s, decodes them, ", from);
+	if (lcore->role == PLAN_RECEIVER)
+		snprintf(text + used, size - (size_t)used, "deals records to %u rings",
+			plan->nb_workers);
+	else
+		snprintf(text + used, size - (size_t)used, "updates sketch 0");
+}
+
+static void make_plan(const struct config *config, struct plan_source *plan)
+{
+	uint32_t sockets = collect_options(config)->listen.n;
 	uint32_t workers = plan_options(config)->workers;
 
 	if (workers == 0)
 		workers = 1;
-	return (struct plan_collect){
+	*plan = (struct plan_source){
 		.design = workers == 1 ? &design_collect : &design_collect_dealt,
 		.workers = workers,
-		.sockets = collect_options(config)->listen.n,
+		.inputs = sockets,
+		.weights = true,
+		.mbuf_room = PLAN_PORT_MBUF_BYTES, /* nearly all datagrams fit in one mbuf */
 		.bytes = collect_memory(config, workers) +
-			 (collect_listens(config) ? 0 : fragments_memory(&fragments_limits)) +
+			 (sockets > 0 ? 0 : fragments_memory(&fragments_limits)) +
 			 (size_t)workers * 2 * collect_options(config)->exporters_max *
 				 sizeof(struct record_counts),
 		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
+		.describe = describe,
+		.queues = "sockets",
+		.no_packets = "sockets have buffers of their own",
+		.user = "exporters and their flows",
+		.less = "--flow-cache-size",
+		.memory = "exporters, their templates, and flows that they observe",
 	};
 }
+
+static const struct source_ops collector_ops = {
+	.create = create,
+	.destroy = destroy,
+	.set_filter = set_filter,
+	.received = received,
+	.recycle = recycle,
+	.finish = finish,
+	.takes = collect_takes,
+};
+
+/* --- options --- */
+
+static bool check_listen(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *list = &collect_options(config)->listen;
+	struct listen_address address;
+	char why[OPTION_WHY_MAX];
+
+	(void)measurement;
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (!listen_parse(list->texts[i], &address, why))
+			return option_fault(
+				fault, "listen", NULL, "'%.100s': %s", list->texts[i], why);
+		for (uint32_t j = 0; j < i; j++)
+			if (strcmp(list->texts[i], list->texts[j]) == 0)
+				return option_fault(fault, "listen", NULL,
+					"'%.100s' is given twice; omit one", list->texts[i]);
+	}
+	return true;
+}
+
+static const struct source_traits source_listen, source_datagrams;
+
+static const struct option_row listen_rows[] = {
+	{
+		.name = "listen",
+		.placeholder = "ADDRESS:PORT",
+		.type = OPTION_LIST,
+		OPTION_FIELD(collect_options, listen),
+		SOURCE_OPTION(source_listen),
+		.help = "Receive NetFlow v5 and v9, IPFIX and sFlow v5 on this UDP address. "
+			":PORT: all addresses of this host. [ADDRESS]:PORT: IPv6. Each port "
+			"accepts all protocols. Repeatable.",
+	},
+	{0},
+};
+
+const struct option_owner listen_owner = {
+	.rows = listen_rows,
+	.fills = &collect_owner,
+	.check = check_listen,
+};
+
+static const struct option_row datagrams_rows[] = {
+	{REPLAY_OPTION, SOURCE_OPTION(source_datagrams)},
+	{0},
+};
+
+const struct option_owner datagrams_owner = {
+	.rows = datagrams_rows,
+	.fills = &replay_owner,
+	.check = replay_check,
+};
+
+#define COLLECTOR_TRAITS                                                                           \
+	.no_packets = "needs packets, and exporters send flow records; omit it",                   \
+	.plan = make_plan, .ops = &collector_ops
+
+static const struct source_traits source_listen = {
+	.selected.is = SOURCE_OF_ITSELF | SOURCE_RECORDS,
+	.pacer = "exporters set the pace",
+	.host = HOST_SOCKETS,
+	COLLECTOR_TRAITS,
+};
+
+static const struct source_traits source_datagrams = {
+	.selected.is = SOURCE_OF_FEEDER | SOURCE_RECORDS,
+	.host = HOST_REPLAY,
+	.open = replay_open_options,
+	COLLECTOR_TRAITS,
+};

@@ -21,9 +21,6 @@
 #include "parallel/plan/plan.h"
 #include "parallel/workers/worker.h"
 
-struct filter;
-struct rx_core;
-
 /* Rows of one kind, from malloc(). */
 struct collector_source_rows {
 	void *items;
@@ -58,32 +55,13 @@ static inline uint64_t path_row_bytes(uint32_t nb_hops)
 	       _Alignof(struct path_row);
 }
 
-struct collector_source_params {
-	const struct config *config;
-	const struct plan *plan;
-	struct worker *const *workers; /* [nb_workers]; the workers receive records */
-	uint32_t nb_workers;
-	struct rx_core *rx_core; /* NULL: the worker decodes */
-};
+struct collector_source;
 
-/* Returns NULL with one line in error[OPTION_WHY_MAX] on failure. */
-struct collector_source *collector_source_create(
-	const struct collector_source_params *params, char *error);
-void collector_source_destroy(struct collector_source *source);
-
-/* Leaves out records whose packets do not match. Call before start. */
-void collector_source_set_filter(struct collector_source *source, const struct filter *filter);
-
-/*
- * Call after the run. Waits until the templates are saved. Returns false, after a log line, if that
- * failed.
- */
-bool collector_source_finish(struct collector_source *source);
+/* --listen, and --pcap of captures of datagrams. */
+extern const struct option_owner listen_owner, datagrams_owner;
 
 /* Returns the number of exporter slots. */
 uint32_t collector_source_exporters_max(const struct collector_source *source);
-/* Returns the number of datagrams received so far. Any thread. */
-uint64_t collector_source_datagrams(const struct collector_source *source);
 /* Called by the reporter for a closed epoch. */
 struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);
@@ -102,8 +80,3 @@ const struct interface_role_row *collector_source_roles(
  * the next epoch.
  */
 uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen);
-/* Called by the reporter. Clears the generation of the epoch. */
-void collector_source_recycle(struct collector_source *source, uint64_t epoch);
-
-/* Returns the design and the memory of the collector, for a plan. */
-struct plan_collect collector_source_plan(const struct config *config);

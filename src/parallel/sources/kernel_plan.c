@@ -6,6 +6,7 @@
 #include "base/power_of_two.h"
 #include "rx/kernel/program.h"
 #include "parallel/plan/design.h"
+#include "parallel/plan/plan.h"
 #include "parallel/sources/kernel_take.h"
 #include "rx/filter/filter.h"
 #include "sketch/kernel_layout.h"
@@ -91,47 +92,90 @@ static bool needs_headers(const struct config *config)
 	return false;
 }
 
-struct plan_kernel kernel_plan_make(const struct config *config)
+struct kernel_plan kernel_plan_make(const struct config *config)
 {
 	bool on_path = is_on_path(config);
-	uint32_t workers = plan_options(config)->workers;
 	/* All CPUs share one table, as in published designs. */
 	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
 	const struct sketch_ops *sketch = on_path && !all_share ? kept_sketch(config) : NULL;
-	uint32_t width = sketch != NULL ? width_of(config, sketch->kernel) : 0;
-	uint32_t buckets = on_path && sketch == NULL ? buckets_of(config) : 0;
-	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
-								  : ENTRIES_DEFAULT;
 
-	return (struct plan_kernel){
-		.design = on_path ? &design_kernel_rss : &design_kernel_async,
-		.workers = workers > 0 ? workers : 1,
-		.interfaces = kernel_options(config)->places.n,
-		.entries = entries,
+	return (struct kernel_plan){
+		.entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
+								  : ENTRIES_DEFAULT,
 		.on_path = on_path,
 		.headers = needs_headers(config),
-		.buckets = buckets,
+		.buckets = on_path && sketch == NULL ? buckets_of(config) : 0,
 		.all_share = all_share,
 		.sketch = sketch,
-		.width = width,
-		.bytes = kernel_program_bytes(&(struct kernel_program_params){
-			.slots = entries,
-			.buckets = buckets,
-			.all_share = all_share,
-			.sketch = sketch,
-			.width = width,
-		}),
+		.width = sketch != NULL ? width_of(config, sketch->kernel) : 0,
 	};
 }
 
-bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *config, char *error)
+/* Describes a worker. */
+static void describe(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
-	if (plan->sketch != NULL && kept_sketch(config) != plan->sketch)
-		snprintf(error, OPTION_WHY_MAX,
+	const char *of = "all CPUs";
+	char some[48];
+
+	snprintf(some, sizeof(some), "CPUs %u, %u, ...", lcore->worker,
+		lcore->worker + plan->nb_workers);
+	if (plan->nb_workers > 1)
+		of = some;
+	if (plan->source.weights)
+		snprintf(text, size,
+			"reads the kernel's counts when an interval ends; sleeps in between");
+	else
+		snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
+			plan_instance(plan, lcore->worker));
+}
+
+void kernel_plan_source(const struct config *config, struct plan_source *source)
+{
+	const struct kernel_plan plan = kernel_plan_make(config);
+	uint32_t workers = plan_options(config)->workers;
+	char counts[PLAN_TEXT_MAX / 2] = "";
+
+	*source = (struct plan_source){
+		.design = plan.on_path ? &design_kernel_rss : &design_kernel_async,
+		.workers = workers > 0 ? workers : 1,
+		.inputs = kernel_options(config)->places.n,
+		.weights = plan.on_path,
+		.bytes = kernel_program_bytes(&(struct kernel_program_params){
+			.slots = plan.entries,
+			.buckets = plan.buckets,
+			.all_share = plan.all_share,
+			.sketch = plan.sketch,
+			.width = plan.width,
+		}),
+		.describe = describe,
+		.queues = "rings of a program in the kernel",
+		.no_packets = "the kernel keeps them",
+		.user = "the kernel's",
+		.less = "ring-size or --width",
+	};
+	if (plan.buckets > 0)
+		snprintf(counts, sizeof(counts),
+			", and its tables of %u flows%s in each generation", 2 * plan.buckets,
+			plan.all_share ? " a CPU, that all share," : "");
+	if (plan.sketch != NULL)
+		snprintf(counts, sizeof(counts),
+			", and its %ss of %u x %u cells in each generation", plan.sketch->name,
+			plan.sketch->kernel->rows, plan.width);
+	snprintf(source->memory, sizeof(source->memory),
+		"rings of the kernel's program, %u entries for each CPU%s", plan.entries, counts);
+}
+
+bool kernel_plan_takes(const struct config *running, const struct config *config, char *why)
+{
+	const struct kernel_plan plan = kernel_plan_make(running);
+
+	if (plan.sketch != NULL && kept_sketch(config) != plan.sketch)
+		snprintf(why, OPTION_WHY_MAX,
 			"the running eBPF program counts for %s only; restart to use another sketch",
-			plan->sketch->name);
-	else if (plan->design != NULL && !plan->headers && needs_headers(config))
-		snprintf(error, OPTION_WHY_MAX,
+			plan.sketch->name);
+	else if (!plan.headers && needs_headers(config))
+		snprintf(why, OPTION_WHY_MAX,
 			"the running eBPF program passes no headers; restart to use this key");
 	else
 		return true;
@@ -199,7 +243,7 @@ bool kernel_plan_check(const struct config *config, const struct measurement_con
 {
 	const struct design_ops *design = designs[design_options(config)->design];
 
-	if (!kernel_given(config) || design == &design_async)
+	if (design == &design_async)
 		return true;
 	if (design == &design_rss)
 		return check_on_path(config, fault);

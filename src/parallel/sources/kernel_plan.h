@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Plan of a run with --kernel, from its options only (parallel/sources/kernel_source.h). */
+/* Plan of a run with --kernel, from its options only (parallel/sources/kernel_source.c). */
 
 #include <stdbool.h>
 
 #include "config/config.h"
 #include "parallel/plan/plan.h"
 
-/* Returns the input of the planner. */
-struct plan_kernel kernel_plan_make(const struct config *config);
+struct kernel_plan {
+	uint32_t entries; /* entries of the ring of each CPU */
+	bool on_path;     /* the program counts, in flow tables or sketches */
+	bool headers;     /* the program passes headers, not keys */
+	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
+	bool all_share;   /* all CPUs share one table */
+	/* sketch of each CPU per generation, and its width; NULL: none */
+	const struct sketch_ops *sketch;
+	uint32_t width;
+};
 
-/* Returns true if the design supports --kernel, or without --kernel. */
+struct kernel_plan kernel_plan_make(const struct config *config);
+
+/* Members of struct source_traits and struct source_ops. */
+void kernel_plan_source(const struct config *config, struct plan_source *source);
 bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
-
-/*
- * Returns true if an eBPF program of this plan supports the measurements of `config`; else false
- * with a line in error[OPTION_WHY_MAX].
- */
-bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *config, char *error);
+bool kernel_plan_takes(const struct config *running, const struct config *config, char *why);

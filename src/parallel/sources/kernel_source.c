@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "parallel/sources/kernel_source.h"
+
+/*
+ * Source of a run with an eBPF program (--kernel). The program writes a record of each packet into
+ * the ring of its CPU; a worker reads the rings of every n-th CPU. If the program cannot parse a
+ * packet, it writes its first bytes, which pass the filter and parse_packet() in the worker.
+ *
+ * Epochs are those of every live run (parallel/epoch.h): entries belong to the open epoch that the
+ * worker read before them. The program counts packets that do not fit in a full ring; the worker of
+ * that ring adds them to the epoch in which it reads the counter.
+ *
+ * Packets merged by GSO or GRO are one entry and count as the packets on the wire.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/units.h"
+#include "parallel/sources/kernel_plan.h"
 #include "parallel/sources/kernel_take.h"
+#include "parallel/sources/source_ops.h"
 #include "rx/filter/filter.h"
 #include "rx/port/clock.h"
 #include "rx/port/device_counter.h"
@@ -29,7 +43,7 @@ struct watched {
 };
 
 struct kernel_source {
-	struct kernel_source_params params;
+	struct source_params params;
 	struct kernel_origin origin;
 	uint32_t nb_watched;
 	struct watched watched[OPTION_LIST_MAX];
@@ -137,17 +151,29 @@ static uint32_t prefix_of(const struct config *config)
 	return options->file != NULL ? bits[options->side] : 0;
 }
 
-struct kernel_source *kernel_source_create(const struct kernel_source_params *params, char *error)
+static void destroy(void *source)
+{
+	struct kernel_source *input = source;
+
+	kernel_program_close(input->origin.program);
+	for (uint32_t w = 0; w < input->nb_takers; w++)
+		kernel_taker_free(&input->takers[w]);
+	free(input->takers);
+	free(input);
+}
+
+static void *create(const struct source_params *params, char *error)
 {
 	struct kernel_source *input = calloc(1, sizeof(*input));
+	const struct kernel_plan plan = kernel_plan_make(params->config);
 	const struct kernel_program_params program = {
-		.slots = params->plan->kernel.entries,
-		.buckets = params->plan->kernel.buckets,
-		.all_share = params->plan->kernel.all_share,
-		.sketch = params->plan->kernel.sketch,
-		.width = params->plan->kernel.width,
+		.slots = plan.entries,
+		.buckets = plan.buckets,
+		.all_share = plan.all_share,
+		.sketch = plan.sketch,
+		.width = plan.width,
 		.seed = seed_options(params->config)->seed,
-		.headers_only = params->plan->kernel.headers,
+		.headers_only = plan.headers,
 		.monitor = prefix_of(params->config),
 		.log = log_libbpf,
 	};
@@ -157,66 +183,82 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 		return NULL;
 	}
 	input->params = *params;
-	input->origin.entries = params->plan->kernel.entries;
-	input->origin.on_path = params->plan->kernel.on_path;
+	input->origin.entries = plan.entries;
+	input->origin.on_path = plan.on_path;
 	input->origin.stamps = stamps_of(params->config);
 	input->origin.program = kernel_program_load(&program, error);
 	if (input->origin.program != NULL && create_takers(input, error) && attach(input, error))
 		return input;
-	kernel_source_destroy(input);
+	destroy(input);
 	return NULL;
 }
 
-void kernel_source_destroy(struct kernel_source *input)
+static void start(void *source)
 {
-	if (input == NULL)
-		return;
-	kernel_program_close(input->origin.program);
-	for (uint32_t w = 0; w < input->nb_takers; w++)
-		kernel_taker_free(&input->takers[w]);
-	free(input->takers);
-	free(input);
-}
+	struct kernel_source *input = source;
 
-const struct kernel_program *kernel_source_program(const struct kernel_source *input)
-{
-	return input->origin.program;
-}
-
-void kernel_source_start(struct kernel_source *input)
-{
 	if (measurements_any(input->params.config, SKETCH_DETAILS))
 		kernel_program_stamp(input->origin.program, input->origin.stamps);
 	kernel_program_measure(input->origin.program, true);
 }
 
-void kernel_source_stop(struct kernel_source *input)
+/* Packets counted before are in rings and tables. */
+static void stop(void *source)
 {
+	struct kernel_source *input = source;
+
 	kernel_program_measure(input->origin.program, false);
 }
 
-uint64_t kernel_source_received(const struct kernel_source *input)
+static uint64_t received(const void *source)
 {
-	uint64_t received = 0;
+	const struct kernel_source *input = source;
+	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < kernel_program_rings(input->origin.program); cpu++)
-		received += kernel_ring_received(kernel_program_ring(input->origin.program, cpu));
-	return received;
+		sum += kernel_ring_received(kernel_program_ring(input->origin.program, cpu));
+	return sum;
 }
 
-uint64_t kernel_source_difference(const struct kernel_source *input)
+static uint64_t difference(const void *source)
 {
-	uint64_t received = kernel_source_received(input), taken = 0;
+	const struct kernel_source *input = source;
+	uint64_t in = received(input), taken = 0;
 
 	for (uint32_t w = 0; w < input->nb_takers; w++)
 		taken += input->takers[w].taken;
-	return received > taken ? received - taken : taken - received;
+	return in > taken ? in - taken : taken - in;
+}
+
+/* --- prefix rules --- */
+
+static size_t rules_bytes(const struct prefix_list *rules)
+{
+	return kernel_prefix_maps_bytes(rules);
+}
+
+static void *rules_create(const struct prefix_list *rules, char *error)
+{
+	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "the line fits");
+	return kernel_prefix_maps_create(rules, error);
+}
+
+static void rules_use(void *source, uint64_t epoch, const void *rules)
+{
+	struct kernel_source *input = source;
+
+	kernel_program_rules(input->origin.program, epoch, rules);
+}
+
+static void rules_destroy(void *rules)
+{
+	kernel_prefix_maps_destroy(rules);
 }
 
 /* --- interfaces --- */
 
 /* Adds the losses of an interface, unless only its sent packets are measured. */
-static void read_counters(struct watched *watched, struct kernel_losses *losses)
+static void read_counters(struct watched *watched, struct source_losses *losses)
 {
 	struct kernel_interface counters;
 
@@ -231,18 +273,19 @@ static void read_counters(struct watched *watched, struct kernel_losses *losses)
 	watched->errors_told = watched->errors.total;
 }
 
-struct kernel_losses kernel_source_losses(struct kernel_source *input)
+static struct source_losses losses(void *source)
 {
-	struct kernel_losses losses = {0};
+	struct kernel_source *input = source;
+	struct source_losses sum = {0};
 
 	for (uint32_t i = 0; i < input->nb_watched; i++) {
 		struct watched *watched = &input->watched[i];
 
-		read_counters(watched, &losses);
-		if (watched->mtu + FRAME_OVERHEAD > losses.largest_frame)
-			losses.largest_frame = watched->mtu + FRAME_OVERHEAD;
+		read_counters(watched, &sum);
+		if (watched->mtu + FRAME_OVERHEAD > sum.largest_frame)
+			sum.largest_frame = watched->mtu + FRAME_OVERHEAD;
 	}
-	return losses;
+	return sum;
 }
 
 static void log_link(const struct watched *watched, bool up, uint64_t epoch)
@@ -275,8 +318,10 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-bool kernel_source_look(struct kernel_source *input, int64_t now, uint64_t epoch)
+/* Checks the interfaces twice a second and logs changes. */
+static bool look(void *source, int64_t now, uint64_t epoch)
 {
+	struct kernel_source *input = source;
 	bool all_there = true;
 
 	if (now - input->looked < LOOK_EVERY_NS)
@@ -287,3 +332,79 @@ bool kernel_source_look(struct kernel_source *input, int64_t now, uint64_t epoch
 			all_there &= update_link(&input->watched[i], epoch);
 	return all_there;
 }
+
+static const struct source_ops kernel_ops = {
+	.create = create,
+	.destroy = destroy,
+	.rules_bytes = rules_bytes,
+	.rules_create = rules_create,
+	.rules_use = rules_use,
+	.rules_destroy = rules_destroy,
+	.start = start,
+	.stop = stop,
+	.look = look,
+	.received = received,
+	.losses = losses,
+	.difference = difference,
+	.takes = kernel_plan_takes,
+};
+
+/* --- options --- */
+
+static bool check_kernel(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *list = &kernel_options(config)->places;
+	struct attach_point places[OPTION_LIST_MAX];
+	char why[OPTION_WHY_MAX];
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (!attach_point_parse(list->texts[i], &places[i], why))
+			return option_fault(fault, "kernel", measurement, "'%.60s': %.220s",
+				list->texts[i], why);
+		for (uint32_t j = 0; j < i; j++)
+			if (strcmp(places[i].interface, places[j].interface) == 0 &&
+				(places[i].directions & places[j].directions) != 0)
+				return option_fault(fault, "kernel", measurement,
+					"'%.60s' measures the same packets as '%.60s': they would "
+					"count twice; omit one",
+					list->texts[i], list->texts[j]);
+	}
+	return true;
+}
+
+extern const struct source_traits source_kernel;
+
+static const struct option_row kernel_rows[] = {
+	{
+		.name = "kernel",
+		.placeholder = "IFACE[,hook=tc|xdp][,direction=both|in|out]",
+		.type = OPTION_LIST,
+		OPTION_FIELD(kernel_options, places),
+		SOURCE_OPTION(source_kernel),
+		.help = "Measure an interface with an eBPF program. Packets continue unchanged. "
+			"hook=tc: both directions, unless direction is given. hook=xdp: incoming "
+			"packets, before the network stack. Repeatable.",
+	},
+	{0},
+};
+
+const struct option_owner kernel_owner = {
+	.rows = kernel_rows,
+	.size = sizeof(struct kernel_options),
+	.check = check_kernel,
+};
+
+const struct source_traits source_kernel = {
+	.selected.is = SOURCE_OF_ITSELF | SOURCE_KEYS,
+	.options = &kernel_owner,
+	.pacer = "the kernel sets the pace",
+	.no_packets = "needs packets, and --kernel passes only keys; omit one",
+	.header_bytes = KERNEL_HEADERS_MAX,
+	.own_rings = true,
+	.coarse_times = true,
+	.host = HOST_PROGRAM,
+	.check_design = kernel_plan_check,
+	.plan = kernel_plan_source,
+	.ops = &kernel_ops,
+};

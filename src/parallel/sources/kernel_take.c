@@ -529,7 +529,7 @@ static void rest_on_path(struct kernel_taker *taker)
 /* Serves as poll_until_end() for the eBPF program. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
-	struct kernel_taker *taker = worker->taker;
+	struct kernel_taker *taker = worker->source;
 
 	(void)nb_workers;
 	for (;;) {
@@ -589,7 +589,7 @@ bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *
 
 	taker->origin = origin;
 	taker->worker = worker;
-	worker->taker = taker;
+	worker->source = taker;
 	worker->blocks = origin->on_path;
 	taker->readers = calloc(rings, sizeof(taker->readers[0]));
 	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "collect/options.h"
 #include "parallel/epoch.h"
 #include "parallel/shed/shed_options.h"
-#include "rx/kernel/options.h"
+#include "rx/source.h"
 #include "sketch/measurement.h"
 
 bool drill_down_any(const struct config *config)
@@ -114,10 +113,7 @@ static const char *inapplicable_without_intervals(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return kernel_given(config)                   ? "with --kernel"
-	       : collect_listens(config)              ? "with --listen"
-	       : epoch_options(config)->interval == 0 ? "with --interval 0"
-						      : NULL;
+	return epoch_options(config)->interval == 0 ? "with --interval 0" : NULL;
 }
 
 /* A line before the first section applies to all measurements. */
@@ -136,6 +132,7 @@ static const struct option_row option_rows_of_source[] = {
 		.type = OPTION_OWN,
 		.rare = true,
 		.read = read_source,
+		.not_for = SOURCE_KEYS | SOURCE_RECORDS,
 		.inapplicable = inapplicable_without_intervals,
 		OPTION_FIELD(drill_down_options, within),
 		.default_note = "everything",

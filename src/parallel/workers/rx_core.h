@@ -43,9 +43,9 @@ struct off_path;
 struct rx_core {
 	/* Set before start, read by the receiver. */
 	const struct run *run;
-	struct collector_source *collect; /* NULL: no collector */
-	uint32_t participant;             /* index among the participants of epochs */
-	uint32_t nb_workers;              /* workers in the group */
+	void *source;         /* same as in struct worker */
+	uint32_t participant; /* index among the participants of epochs */
+	uint32_t nb_workers;  /* workers in the group */
 	struct worker *const *workers;
 	bool may_drop; /* async: drops packets if a ring is full; else waits */
 	enum dispatch dispatch;

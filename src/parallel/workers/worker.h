@@ -58,10 +58,8 @@ struct generation {
 	struct drill_down_sets within; /* empty without drill-down */
 };
 
-struct collector_source;
 struct digest_ring;
 struct forward;
-struct kernel_taker;
 struct run;
 struct sync_slot;
 
@@ -70,8 +68,7 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* group, and index among the workers of the group */
 	const struct run *run;
-	struct collector_source *collect; /* NULL: no collector */
-	struct kernel_taker *taker;       /* NULL: no eBPF program */
+	void *source; /* input of the design of a source of keys or records; else NULL */
 	enum idle_mode idle;
 	bool blocks;      /* sleeps until its receiver or the kernel has packets for it */
 	uint32_t wait_ms; /* longest sleep, ms */

@@ -42,7 +42,7 @@ void collector_report_account(
 	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
 	const struct collector_source_generation *generation =
-		collector_source_generation(run->collect, epoch);
+		collector_source_generation(run->source, epoch);
 
 	bool late = false;
 
@@ -50,7 +50,7 @@ void collector_report_account(
 	ledger->losses_unknown |= generation->epoch.losses_unknown;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		const struct dedup_counts *counts =
-			&collector_source_counts(run->collect, w, epoch)->counts;
+			&collector_source_counts(run->source, w, epoch)->counts;
 
 		ledger->duplicate += worker_generation(run->workers[w], epoch)->duplicate;
 		if (counts->sampling > ledger->sampling)
@@ -67,7 +67,7 @@ void collector_report_account(
 			ledger->missing_bytes = UINT64_MAX;
 	}
 	ledger->unsampled_frame =
-		collector_source_largest_frame(run->collect, ledger->largest_frame);
+		collector_source_largest_frame(run->source, ledger->largest_frame);
 	ledger->overcount = generation->epoch.overcount;
 	add_lost(&generation->epoch, ledger);
 	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
@@ -77,13 +77,13 @@ void collector_report_account(
 	/*
 	 * Compares packets of the capture. Packets in records have no second count to compare with.
 	 */
-	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
+	ledger->unaccounted = !run_is_live(run) ? distance(fed, generation->taken) : 0;
 }
 
 bool collector_report_anything(const struct run *run, uint64_t epoch)
 {
 	const struct collector_source_generation *generation =
-		collector_source_generation(run->collect, epoch);
+		collector_source_generation(run->source, epoch);
 
 	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
 	       generation->exporters.n > 0;
@@ -109,7 +109,7 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 			continue; /* a sender without records */
 		for (uint32_t w = 0; w < run->nb_workers; w++) {
 			const struct collector_source_counts *of_worker =
-				collector_source_counts(run->collect, w, epoch);
+				collector_source_counts(run->source, w, epoch);
 			const struct record_counts *counts =
 				row->others ? &of_worker->others
 					    : &of_worker->by_exporter[row->slot];
@@ -137,7 +137,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	uint64_t n = 0;
 
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		n += collector_source_counts(run->collect, w, epoch)->nb_paths;
+		n += collector_source_counts(run->source, w, epoch)->nb_paths;
 	if (n == 0)
 		return true;
 	collected->paths = malloc(n * sizeof(collected->paths[0]));
@@ -146,7 +146,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 		return false;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		struct collector_source_counts *counts =
-			collector_source_counts(run->collect, w, epoch);
+			collector_source_counts(run->source, w, epoch);
 		uint64_t bytes, at = 0;
 		char *rows = take_rows(&counts->paths, &bytes);
 
@@ -203,9 +203,9 @@ static uint32_t find_role(
 static bool add_roles(
 	const struct run *run, uint64_t epoch, int64_t end, struct report_collected *collected)
 {
-	uint32_t max = collector_source_exporters_max(run->collect), n;
+	uint32_t max = collector_source_exporters_max(run->source), n;
 	const struct interface_role_row *roles =
-		collector_source_roles(run->collect, epoch, end, &n);
+		collector_source_roles(run->source, epoch, end, &n);
 	const struct exporter_row **rows;
 
 	if (n == 0 || collected->nb_links == 0)
@@ -233,7 +233,7 @@ static bool add_roles(
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
 	struct collector_source_generation *generation =
-		collector_source_generation(run->collect, epoch);
+		collector_source_generation(run->source, epoch);
 	struct report_collected *collected = calloc(1, sizeof(*collected));
 	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
 
@@ -241,7 +241,7 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 		return false;
 	report->collected = collected;
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		complete &= !collector_source_counts(run->collect, w, epoch)->paths.no_memory;
+		complete &= !collector_source_counts(run->source, w, epoch)->paths.no_memory;
 	collected->exporters = take_rows(&generation->exporters, &collected->nb_exporters);
 	collected->links = take_rows(&generation->links, &collected->nb_links);
 	add_counts(run, epoch, collected);

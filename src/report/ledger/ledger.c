@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "parallel/shed/shed_options.h"
-#include "parallel/sources/collector_source.h"
-#include "parallel/sources/kernel_source.h"
 #include "report/ledger/collector_report.h"
 
 static uint64_t cycles_to_ns(uint64_t cycles)
@@ -40,11 +38,9 @@ void ledger_sample(struct ledger_state *state, int64_t now)
 
 uint64_t ledger_devices_received(const struct ledger_state *state)
 {
-	uint64_t received =
-		state->run->collect != NULL ? collector_source_datagrams(state->run->collect) : 0;
+	const struct run *run = state->run;
+	uint64_t received = run->ops->received != NULL ? run->ops->received(run->source) : 0;
 
-	if (state->run->kernel != NULL)
-		received += kernel_source_received(state->run->kernel);
 	for (uint32_t p = 0; p < state->run->nb_ports; p++) {
 		const struct port *port = &state->run->ports[p];
 		struct rte_eth_stats stats;
@@ -89,10 +85,12 @@ static void add_device_losses(struct ledger_state *state, struct ledger *ledger)
 	}
 }
 
-static void add_kernel_losses(struct kernel_source *kernel, struct ledger *ledger)
+static void add_source_losses(const struct run *run, struct ledger *ledger)
 {
-	struct kernel_losses losses = kernel_source_losses(kernel);
+	struct source_losses losses = {0};
 
+	if (run->ops->losses != NULL)
+		losses = run->ops->losses(run->source);
 	ledger->nic_missed += losses.missed;
 	ledger->nic_errors += losses.errors;
 	if (losses.largest_frame > ledger->largest_frame)
@@ -212,11 +210,12 @@ struct ledger ledger_epoch(
 	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last)
 {
 	const struct run *run = state->run;
+	const bool records = source_is(run->config, SOURCE_RECORDS);
 	uint32_t longest = 0; /* bytes; longest received frame */
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
-		.largest_frame = run->collect == NULL ? info->largest_frame : 0,
-		.missing_bytes = run->collect == NULL ? info->missing_bytes : 0,
+		.largest_frame = records ? 0 : info->largest_frame,
+		.missing_bytes = records ? 0 : info->missing_bytes,
 		.smallest_frame = UINT32_MAX,
 	};
 
@@ -258,18 +257,18 @@ struct ledger ledger_epoch(
 	if (last)
 		wait_for_late_counters(state);
 	add_device_losses(state, &ledger);
-	if (run->kernel != NULL)
-		add_kernel_losses(run->kernel, &ledger);
+	add_source_losses(run, &ledger);
 	add_largest_lost(state, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
-	if (run->collect != NULL)
+	if (records)
 		collector_report_account(run, epoch, info->fed, &ledger);
-	else if (run->feeder != NULL)
+	else if (!run_is_live(run))
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
 	else if (last)
-		ledger.unaccounted = run->kernel != NULL ? kernel_source_difference(run->kernel)
-							 : device_differences(state);
+		ledger.unaccounted = run->ops->difference != NULL
+					     ? run->ops->difference(run->source)
+					     : device_differences(state);
 	return ledger;
 }
 

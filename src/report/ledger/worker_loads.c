@@ -72,7 +72,7 @@ void worker_loads_report(
 	const struct run *run = loads->run;
 
 	VERIFY(report->workers, ==, run->nb_workers);
-	report->live = run->feeder == NULL;
+	report->live = run_is_live(run);
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		struct worker *worker = run->workers[w];
 		const struct generation *generation = worker_generation(worker, epoch);

@@ -88,7 +88,7 @@ ITEMS(epoch->collected, exporters, nb_exporters)
 
 const struct output output_exporters = {
 	OUTPUT_OPTION(EXPORTERS, "exporters", "exporters", .default_note = "not written",
-		.inapplicable = collect_option_inapplicable,
+		COLLECT_OPTION,
 		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
 			"records that were counted, lost, waiting or not readable. Repeatable."),
 	.collected = true,

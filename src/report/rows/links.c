@@ -141,7 +141,7 @@ static const struct column columns[] = {
 ITEMS(epoch->collected, links, nb_links)
 
 const struct output output_links = {
-	OUTPUT_PART(LINKS, "links", "links", .inapplicable = collect_option_inapplicable,
+	OUTPUT_PART(LINKS, "links", "links", COLLECT_OPTION,
 		.help = "Write the load of each interface of the exporters, by records and by "
 			"interface counters."),
 	.collected = true,

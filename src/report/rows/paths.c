@@ -100,7 +100,7 @@ static const struct column columns[] = {
 ITEMS(epoch->collected, paths, nb_paths)
 
 const struct output output_paths = {
-	OUTPUT_PART(PATHS, "paths", "paths", .inapplicable = collect_option_inapplicable,
+	OUTPUT_PART(PATHS, "paths", "paths", COLLECT_OPTION,
 		.help = "Write the path of each flow through the exporters."),
 	.collected = true,
 	OUTPUT_COLUMNS(columns),

@@ -14,6 +14,7 @@
 #include "config/options.h"
 #include "parallel/shed/shed_options.h"
 #include "report/formats/format.h"
+#include "rx/source.h"
 #include "sketch/measurement.h"
 
 #define NEAR_LETTERS 2 /* extra letters of a mistyped format */
@@ -125,7 +126,7 @@ struct column_choice sink_config_columns(const struct config *config, bool named
 		.key_fields = fields,
 		.records = measurements_any(config, SKETCH_RECORDS) ||
 			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
-		.collected = collect_asked(config),
+		.collected = source_is(config, SOURCE_RECORDS),
 		.kept_up = shed_policy_given(config),
 		.deep = measurements_deep(config),
 		.named = named,

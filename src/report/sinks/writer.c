@@ -17,9 +17,7 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/spool.h"
 #include "report/sinks/writer.h"
-#include "collect/options.h"
-#include "rx/kernel/options.h"
-#include "rx/port/port_name.h"
+#include "rx/source.h"
 
 #define WAIT_NS 50000000 /* limit of writer_wait() per queue */
 
@@ -338,7 +336,7 @@ static bool add_table(struct writer *writer, const struct config *config)
 	if (file == NULL)
 		return false;
 	file->redrawn = writer_options(config)->format == FORMAT_AUTO && screen_possible() &&
-			(port_given(config) || kernel_given(config) || collect_listens(config));
+			source_of(config)->pacer != NULL;
 	return true;
 }
 

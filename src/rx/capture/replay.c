@@ -652,7 +652,7 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 
 /* --- options --- */
 
-static bool reads_capture(const char *text, const struct stat *file)
+bool replay_reads(const char *text, const struct stat *file)
 {
 	struct stat input;
 
@@ -662,7 +662,7 @@ static bool reads_capture(const char *text, const struct stat *file)
 	       input.st_dev == file->st_dev && input.st_ino == file->st_ino;
 }
 
-static bool check_replay(const struct config *config, const struct measurement_config *measurement,
+bool replay_check(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
 	const struct option_list *pcap = &replay_options(config)->pcap;
@@ -675,29 +675,7 @@ static bool check_replay(const struct config *config, const struct measurement_c
 		       "- is given %u times; standard input can be read only once", times);
 }
 
-static const struct option_row replay_rows[] = {
-	{
-		.name = "pcap",
-		.letter = 'r',
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_SOURCE,
-		.type = OPTION_LIST,
-		.reads = reads_capture,
-		OPTION_FIELD(replay_options, pcap),
-		.set = SOURCE_SET,
-		.help = "Read capture files, pcap or pcapng. - is standard input. Repeatable: "
-			"files are merged by time.",
-	},
-	{0},
-};
-
-const struct option_owner replay_owner = {
-	.rows = replay_rows,
-	.size = sizeof(struct replay_options),
-	.check = check_replay,
-};
-
-static int open_named(const struct config *config, struct source **source, char *error)
+int replay_open_options(const struct config *config, struct source **source, char *error)
 {
 	const struct option_list *pcap = &replay_options(config)->pcap;
 
@@ -705,7 +683,22 @@ static int open_named(const struct config *config, struct source **source, char 
 	return *source != NULL ? 0 : 1;
 }
 
-const struct source_kind source_replay = {
+extern const struct source_traits source_replay;
+
+static const struct option_row replay_rows[] = {
+	{REPLAY_OPTION, SOURCE_OPTION(source_replay)},
+	{0},
+};
+
+const struct option_owner replay_owner = {
+	.rows = replay_rows,
+	.size = sizeof(struct replay_options),
+	.check = replay_check,
+};
+
+const struct source_traits source_replay = {
+	.selected.is = SOURCE_OF_FEEDER | SOURCE_PACKETS,
 	.options = &replay_owner,
-	.open = open_named,
+	.host = HOST_REPLAY,
+	.open = replay_open_options,
 };

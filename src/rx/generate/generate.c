@@ -372,7 +372,9 @@ static int open_specified(const struct config *config, struct source **source, c
 	return *source != NULL ? 0 : 1;
 }
 
-const struct source_kind source_generate = {
+const struct source_traits source_generate = {
+	.selected.is = SOURCE_OF_FEEDER | SOURCE_PACKETS,
 	.options = &synthetic_owner,
+	.host = HOST_REPLAY,
 	.open = open_specified,
 };

@@ -297,14 +297,15 @@ static bool check_spec(const struct config *config, const struct measurement_con
 	       option_fault(fault, "synthetic", NULL, "%s", why);
 }
 
+extern const struct source_traits source_generate;
+
 static const struct option_row synthetic_rows[] = {
 	{
 		.name = "synthetic",
 		.placeholder = "SPEC",
-		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
 		OPTION_FIELD(synthetic_options, spec),
-		.set = SOURCE_SET,
+		SOURCE_OPTION(source_generate),
 		.help = "Generate packets by SPEC: name=value,... with flows=1M, "
 			"zipf=1.05|FROM-TO|random, size=64|imix|MIN-MAX, packets=5M, "
 			"rate=...|FROM-TO|sine:PEAK:PERIOD, over=1s, ipv6=0.0, vlan=0.0, seed=1. "

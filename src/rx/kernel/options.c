@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "rx/source.h"
 
 #define set_error(error, ...) text_error(error, OPTION_WHY_MAX, __VA_ARGS__)
 
@@ -81,49 +80,3 @@ bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 	point->directions = KERNEL_IN;
 	return true;
 }
-
-static bool check_kernel(const struct config *config, const struct measurement_config *measurement,
-	struct option_fault *fault)
-{
-	const struct option_list *list = &kernel_options(config)->places;
-	struct attach_point places[OPTION_LIST_MAX];
-	char why[OPTION_WHY_MAX];
-
-	for (uint32_t i = 0; i < list->n; i++) {
-		if (!attach_point_parse(list->texts[i], &places[i], why))
-			return option_fault(fault, "kernel", measurement, "'%.60s': %.220s",
-				list->texts[i], why);
-		for (uint32_t j = 0; j < i; j++)
-			if (strcmp(places[i].interface, places[j].interface) == 0 &&
-				(places[i].directions & places[j].directions) != 0)
-				return option_fault(fault, "kernel", measurement,
-					"'%.60s' measures the same packets as '%.60s': they would "
-					"count twice; omit one",
-					list->texts[i], list->texts[j]);
-	}
-	return true;
-}
-
-static const struct option_row kernel_rows[] = {
-	{
-		.name = "kernel",
-		.placeholder = "IFACE[,hook=tc|xdp][,direction=both|in|out]",
-		.group = OPTION_GROUP_SOURCE,
-		.type = OPTION_LIST,
-		.set = SOURCE_SET,
-		OPTION_FIELD(kernel_options, places),
-		.help = "Measure an interface with an eBPF program. Packets continue unchanged. "
-			"hook=tc: both directions, unless direction is given. hook=xdp: incoming "
-			"packets, before the network stack. Repeatable.",
-	},
-	{0},
-};
-
-const struct option_owner kernel_owner = {
-	.rows = kernel_rows,
-	.size = sizeof(struct kernel_options),
-	.check = check_kernel,
-};
-
-/* Row of --kernel in the table of sources; opened by parallel/sources/kernel_source.c */
-const struct source_kind source_kernel = {.options = &kernel_owner};

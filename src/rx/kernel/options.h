@@ -15,11 +15,6 @@ struct kernel_options {
 
 OPTION_OWNER(kernel)
 
-static inline bool kernel_given(const struct config *config)
-{
-	return kernel_options(config)->places.n > 0;
-}
-
 enum kernel_hook {
 	KERNEL_HOOK_TC,
 	KERNEL_HOOK_XDP,

@@ -9,10 +9,10 @@
 #include "base/assertion.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "rx/kernel/options.h"
 #include "sketch/sketch.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/port_name.h"
+#include "rx/source.h"
 #include "sketch/measurement.h"
 
 /* Time between the first two pairs */
@@ -158,9 +158,8 @@ OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] =
 static const char *inapplicable_without_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	bool live = kernel_given(config) || port_option_inapplicable(config, measurement) == NULL;
-
-	return live && are_wanted(config)
+	(void)measurement;
+	return !source_is(config, SOURCE_OF_FEEDER | SOURCE_RECORDS) && are_wanted(config)
 		       ? NULL
 		       : "without --port or --kernel, and --sketch flow-table or --forward";
 }
@@ -168,7 +167,8 @@ static const char *inapplicable_without_times(
 static bool check_times(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE || kernel_given(config))
+	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE ||
+		source_of(config)->coarse_times)
 		return true;
 	return option_fault(
 		fault, "timestamps", measurement, "coarse needs --kernel; use auto or poll");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "rx/port/port_name.h"
+#include "rx/source.h"
 
 const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
@@ -79,7 +80,7 @@ static const struct option_row forward_rows[] = {
 		.placeholder = "HOW",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
-		.inapplicable = port_option_inapplicable,
+		.not_for = SOURCE_OF_FEEDER | SOURCE_OF_ITSELF,
 		.word = mode_word,
 		OPTION_FIELD(forward_options, mode),
 		.default_text = "off",

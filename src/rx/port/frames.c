@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "rx/port/port_name.h"
+#include "rx/source.h"
 #include <string.h>
 
 #define MTU_UNLIMITED UINT16_MAX /* value of ethdev for drivers that report no limit */
@@ -114,7 +115,7 @@ static const struct option_row frames_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.inapplicable = port_option_inapplicable,
+		.not_for = SOURCE_OF_FEEDER | SOURCE_OF_ITSELF,
 		.read = read_mtu,
 		OPTION_FIELD(frames_options, mtu),
 		.min = 68,

@@ -13,7 +13,42 @@
 #include "rx/source.h"
 #include <limits.h>
 
-/* Row of --port in the table of sources, with the options of ports */
+/* Returns true if the DEVARGS of a port name the file, such as rx_pcap=FILE of net_pcap. */
+static bool is_in_devargs(const char *text, const struct stat *file)
+{
+	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
+		const char *value = rest + 1 + strcspn(rest + 1, ",=");
+		char path[PATH_MAX];
+
+		if (*value != '=')
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(value + 1, ","), value + 1);
+		if (option_names_file(path, file))
+			return true;
+	}
+	return false;
+}
+
+extern const struct source_traits source_port;
+
+static const struct option_row source_rows[] = {
+	{
+		.name = "port",
+		.letter = 'i',
+		.placeholder = "NAME[,DEVARGS]",
+		.type = OPTION_LIST,
+		.reads = is_in_devargs,
+		OPTION_FIELD(port_options, names),
+		SOURCE_OPTION(source_port),
+		.assumed = true,
+		.help = "Receive from a port: PCI address (0000:3b:00.0), kernel interface (eth0) "
+			"or virtual device of DPDK (net_tap0,iface=probe0). Repeatable: both "
+			"directions of a tap.",
+	},
+	{0},
+};
+
+/* --port with the other options of ports */
 static const struct option_owner *port_part(uint32_t i)
 {
 	static const struct option_owner *const parts[] = {
@@ -22,8 +57,18 @@ static const struct option_owner *port_part(uint32_t i)
 	return parts[i];
 }
 
-static const struct option_owner live_owner = {.part = port_part};
-const struct source_kind source_port = {.options = &live_owner};
+static const struct option_owner live_owner = {
+	.rows = source_rows,
+	.fills = &port_owner,
+	.part = port_part,
+};
+
+const struct source_traits source_port = {
+	.selected.is = SOURCE_OF_PORTS | SOURCE_PACKETS,
+	.options = &live_owner,
+	.pacer = "the link sets the pace",
+	.host = HOST_UNNAMED,
+};
 
 /* Returns true if two resolved names are the same device. */
 static bool is_same(const struct port_name *a, const struct port_name *b)

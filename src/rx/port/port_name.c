@@ -12,9 +12,7 @@
 #include "base/text.h"
 #include "rx/port/drivers.h"
 #include "rx/port/packet_socket.h"
-#include <limits.h>
 #include "config/config.h"
-#include "rx/kernel/options.h"
 #include "rx/source.h"
 
 /*
@@ -274,22 +272,6 @@ bool port_can_send(const struct port_driver *driver, const char *device)
 
 /* --- options --- */
 
-/* Returns true if the DEVARGS of a port name the file, such as rx_pcap=FILE of net_pcap. */
-static bool is_in_devargs(const char *text, const struct stat *file)
-{
-	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
-		const char *value = rest + 1 + strcspn(rest + 1, ",=");
-		char path[PATH_MAX];
-
-		if (*value != '=')
-			continue;
-		snprintf(path, sizeof(path), "%.*s", (int)strcspn(value + 1, ","), value + 1);
-		if (option_names_file(path, file))
-			return true;
-	}
-	return false;
-}
-
 /* Part of the text of a port */
 struct port_name_part {
 	const char *text;
@@ -370,48 +352,14 @@ bool port_check_names(const struct config *config, const struct measurement_conf
 	return true;
 }
 
-const struct option_row *fed_source(const struct config *config)
-{
-	return port_given(config) || kernel_given(config) ? NULL
-							  : config_asks_of_set(config, SOURCE_SET);
-}
-
-const char *port_option_inapplicable(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	/* without any source, only that is reported */
-	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
-}
-
-static const char *inapplicable_without_ring(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return kernel_given(config) ? "with --kernel; set ring-size" : NULL;
-}
-
 static const struct option_row port_rows[] = {
-	{
-		.name = "port",
-		.letter = 'i',
-		.placeholder = "NAME[,DEVARGS]",
-		.group = OPTION_GROUP_SOURCE,
-		.type = OPTION_LIST,
-		.reads = is_in_devargs,
-		OPTION_FIELD(port_options, names),
-		.set = SOURCE_SET,
-		.help = "Receive from a port: PCI address (0000:3b:00.0), kernel interface (eth0) "
-			"or virtual device of DPDK (net_tap0,iface=probe0). Repeatable: both "
-			"directions of a tap.",
-	},
 	{
 		.name = "wait-link",
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.inapplicable = port_option_inapplicable,
+		.not_for = SOURCE_OF_FEEDER | SOURCE_OF_ITSELF,
 		OPTION_FIELD(port_options, wait_link),
 		.zero = true,
 		.min = 1,
@@ -425,7 +373,8 @@ static const struct option_row port_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.inapplicable = inapplicable_without_ring,
+		.not_for = SOURCE_KEYS,
+		.instead = "ring-size",
 		OPTION_FIELD(port_options, descriptors),
 		.min = 64,
 		.max = 32768,

@@ -35,12 +35,6 @@ static inline bool port_given(const struct config *config)
 	return port_options(config)->names.n > 0;
 }
 
-/*
- * Returns the option of the source that the feeder reads; NULL: none, or the source is --port or
- * --kernel.
- */
-const struct option_row *fed_source(const struct config *config);
-
 #define PORT_NAME_MAX   64 /* bytes of a device name, limit of DPDK */
 #define PORT_DEVICE_MAX 512
 #define PORT_NOTICE_MAX 320
@@ -88,6 +82,3 @@ const char *port_devarg(const char *device, const char *key, int *length);
 /* Checks the texts of --port; for other option owners (config/option.h). */
 bool port_check_names(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
-/* inapplicable() of options that need --port */
-const char *port_option_inapplicable(
-	const struct config *config, const struct measurement_config *measurement);
