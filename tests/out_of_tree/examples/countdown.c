@@ -78,13 +78,14 @@ static int countdown_open(const struct config *config, struct source **source, c
 	return 0;
 }
 
+extern const struct source_traits source_countdown;
+
 static const struct option_row countdown_rows[] = {
 	{
 		.name = "countdown",
 		.placeholder = "N",
-		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
-		.set = SOURCE_SET,
+		SOURCE_OPTION(source_countdown),
 		OPTION_FIELD(countdown_options, flows),
 		.min = 1,
 		.max = 1000,
@@ -98,7 +99,9 @@ const struct option_owner countdown_owner = {
 	.size = sizeof(struct countdown_options),
 };
 
-const struct source_kind source_countdown = {
+const struct source_traits source_countdown = {
+	.selected.is = SOURCE_OF_FEEDER | SOURCE_PACKETS,
 	.options = &countdown_owner,
+	.host = HOST_REPLAY,
 	.open = countdown_open,
 };

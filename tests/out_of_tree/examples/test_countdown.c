@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "rx/source.h"
 
-extern const struct source_kind source_countdown;
+extern const struct source_traits source_countdown;
 
 static void flow_f_has_f_packets(void **state)
 {
