@@ -8,8 +8,8 @@
 #include "base/process_limits.h"
 #include "base/signals.h"
 #include "base/standard_files.h"
+#include "commands/command.h"
 #include "commands/commands.h"
-#include "commands/exit_status.h"
 #include "parallel/run/eal.h"
 
 /* Reports the program that replaces the former command. */

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/checks.h"
-
-#include "commands/commands.h"
-#include "commands/conclude.h"
+#include "commands/command.h"
 #include "config/options.h"
-#include "parallel/shed/shed_options.h"
-#include "parallel/sources/sources.h"
-#include "sketch/measurement.h"
 
 bool checks_pace(const struct config *config, struct option_fault *fault)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/commands.h"
-
-#include "collect/options.h"
-#include "commands/checks.h"
-#include "commands/measure.h"
-#include "commands/owners.h"
-#include "parallel/sources/collector_source.h"
+#include "commands/command.h"
 
 /* A collector has the counts of a run, but no --prefixes rules. */
 static const struct option_owner *const owners[] = {&listen_owner, &collect_owner, &datagrams_owner,

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "commands/commands.h"
-#include "commands/exit_status.h"
-
 #include "base/log.h"
 #include "cli/ctl.h"
 #include "cli/follow.h"
 #include "cli/plot.h"
 #include "cli/top.h"
+#include "commands/command.h"
 #include "commands/command_names.h" /* made by meson.build: COMMANDS */
-#include "commands/prepare.h"
 
 #define COMMAND(name) extern const struct command command_##name;
 COMMANDS

@@ -7,7 +7,6 @@
 #include "config/config.h"
 
 extern const struct program commands;
-extern const struct command command_run, command_collect; /* for checks of both */
 
 /* Owners of the options of a run. */
 extern const struct option_owner *const commands_owners_of_run[];

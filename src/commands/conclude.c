@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/conclude.h"
-
+#include "commands/command.h"
 #include "base/log.h"
-#include "commands/exit_status.h"
-#include "parallel/shed/shed_options.h"
-#include "report/ledger/ledger.h"
 
 void conclude_log(bool warning, const char *line, void *arg)
 {

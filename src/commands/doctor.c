@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/commands.h"
-
-#include "collect/options.h"
-#include "commands/checks.h"
-#include "commands/conclude.h"
-#include "commands/owners.h"
-#include "commands/prepare.h"
-#include "control/control.h"
+#include "commands/command.h"
 #include "doctor/doctor.h"
-#include "parallel/process.h"
-#include "parallel/run/eal.h"
-#include "parallel/shed/shed_options.h"
-#include "parallel/sources/collector_source.h"
-#include "parallel/sources/sources.h"
-#include "report/ledger/ledger.h"
-#include "sketch/measurement.h"
 
 static const struct option_owner *const owners[] = {
 	OF_RUN, &listen_owner, &datagrams_owner, &collect_owner, &collected_writer_owner, NULL};

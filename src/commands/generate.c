@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/commands.h"
-#include "commands/exit_status.h"
-
+#include "commands/command.h"
 #include "base/log.h"
-#include "commands/conclude.h"
-#include "commands/owners.h"
-#include "commands/prepare.h"
-#include "parallel/process.h"
-#include "parallel/run/eal.h"
 #include "rx/generate/synthetic.h"
 #include "tester/export_source.h"
 #include "tester/loopback_test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/measure.h"
+#include "commands/command.h"
 
 #include <unistd.h>
 
@@ -8,14 +8,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "commands/exit_status.h"
-#include "commands/conclude.h"
-#include "commands/prepare.h"
-#include "control/control.h"
 #include "control/follow.h"
-#include "parallel/process.h"
-#include "parallel/run/eal.h"
-#include "parallel/shed/shed_options.h"
 #include "rx/port/live_ports.h"
 
 /* Logs the control socket, more visibly if the instance was named. */

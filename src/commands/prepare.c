@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "commands/prepare.h"
-
+#include "commands/command.h"
 #include "adapt/calibrate.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "collect/record_filter.h"
-#include "commands/exit_status.h"
-#include "control/control.h"
 #include "control/shed_controller.h"
 #include "parallel/run/devices.h"
 #include "parallel/run/plan_capacity.h"
 #include "parallel/sources/source_ops.h"
-#include "parallel/sources/sources.h"
 #include "parallel/workers/node_memory.h"
 #include "rx/port/live_ports.h"
 #include "tester/loopback_test.h"

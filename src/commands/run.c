@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "commands/command.h"
 #include "commands/commands.h"
-
-#include "commands/checks.h"
-#include "commands/measure.h"
-#include "commands/owners.h"
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 

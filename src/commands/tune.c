@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "commands/command.h"
 #include "tune/tune.h"
 
-#include "commands/checks.h"
-#include "commands/commands.h"
-#include "commands/owners.h"
 #include "rx/generate/synthetic.h"
 #include "tune/measure/figures.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "collect/options.h"
 #include "config/config_change.h"
 #include "control/control_commands.h"
 #include "parallel/plan/topology.h"

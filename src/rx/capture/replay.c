@@ -9,7 +9,6 @@
 
 #include <pcap/pcap.h>
 
-#include "base/units.h"
 #include "base/assertion.h"
 #include "rx/capture/capture_input.h"
 #include "rx/capture/pcap_file.h"

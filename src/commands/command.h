@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Common parts of the commands: owners of options, checks, stages of a run. */
+
+#include "adapt/profile.h"
+#include "collect/options.h"
+#include "control/control.h"
+#include "control/reporter.h"
+#include "parallel/epoch.h"
+#include "parallel/plan/design.h"
+#include "parallel/plan/machine.h"
+#include "parallel/plan/plan.h"
+#include "parallel/process.h"
+#include "parallel/run/eal.h"
+#include "parallel/run/run.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/sources/collector_source.h"
+#include "parallel/sources/feeder.h"
+#include "parallel/sources/sources.h"
+#include "parallel/workers/drill_down.h"
+#include "report/formats/progress.h"
+#include "report/ledger/ledger.h"
+#include "report/metrics/metrics.h"
+#include "report/sinks/sink_config.h"
+#include "rx/filter/filter_program.h"
+#include "rx/filter/prefix_file.h"
+#include "rx/filter/prefix_filter.h"
+#include "rx/port/port.h"
+#include "rx/source.h"
+#include "sketch/measurement.h"
+
+/* Exit statuses other than 0. */
+#define EXIT_MACHINE 1 /* failure that depends on the machine */
+#define EXIT_TEXT    2 /* error in the command line or the configuration */
+
+extern const struct command command_run, command_collect; /* for checks of both */
+
+/* --- owners of the options of several commands, in the order of help --- */
+
+#define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
+#define OF_MACHINE OF_HOST, &pool_owner
+#define OF_RUN                                                                                     \
+	&sources_owner, &feeder_owner, &measurement_owner, &shed_policy_owner, &steps_owner,       \
+		&drill_down_owner, &filter_owner, &prefix_owner, &design_owner, &plan_owner,       \
+		&seed_owner, &epoch_owner, &writer_owner, &sink_owner, &ledger_owner,              \
+		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
+
+/* --- checks.c: checks and defaults of options that several commands have --- */
+
+/* Message for an argument that is not an option. */
+#define CHECKS_STRAY "give captures with --pcap FILE, filters with --filter 'EXPRESSION'"
+
+/* Options of tcpdump. */
+extern const struct command_letter checks_letters[];
+
+/* Each check returns true, or fills `fault` and returns false. */
+bool checks_pace(const struct config *config, struct option_fault *fault);
+
+/*
+ * plan and doctor accept options of run and of collect. Rejects those that have no effect in a
+ * collector.
+ */
+bool checks_collector(const struct config *config, struct option_fault *fault);
+
+/* Checks the source and options that depend on it. */
+bool checks_source(const struct config *config, struct option_fault *fault);
+
+/* On a terminal, shows a capture as one interval on one screen. Output to files does not change. */
+void checks_at_terminal(struct config *config);
+
+/* --- prepare.c: each function logs an error, and returns 0 or an exit status --- */
+
+#define PREPARE_STOPPED (-1) /* stop requested before the measurement began */
+
+/* State of the running command. */
+struct prepared {
+	const struct notify *notify;                  /* the service manager */
+	struct filter_set filters;                    /* --filter, compiled */
+	struct prefix_list *prefixes;                 /* NULL: none, or owned by the run */
+	struct port_name port_names[OPTION_LIST_MAX]; /* resolved name of each --port */
+	struct profile profile;                       /* --profile */
+};
+
+extern struct prepared prepared;
+
+/* Opens the source of packets; NULL without an error on live ports. */
+int prepare_source(const struct config *config, struct source **source);
+
+int prepare_check_filter(const struct config *config);
+
+/* Compiles the filter after the source was opened, which determines the link types. */
+int prepare_filter(const struct config *config, struct source *source);
+
+int prepare_port_names(struct config *config);
+int prepare_profile(const struct config *config);
+int prepare_machine(const struct config *config, struct machine *machine);
+int prepare_plan(const struct config *config, struct machine *machine, struct plan *plan);
+
+/* Measures entries that the profile lacks before the run begins, within a time limit. */
+void prepare_costs(const struct config *config, const struct plan *plan);
+
+/* Probes the ports with the receive queues of the plan; none for a sender. */
+int prepare_ports(const struct config *config, const struct plan *plan, struct port *ports);
+
+/* Adapts the plan to the limits of the probed devices. */
+int prepare_fit_plan(const struct config *config, const struct machine *machine,
+	const struct port *ports, struct plan *plan);
+
+/* Frees `prepared`. */
+void prepare_undo(void);
+
+/* --- measure.c: run and collect, in stages that stop in reverse --- */
+
+/* Measures until the end of the source, or a signal. Returns the exit status. */
+int measure_traffic(struct config *config);
+
+/* --- conclude.c: last lines of a run, and its exit status --- */
+
+void conclude_log(bool warning, const char *line, void *arg);
+
+/*
+ * Logs the last line of a run. Packets shed by a sketch are lost only to its measurement. If there
+ * are several measurements, lists these losses by name.
+ */
+void conclude_log_ledger(const struct reporter_result *result);
+
+/* Logs the results of the run and returns the exit status. */
+int conclude_run(const struct run *run, const struct reporter_result *result, uint64_t lost_rows);
