@@ -14,7 +14,7 @@
 #include "base/signals.h"
 #include "bench/pipeline_ports.h"
 #include "tune/measure/setup.h"
-#include "parallel/run/devices.h"
+#include "parallel/run/run.h"
 #include "rx/port/loss.h"
 #include "sketch/measurement.h"
 

@@ -13,7 +13,6 @@
 #include "base/printable.h"
 #include "base/standard_files.h"
 #include "config/config_file.h"
-#include "config/option_parts.h"
 #include "config/option_value.h"
 #include "config/options.h"
 

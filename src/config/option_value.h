@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "config/option.h"
+#include "config/config.h"
 
 /*
  * Stores a value without copying strings. Returns true, or false with why[OPTION_WHY_MAX] filled
@@ -16,3 +17,30 @@ bool option_set(const struct option_row *row, const char *text, void *block, cha
 void option_clear(const struct option_row *row, void *block);
 /* Returns true if the field differs from the result of option_clear(). */
 bool option_is_set(const struct option_row *row, const void *block);
+
+/*
+ * Splits option values that contain other options: --flow-detail rate,after=5 sets flow-detail and
+ * deep-after (option_row.part_of).
+ */
+
+/* One option and its value. */
+struct option_piece {
+	const struct config_row *row;
+	const char *text;
+};
+
+#define OPTION_PIECES_MAX 8
+
+/* Returns the part of an option after *after (NULL: the first); NULL if there is none left. */
+const struct config_row *option_next_part(const struct config *config,
+	const struct option_row *option, const struct config_row *after);
+/* Writes the name of a part inside the value, without punctuation; empty for "async:". */
+void option_part_name(const struct option_row *part, char *name, size_t size);
+
+/*
+ * Splits a value into the value of the option itself, which comes first, and those of its parts.
+ * The configuration owns the texts. Returns their number, or -1 with the reason in
+ * why[OPTION_WHY_MAX].
+ */
+int option_split(struct config *config, const struct config_row *row, const char *value,
+	struct option_piece pieces[OPTION_PIECES_MAX], char *why);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assertion.h"
-#include "config/option_parts.h"
+#include "config/option_value.h"
 
 static const char *const group_names[OPTION_GROUP_COUNT] = {
 	[OPTION_GROUP_SOURCE] = "Source",

@@ -17,7 +17,7 @@
 #include "report/ledger/collector_report.h"
 #include "control/control.h"
 #include "control/drill_down_update.h"
-#include "parallel/epoch_clock.h"
+#include "parallel/epoch.h"
 #include "control/follow.h"
 #include "control/shed_controller.h"
 #include "report/ledger/ledger.h"

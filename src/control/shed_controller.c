@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "control/packet_costs.h"
 #include "control/shed_log.h"
-#include "parallel/epoch_clock.h"
+#include "parallel/epoch.h"
 #include "report/sinks/writer.h"
 #include "sketch/sampling_bound.h"
 

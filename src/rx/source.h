@@ -107,7 +107,7 @@ enum host_source {
 };
 
 struct plan_source; /* parallel/plan/plan.h */
-struct source_ops;  /* parallel/sources/source_ops.h */
+struct source_ops;  /* parallel/sources/sources.h */
 
 /* A source: the only place that knows which one it is. */
 struct source_traits {

@@ -20,7 +20,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "parallel/sources/feeder.h"
-#include "parallel/workers/pool.h"
+#include "parallel/workers/node_memory.h"
 #include "tester/rate_search.h"
 #include "tester/return_window.h"
 #include "tester/tester.h"

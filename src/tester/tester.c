@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "parallel/workers/pool.h"
+#include "parallel/workers/node_memory.h"
 #include "rx/capture/capture_writer.h"
 #include "parallel/sources/feeder.h"
 #include "tester/port_sender.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "parallel/epoch_clock.h"
+#include "parallel/epoch.h"
 
 #define MS     INT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "parallel/run/eal.h"
-#include "parallel/workers/pool.h"
+#include "parallel/workers/node_memory.h"
 #include "parallel/run/run.h"
 #include "rx/packet/rss_hash.h"
 #include "udp_source.h"

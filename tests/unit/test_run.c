@@ -23,7 +23,6 @@
 #include "merged.h"
 #include "parallel/run/eal.h"
 #include "parallel/workers/node_memory.h"
-#include "parallel/workers/pool.h"
 #include "parallel/run/run.h"
 #include "udp_source.h"
 #include "sketch/measurement.h"

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "parallel/sources/source_ops.h"
+#include "parallel/sources/sources.h"
 #include "rx/filter/prefix_filter.h"
 
 struct prefix_reload {

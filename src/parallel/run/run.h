@@ -19,7 +19,7 @@
 #include "parallel/workers/rx_core.h"
 #include "parallel/workers/worker.h"
 #include "parallel/sources/feeder.h"
-#include "parallel/sources/source_ops.h"
+#include "parallel/sources/sources.h"
 #include "rx/port/port.h"
 #include "rx/source.h"
 
@@ -140,3 +140,8 @@ void run_destroy(struct run *run);
  * after each instance that it replaced by one of another width, which is slow: call it again.
  */
 bool run_recycle(struct run *run, uint64_t epoch);
+
+/* Capabilities of the devices of a plan. */
+
+/* Reads the capabilities of all probed ports of the plan into devices[plan->nb_ports]. */
+void devices_ask(const struct plan *plan, const struct port *ports, struct plan_device *devices);

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/workers/poll.h"
-#include "parallel/workers/pool.h"
+#include "parallel/workers/node_memory.h"
 #include "rx/packet/meta.h"
 #include "parallel/sources/pacer.h"
 #include "rx/packet/parse.h"

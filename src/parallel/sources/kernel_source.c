@@ -20,7 +20,7 @@
 #include "base/units.h"
 #include "parallel/sources/kernel_plan.h"
 #include "parallel/sources/kernel_take.h"
-#include "parallel/sources/source_ops.h"
+#include "parallel/sources/sources.h"
 #include "rx/filter/filter.h"
 #include "rx/port/clock.h"
 #include "rx/port/device_counter.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/sources/sources.h"
-#include "parallel/sources/source_ops.h"
 
 #include <stddef.h>
 

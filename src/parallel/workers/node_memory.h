@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_mempool.h>
+
 #include "sketch/sketch.h"
 
 /* Returns an allocator for one node; -1: any node. */
@@ -43,3 +45,14 @@ bool node_memory_is_misplaced(const struct memory_tally *tally);
 
 /* Returns this thread's tally of a node since the last call. */
 struct memory_tally node_memory_take_tally(int node);
+
+/* Returns the node for calls of EAL, which has no nodes without hugepages. */
+int pool_node(int node);
+
+/*
+ * Creates a pool of packet buffers on a NUMA node (-1: any), also in ordinary memory, for which EAL
+ * has no nodes. The tally of the node counts the actual location of its pages
+ * (parallel/workers/node_memory.h). Returns NULL with rte_errno.
+ */
+struct rte_mempool *pool_create(
+	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room, int node);

@@ -10,7 +10,7 @@
 
 #include "parallel/plan/design.h"
 #include "parallel/plan/plan.h"
-#include "parallel/sources/source_ops.h"
+#include "parallel/sources/sources.h"
 #include "parallel/workers/worker.h"
 
 struct metronome_options {
@@ -46,6 +46,7 @@ static void beat(struct worker *worker, uint32_t i)
 	generation->measured += i;
 	generation->counts.verdicts[PARSE_IPV4] += i;
 	generation->counts.bytes += 100 * i;
+	generation->counts.largest_frame = generation->counts.smallest_frame = 100;
 	atomic_fetch_add_explicit(&metronome->received, i, memory_order_relaxed);
 }
 

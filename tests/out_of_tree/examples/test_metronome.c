@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "parallel/sources/source_ops.h"
+#include "parallel/sources/sources.h"
 
 extern const struct source_traits source_metronome;
 
