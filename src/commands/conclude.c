@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "commands/command.h"
+#include "base/assertion.h"
 #include "base/log.h"
 
 void conclude_log(bool warning, const char *line, void *arg)
@@ -97,6 +98,7 @@ int conclude_run(const struct run *run, const struct reporter_result *result, ui
 	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
 		      result->out_of_memory || result->port_gone;
 
+	VERIFY(result->nb_shed, <=, CONFIG_MEASUREMENTS_MAX + 1);
 	if (run->ops->finish != NULL)
 		failed |= !run->ops->finish(run->source);
 	failed |= lost_too_much(run->config, result);

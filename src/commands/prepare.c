@@ -2,6 +2,7 @@
 
 #include "commands/command.h"
 #include "adapt/calibrate.h"
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "collect/record_filter.h"
@@ -31,6 +32,8 @@ int prepare_source(const struct config *config, struct source **source)
 		return PREPARE_STOPPED;
 	if (status != 0)
 		log_error("%s", error);
+	else
+		VERIFY(*source != NULL, ==, source_is(config, SOURCE_OF_FEEDER));
 	return status;
 }
 
@@ -106,6 +109,7 @@ int prepare_plan(const struct config *config, struct machine *machine, struct pl
 	int status = prepare_machine(config, machine);
 	size_t of_source = 0;
 
+	VERIFY(source->plan != NULL, ==, source->ops != NULL);
 	if (source->plan != NULL)
 		source->plan(config, &machine->ports.source);
 	/* The bytes that a filter reads are also copied. If it reads more, large mbufs are used. */

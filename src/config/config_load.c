@@ -176,11 +176,15 @@ static void add_owner(struct config *config, const struct option_owner *owner)
 			row->selects != NULL ? row_of_name(config, row->name) : NULL;
 
 		if (same != NULL) {
-			assert(same->also == NULL);
+			VERIFY(same->row->offset, ==, row->offset);
+			VERIFY(same->also != NULL, ==, false);
 			same->also = row->selects;
 			continue;
 		}
 		assert(config->nb_rows < CONFIG_ROWS_MAX);
+		VERIFY(row->selects != NULL && owner->of_measurement, ==, false);
+		VERIFY(row->assumed && row->selects == NULL, ==, false);
+		VERIFY(row->instead != NULL && row->not_for == 0, ==, false);
 		config->rows[config->nb_rows++] = (struct config_row){.row = row, .owner = owner};
 	}
 	for (uint32_t i = 0; owner->part != NULL && owner->part(i) != NULL; i++)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/signals.h"
 
@@ -42,6 +43,8 @@ static void destroy_of_source(const struct prefix_reload *tables, void *rules)
 bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
 	struct prefix_list *rules, uint32_t nb_workers, const struct source_ops *ops, void *source)
 {
+	VERIFY(ops->rules_create != NULL, ==, ops->rules_use != NULL);
+	VERIFY(ops->rules_create != NULL, ==, ops->rules_destroy != NULL);
 	*tables = (struct prefix_reload){
 		.path = path, .side = side, .nb_workers = nb_workers, .ops = ops, .source = source};
 	tables->next = create(tables, rules, &tables->of_source);

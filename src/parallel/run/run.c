@@ -11,6 +11,7 @@
 #include <rte_ring.h>
 #include <rte_ethdev.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "parallel/designs/digest_ring.h"
 #include "parallel/workers/forward.h"
@@ -482,6 +483,7 @@ static bool create_input(struct run *run, struct source *source, char *error)
 static bool create_source(struct run *run, char *error)
 {
 	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	VERIFY(run->ops->create != NULL, ==, run->plan->source.design != NULL);
 	if (run->ops->create == NULL)
 		return true;
 	run->source = run->ops->create(

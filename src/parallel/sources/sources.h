@@ -4,8 +4,7 @@
 /*
  * A source of keys or records in a run (rx/source.h). It brings its own input: create() gives each
  * worker, and the receiver if the design has one, its `source` member, from which the loops of the
- * design read. Without other words, the reporter calls the operations, and an operation may be
- * NULL.
+ * design read. The reporter calls the operations, which may be NULL, unless stated otherwise.
  */
 
 #include <stdbool.h>
@@ -42,7 +41,7 @@ struct source_ops {
 	void (*destroy)(void *source); /* never NULL */
 	/* Leaves out input that does not match. Before start(). NULL: workers filter packets. */
 	void (*set_filter)(void *source, const struct filter *filter);
-	/* Prefix rules that the source also matches before its input arrives; all or none NULL. */
+	/* Prefix rules that the source also matches before its input arrives; all of them or none. */
 	size_t (*rules_bytes)(const struct prefix_list *rules);
 	void *(*rules_create)(const struct prefix_list *rules, char *error); /* any thread */
 	void (*rules_use)(void *source, uint64_t epoch, const void *rules);
