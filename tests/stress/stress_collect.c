@@ -264,7 +264,7 @@ static uint64_t report(uint64_t epoch)
 	wrong += received->received != lost || (lost > 0 && stage->collect.listener == NULL);
 	wrong += decoded->exporters.n != 1 || decoded->links.n != 1;
 	*received = (struct rx_core_generation){0};
-	recycle(&stage->collect, epoch);
+	collector_source_recycle(&stage->collect, epoch);
 	return wrong;
 }
 

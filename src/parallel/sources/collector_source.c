@@ -969,7 +969,7 @@ static void destroy_counter(struct counter *counter)
 	}
 }
 
-static void destroy(void *arg)
+static void collector_source_destroy(void *arg)
 {
 	struct collector_source *source = arg;
 
@@ -988,7 +988,7 @@ static void destroy(void *arg)
 	free(source);
 }
 
-static void *create(const struct source_params *params, char *error)
+static void *collector_source_create(const struct source_params *params, char *error)
 {
 	struct collector_source *source = calloc(1, sizeof(*source));
 
@@ -1009,11 +1009,11 @@ static void *create(const struct source_params *params, char *error)
 	if (create_counters(source, error) && create_collector(source, error) &&
 		create_source(source, error))
 		return source;
-	destroy(source);
+	collector_source_destroy(source);
 	return NULL;
 }
 
-static void set_filter(void *arg, const struct filter *filter)
+static void collector_source_set_filter(void *arg, const struct filter *filter)
 {
 	struct collector_source *source = arg;
 
@@ -1035,7 +1035,7 @@ static void log_no_datagram(const struct fragments_counts *counts)
 }
 
 /* Waits until the templates are saved. */
-static bool finish(void *arg)
+static bool collector_source_finish(void *arg)
 {
 	struct collector_source *source = arg;
 	bool saved = collector_finish(source->collector);
@@ -1050,7 +1050,7 @@ uint32_t collector_source_exporters_max(const struct collector_source *source)
 	return source->exporters_max;
 }
 
-static uint64_t received(const void *arg)
+static uint64_t collector_source_received(const void *arg)
 {
 	const struct collector_source *source = arg;
 
@@ -1107,7 +1107,7 @@ struct collector_source_counts *collector_source_counts(
 	return counts_of(&source->counters[worker], epoch);
 }
 
-static void recycle(void *arg, uint64_t epoch)
+static void collector_source_recycle(void *arg, uint64_t epoch)
 {
 	struct collector_source *source = arg;
 	struct collector_source_generation *generation = collector_source_generation(source, epoch);
@@ -1132,7 +1132,7 @@ static void recycle(void *arg, uint64_t epoch)
 /* --- plan --- */
 
 /* Describes a worker or receiver. */
-static void describe(
+static void describe_collector(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
 	char from[64] = "a capture";
@@ -1154,7 +1154,7 @@ static void describe(
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
 }
 
-static void make_plan(const struct config *config, struct plan_source *plan)
+static void collector_source_plan(const struct config *config, struct plan_source *plan)
 {
 	uint32_t sockets = collect_options(config)->listen.n;
 	uint32_t workers = plan_options(config)->workers;
@@ -1172,7 +1172,7 @@ static void make_plan(const struct config *config, struct plan_source *plan)
 			 (size_t)workers * 2 * collect_options(config)->exporters_max *
 				 sizeof(struct record_counts),
 		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
-		.describe = describe,
+		.describe = describe_collector,
 		.queues = "sockets",
 		.no_packets = "sockets have buffers of their own",
 		.user = "exporters and their flows",
@@ -1182,12 +1182,12 @@ static void make_plan(const struct config *config, struct plan_source *plan)
 }
 
 static const struct source_ops collector_ops = {
-	.create = create,
-	.destroy = destroy,
-	.set_filter = set_filter,
-	.received = received,
-	.recycle = recycle,
-	.finish = finish,
+	.create = collector_source_create,
+	.destroy = collector_source_destroy,
+	.set_filter = collector_source_set_filter,
+	.received = collector_source_received,
+	.recycle = collector_source_recycle,
+	.finish = collector_source_finish,
 	.takes = collect_takes,
 };
 
@@ -1248,7 +1248,7 @@ const struct option_owner datagrams_owner = {
 
 #define COLLECTOR_TRAITS                                                                           \
 	.no_packets = "needs packets, and exporters send flow records; omit it",                   \
-	.plan = make_plan, .ops = &collector_ops
+	.plan = collector_source_plan, .ops = &collector_ops
 
 static const struct source_traits source_listen = {
 	.selected.is = SOURCE_OF_ITSELF | SOURCE_RECORDS,

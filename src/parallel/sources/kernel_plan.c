@@ -112,7 +112,7 @@ struct kernel_plan kernel_plan_make(const struct config *config)
 }
 
 /* Describes a worker. */
-static void describe(
+static void describe_taker(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
 	const char *of = "all CPUs";
@@ -148,7 +148,7 @@ void kernel_plan_source(const struct config *config, struct plan_source *source)
 			.sketch = plan.sketch,
 			.width = plan.width,
 		}),
-		.describe = describe,
+		.describe = describe_taker,
 		.queues = "rings of a program in the kernel",
 		.no_packets = "the kernel keeps them",
 		.user = "the kernel's",

@@ -151,7 +151,7 @@ static uint32_t prefix_of(const struct config *config)
 	return options->file != NULL ? bits[options->side] : 0;
 }
 
-static void destroy(void *source)
+static void kernel_source_destroy(void *source)
 {
 	struct kernel_source *input = source;
 
@@ -162,7 +162,7 @@ static void destroy(void *source)
 	free(input);
 }
 
-static void *create(const struct source_params *params, char *error)
+static void *kernel_source_create(const struct source_params *params, char *error)
 {
 	struct kernel_source *input = calloc(1, sizeof(*input));
 	const struct kernel_plan plan = kernel_plan_make(params->config);
@@ -189,11 +189,11 @@ static void *create(const struct source_params *params, char *error)
 	input->origin.program = kernel_program_load(&program, error);
 	if (input->origin.program != NULL && create_takers(input, error) && attach(input, error))
 		return input;
-	destroy(input);
+	kernel_source_destroy(input);
 	return NULL;
 }
 
-static void start(void *source)
+static void kernel_source_start(void *source)
 {
 	struct kernel_source *input = source;
 
@@ -203,14 +203,14 @@ static void start(void *source)
 }
 
 /* Packets counted before are in rings and tables. */
-static void stop(void *source)
+static void kernel_source_stop(void *source)
 {
 	struct kernel_source *input = source;
 
 	kernel_program_measure(input->origin.program, false);
 }
 
-static uint64_t received(const void *source)
+static uint64_t kernel_source_received(const void *source)
 {
 	const struct kernel_source *input = source;
 	uint64_t sum = 0;
@@ -220,10 +220,10 @@ static uint64_t received(const void *source)
 	return sum;
 }
 
-static uint64_t difference(const void *source)
+static uint64_t kernel_source_difference(const void *source)
 {
 	const struct kernel_source *input = source;
-	uint64_t in = received(input), taken = 0;
+	uint64_t in = kernel_source_received(input), taken = 0;
 
 	for (uint32_t w = 0; w < input->nb_takers; w++)
 		taken += input->takers[w].taken;
@@ -232,25 +232,25 @@ static uint64_t difference(const void *source)
 
 /* --- prefix rules --- */
 
-static size_t rules_bytes(const struct prefix_list *rules)
+static size_t kernel_source_rules_bytes(const struct prefix_list *rules)
 {
 	return kernel_prefix_maps_bytes(rules);
 }
 
-static void *rules_create(const struct prefix_list *rules, char *error)
+static void *kernel_source_rules_create(const struct prefix_list *rules, char *error)
 {
 	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "the line fits");
 	return kernel_prefix_maps_create(rules, error);
 }
 
-static void rules_use(void *source, uint64_t epoch, const void *rules)
+static void kernel_source_rules_use(void *source, uint64_t epoch, const void *rules)
 {
 	struct kernel_source *input = source;
 
 	kernel_program_rules(input->origin.program, epoch, rules);
 }
 
-static void rules_destroy(void *rules)
+static void kernel_source_rules_destroy(void *rules)
 {
 	kernel_prefix_maps_destroy(rules);
 }
@@ -273,7 +273,7 @@ static void read_counters(struct watched *watched, struct source_losses *losses)
 	watched->errors_told = watched->errors.total;
 }
 
-static struct source_losses losses(void *source)
+static struct source_losses kernel_source_losses(void *source)
 {
 	struct kernel_source *input = source;
 	struct source_losses sum = {0};
@@ -319,7 +319,7 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 }
 
 /* Checks the interfaces twice a second and logs changes. */
-static bool look(void *source, int64_t now, uint64_t epoch)
+static bool kernel_source_look(void *source, int64_t now, uint64_t epoch)
 {
 	struct kernel_source *input = source;
 	bool all_there = true;
@@ -334,18 +334,18 @@ static bool look(void *source, int64_t now, uint64_t epoch)
 }
 
 static const struct source_ops kernel_ops = {
-	.create = create,
-	.destroy = destroy,
-	.rules_bytes = rules_bytes,
-	.rules_create = rules_create,
-	.rules_use = rules_use,
-	.rules_destroy = rules_destroy,
-	.start = start,
-	.stop = stop,
-	.look = look,
-	.received = received,
-	.losses = losses,
-	.difference = difference,
+	.create = kernel_source_create,
+	.destroy = kernel_source_destroy,
+	.rules_bytes = kernel_source_rules_bytes,
+	.rules_create = kernel_source_rules_create,
+	.rules_use = kernel_source_rules_use,
+	.rules_destroy = kernel_source_rules_destroy,
+	.start = kernel_source_start,
+	.stop = kernel_source_stop,
+	.look = kernel_source_look,
+	.received = kernel_source_received,
+	.losses = kernel_source_losses,
+	.difference = kernel_source_difference,
 	.takes = kernel_plan_takes,
 };
 
