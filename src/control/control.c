@@ -135,7 +135,7 @@ static const char no_worker[] =
 static const char unchangeable[] = "not allowed: this run was started with --control read";
 
 static const char too_long[] = "the command is longer than 1022 characters";
-_Static_assert(CONTROL_COMMAND_MAX == 1022, "as it is said");
+_Static_assert(CONTROL_COMMAND_MAX == 1022, "the message states it");
 
 static const char nothing_runs[] = "the measurement has not started yet, or has ended";
 static const char no_epoch[] = "no interval with packets has ended yet";

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct record {
+struct fixbuf_row {
 	uint32_t src, dst;
 	uint8_t src6[16], dst6[16];
 	uint64_t packets, bytes;
@@ -62,7 +62,7 @@ static void add(fbSession_t *session, gboolean internal, uint16_t id, fbInfoElem
 static void send_records(fBuf_t *buffer, uint16_t id, uint32_t phase, uint32_t n)
 {
 	static uint8_t name[300];
-	struct record record = {.proto = 17, .dst_port = 443};
+	struct fixbuf_row record = {.proto = 17, .dst_port = 443};
 
 	memset(name, 'n', sizeof(name));
 	must(fBufSetExportTemplate(buffer, id, &error));

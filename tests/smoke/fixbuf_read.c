@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct record {
+struct fixbuf_row {
 	uint8_t src6[16], dst6[16];
 	uint32_t src, dst; /* in host byte order */
 	uint64_t packets, octets, start, end;
@@ -29,7 +29,7 @@ static fbInfoElementSpec_t fields[] = {{"sourceIPv6Address", 16, 0},
 	{"protocolIdentifier", 1, 0}, {"tcpControlBits", 1, 0}, {"paddingOctets", 2, 0},
 	FB_IESPEC_NULL};
 
-static void print(const struct record *record, bool ipv4)
+static void print(const struct fixbuf_row *record, bool ipv4)
 {
 	const uint32_t ends[] = {htonl(record->src), htonl(record->dst)};
 	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	fbTemplate_t *template = fbTemplateAlloc(model), *read = NULL;
 	fbListener_t *listener;
 	GError *error = NULL;
-	struct record record;
+	struct fixbuf_row record;
 	size_t len = sizeof(record);
 	fBuf_t *buffer;
 

@@ -202,13 +202,13 @@ static void hear(bool warning, const char *line, void *arg)
 
 /* --- Ledger */
 
-struct account {
+struct queue_sums {
 	char name[64];
 	uint64_t rows, waiting;
 };
 
 /* Returns the ledger of the sink; a new one is empty. */
-static struct account *account_of(struct account *accounts, const char *name)
+static struct queue_sums *account_of(struct queue_sums *accounts, const char *name)
 {
 	uint32_t a = 0;
 
@@ -219,12 +219,12 @@ static struct account *account_of(struct account *accounts, const char *name)
 	return &accounts[a];
 }
 
-static void check_row(struct account *accounts, const char *line)
+static void check_row(struct queue_sums *accounts, const char *line)
 {
 	unsigned long long rows, delivered, acknowledged, failed, unknown, dropped, spooled,
 		waiting;
 	char name[64];
-	struct account *account;
+	struct queue_sums *account;
 
 	/* epoch,start,end,export,kind,rows,delivered,acknowledged,failed,unknown,dropped,spooled, */
 	assert_int_equal(
@@ -244,7 +244,7 @@ static void check_row(struct account *accounts, const char *line)
 
 static uint32_t check_accounts(const char *path)
 {
-	struct account accounts[PLACES_MAX] = {0};
+	struct queue_sums accounts[PLACES_MAX] = {0};
 	FILE *file = fopen(path, "r");
 	char line[512];
 	uint32_t n = 0;

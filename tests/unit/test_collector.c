@@ -1706,11 +1706,11 @@ static void only_allowed_senders_are_heard(void **state)
 }
 
 /* The template file, in its own directory. */
-struct kept {
+struct saved_file {
 	char directory[32], path[64];
 };
 
-static void keep_templates(struct kept *kept, struct collector_params *with)
+static void keep_templates(struct saved_file *kept, struct collector_params *with)
 {
 	strcpy(kept->directory, "/tmp/test_collector.XXXXXX");
 	assert_non_null(mkdtemp(kept->directory));
@@ -1718,7 +1718,7 @@ static void keep_templates(struct kept *kept, struct collector_params *with)
 	with->template_file = kept->path;
 }
 
-static void remove_kept(const struct kept *kept)
+static void remove_kept(const struct saved_file *kept)
 {
 	unlink(kept->path);
 	assert_int_equal(rmdir(kept->directory), 0);
@@ -1727,7 +1727,7 @@ static void remove_kept(const struct kept *kept)
 static void templates_outlive_the_collector(void **state)
 {
 	struct collector_params with = params();
-	struct kept kept;
+	struct saved_file kept;
 	char error[OPTION_WHY_MAX];
 	size_t unkept = collector_memory(&with);
 
@@ -1786,7 +1786,7 @@ static void set_times(uint32_t seconds, uint32_t uptime)
 static void templates_outlive_a_slow_uptime(void **state)
 {
 	struct collector_params with = params();
-	struct kept kept;
+	struct saved_file kept;
 
 	(void)state;
 	keep_templates(&kept, &with);
@@ -1819,7 +1819,7 @@ static void templates_outlive_a_slow_uptime(void **state)
 static void sampling_outlives_the_collector(void **state)
 {
 	struct collector_params with = params();
-	struct kept kept;
+	struct saved_file kept;
 
 	(void)state;
 	keep_templates(&kept, &with);
@@ -1861,7 +1861,7 @@ static void sampling_outlives_the_collector(void **state)
 static void templates_are_saved_where_it_failed(void **state)
 {
 	struct collector_params with = params();
-	struct kept kept;
+	struct saved_file kept;
 
 	(void)state;
 	keep_templates(&kept, &with);
@@ -1921,7 +1921,7 @@ static void on_restore_role(void *arg, const struct interface_role_row *row, int
 static void templates_wait_for_the_roles(void **state)
 {
 	struct collector_params with = params();
-	struct kept kept;
+	struct saved_file kept;
 
 	(void)state;
 	memset(&roles, 0, sizeof(roles));

@@ -24,7 +24,7 @@
 #define SEED    11
 
 /* All of a record except its key; flow comes first, for sorting. */
-struct record {
+struct idle_record {
 	uint64_t flow, packets, bytes, ip_bytes;
 	int64_t first, last;
 	uint64_t tcp_flags;
@@ -32,14 +32,14 @@ struct record {
 
 struct record_list {
 	uint32_t n, nb_idle;
-	struct record list[PACKETS];
+	struct idle_record list[PACKETS];
 };
 
 static struct record_list expected, got;
 
 static int compare_records(const void *a, const void *b)
 {
-	return memcmp(a, b, sizeof(struct record));
+	return memcmp(a, b, sizeof(struct idle_record));
 }
 
 static void assert_same_records(void)
@@ -65,7 +65,7 @@ static void take(const struct sketch_candidate *candidate, void *arg)
 	assert_true(hash.lo == candidate->hash.lo && hash.hi == candidate->hash.hi);
 	assert_true(list->n < PACKETS);
 	list->nb_idle += candidate->idle;
-	list->list[list->n++] = (struct record){
+	list->list[list->n++] = (struct idle_record){
 		.flow = flow,
 		.packets = candidate->packets,
 		.bytes = candidate->bytes,
@@ -101,7 +101,7 @@ static void make(struct sketch_params params)
 static struct {
 	uint64_t timeout;
 	int64_t now;
-	struct record open[FLOWS]; /* packets == 0: no record */
+	struct idle_record open[FLOWS]; /* packets == 0: no record */
 } model;
 
 static void model_start(uint64_t timeout)
@@ -116,7 +116,7 @@ static void model_start(uint64_t timeout)
 static void model_count(
 	uint32_t flow, uint32_t bytes, uint32_t ip_bytes, int64_t time, uint8_t tcp_flags)
 {
-	struct record *open = &model.open[flow];
+	struct idle_record *open = &model.open[flow];
 
 	model.now = time > model.now ? time : model.now;
 	if (open->packets > 0 && (uint64_t)model.now - (uint64_t)open->last > model.timeout) {
@@ -125,7 +125,7 @@ static void model_count(
 		open->packets = 0;
 	}
 	if (open->packets == 0)
-		*open = (struct record){.flow = flow, .first = time, .last = time};
+		*open = (struct idle_record){.flow = flow, .first = time, .last = time};
 	open->packets++;
 	open->bytes += bytes;
 	open->ip_bytes += ip_bytes;

@@ -18,7 +18,7 @@
 #define EXPORTERS  4
 #define INTERFACES 100
 
-struct known {
+struct expected_link {
 	bool there;
 	uint64_t in_packets, out_packets;
 	int64_t counters_at; /* 0: no previous counters */
@@ -31,7 +31,7 @@ struct model {
 	int64_t time;
 	uint32_t nb_rows;
 	uint64_t nowhere[EXPORTERS]; /* packets without interface */
-	struct known known[EXPORTERS][INTERFACES + 1];
+	struct expected_link known[EXPORTERS][INTERFACES + 1];
 };
 
 static void count_packets(struct model *model, uint32_t exporter)
@@ -60,7 +60,7 @@ static void read_counters(struct model *model, uint32_t exporter)
 	struct interface_counters counters = {
 		.interface = 1 + (uint32_t)random_below(&model->random, INTERFACES),
 	};
-	struct known *known = &model->known[exporter][counters.interface];
+	struct expected_link *known = &model->known[exporter][counters.interface];
 	uint64_t now = known->counter + random_below(&model->random, 100);
 
 	counters.in_packets = counters.out_packets = now;
@@ -77,7 +77,7 @@ static void read_counters(struct model *model, uint32_t exporter)
 static void check_row(void *arg, uint32_t exporter, struct link_row *row)
 {
 	struct model *model = arg;
-	const struct known *known = &model->known[exporter][row->interface];
+	const struct expected_link *known = &model->known[exporter][row->interface];
 
 	model->nb_rows++;
 	if (!row->has_interface) {
@@ -100,7 +100,7 @@ static void end_epoch(struct model *model)
 		rows += model->nowhere[i] > 0;
 	for (uint32_t i = 0; i < EXPORTERS; i++)
 		for (uint32_t j = 1; j <= INTERFACES; j++) {
-			const struct known *known = &model->known[i][j];
+			const struct expected_link *known = &model->known[i][j];
 
 			rows += (known->in_packets > 0 || known->counted_ns > 0) +
 				(known->out_packets > 0 || known->counted_ns > 0);
@@ -111,7 +111,7 @@ static void end_epoch(struct model *model)
 	memset(model->nowhere, 0, sizeof(model->nowhere));
 	for (uint32_t i = 0; i < EXPORTERS; i++)
 		for (uint32_t j = 0; j <= INTERFACES; j++) {
-			struct known *known = &model->known[i][j];
+			struct expected_link *known = &model->known[i][j];
 
 			known->in_packets = known->out_packets = 0;
 			known->counted = known->counted_ns = 0;

@@ -1102,14 +1102,14 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 	return no_more_memory ? NULL : __real_aligned_alloc(alignment, size);
 }
 
-struct taking {
+struct merge_step {
 	struct merger *merger;
 	uint32_t max;
 };
 
 static void take_expired(const struct sketch_candidate *candidate, void *arg)
 {
-	const struct taking *taking = arg;
+	const struct merge_step *taking = arg;
 
 	merger_add_expired(taking->merger, candidate, taking->max);
 }
@@ -1118,7 +1118,7 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 static void feed_and_take(struct epoch *epoch, uint32_t nb_packets, uint32_t max)
 {
 	static struct key_burst burst[PARTS];
-	struct taking taking = {epoch->merger, max};
+	struct merge_step taking = {epoch->merger, max};
 
 	for (uint32_t i = 0; i < nb_packets; i++) {
 		uint32_t flow = zipf_draw(&epoch->stream), part = flow % PARTS;

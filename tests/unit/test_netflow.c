@@ -2067,7 +2067,7 @@ static void names_of_interfaces(void **state)
 /* --- random templates and records --- */
 
 /* Elements that the simple reader supports, with their minimum and maximum length. */
-static const struct known {
+static const struct known_element {
 	uint32_t number, shortest, longest;
 } known[] = {{1, 1, 8}, {2, 1, 8}, {4, 1, 1}, {5, 1, 1}, {6, 1, 2}, {7, 2, 2}, {8, 4, 4},
 	{10, 1, 4}, {11, 2, 2}, {12, 4, 4}, {14, 1, 4}, {15, 4, 4}, {27, 16, 16}, {28, 16, 16},

@@ -29,7 +29,7 @@
 #define RESERVE 0.1
 
 /* Measurements with a controller. */
-struct governed {
+struct controlled_run {
 	struct choose_problem problem;
 	struct choose_item items[ITEMS];
 	struct choose_states states;
@@ -50,7 +50,7 @@ static double normal(struct random *random)
 	return sqrt(-2 * log(1 - uniform(random))) * cos(2 * M_PI * uniform(random));
 }
 
-static void begin(struct governed *governed, enum choose_how how, enum demand_how demand)
+static void begin(struct controlled_run *governed, enum choose_how how, enum demand_how demand)
 {
 	governed->problem.items = governed->items;
 	assert_true(choose_work_size(ITEMS) <= sizeof(governed->work));
@@ -63,7 +63,7 @@ static void begin(struct governed *governed, enum choose_how how, enum demand_ho
 }
 
 /* A flow table with flow states, and two sketches with another key. */
-static void begin_mixed(struct governed *governed, enum choose_how how)
+static void begin_mixed(struct controlled_run *governed, enum choose_how how)
 {
 	memset(governed, 0, sizeof(*governed));
 	governed->problem = (struct choose_problem){.fixed_ns = 6, .nb_items = ITEMS};
@@ -86,7 +86,7 @@ static void begin_mixed(struct governed *governed, enum choose_how how)
 	begin(governed, how, DEMAND_AHEAD);
 }
 
-static bool is_full(const struct governed *governed)
+static bool is_full(const struct controlled_run *governed)
 {
 	const struct choice *now = &governed->hysteresis.now;
 
@@ -394,7 +394,7 @@ struct changes {
 
 /* Runs a load; packets take `wrong` times their predicted time. */
 static struct changes follow(
-	struct governed *governed, enum load load, double level, double wrong, uint64_t seed)
+	struct controlled_run *governed, enum load load, double level, double wrong, uint64_t seed)
 {
 	double capacity = DEMAND_WINDOW_S * 1e9 / governed->hysteresis.now.ns;
 	double waiting = 0, swell = 0;
@@ -425,7 +425,7 @@ static struct changes follow(
  */
 static void test_no_flapping(void **state)
 {
-	static struct governed governed;
+	static struct controlled_run governed;
 	uint32_t tries = 0, minutes = 0, first = 0;
 
 	(void)state;
@@ -455,7 +455,7 @@ static void test_no_flapping(void **state)
 /* Each try fails at once: the wait doubles each time, up to a minute. */
 static void test_failed_tries(void **state)
 {
-	static struct governed governed;
+	static struct controlled_run governed;
 	uint32_t last = 0, expected = DECIDE_CALM, tries = 0;
 
 	(void)state;
@@ -479,7 +479,7 @@ static void test_failed_tries(void **state)
 /* A try that almost fits returns to the previous choice, not to a new one. */
 static void test_back_from_try(void **state)
 {
-	static struct governed governed;
+	static struct controlled_run governed;
 	const struct choice *now = &governed.hysteresis.now;
 
 	(void)state;
@@ -500,7 +500,7 @@ static void test_back_from_try(void **state)
 /* If packets may take much longer, this is another load: earlier failures do not delay it. */
 static void test_load_ends(void **state)
 {
-	static struct governed governed;
+	static struct controlled_run governed;
 
 	(void)state;
 	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_BEST; how++) {
@@ -521,7 +521,7 @@ static void test_load_ends(void **state)
 /* A rise over several seconds does not cause a change in each window. */
 static void test_slow_rise(void **state)
 {
-	static struct governed governed;
+	static struct controlled_run governed;
 
 	(void)state;
 	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_BEST; how++) {
@@ -582,7 +582,7 @@ enum way {
 struct modelled {
 	enum offered offered;
 	enum way way;
-	struct governed governed;
+	struct controlled_run governed;
 	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double entries;
@@ -604,7 +604,7 @@ static double offered_rate(void *context, double at)
 static double decide_window(void *context, const struct demand_window *window)
 {
 	struct modelled *modelled = context;
-	struct governed *governed = &modelled->governed;
+	struct controlled_run *governed = &modelled->governed;
 	double target = demand_target_ns(&governed->demand, window);
 
 	if (modelled->way == WAY_RATE)
@@ -633,7 +633,7 @@ static double shed_ns(void *context, double backlog, double n, double packet_ns)
 static struct queue_result model(enum offered offered, enum way way, double entries)
 {
 	static struct modelled modelled;
-	struct governed *governed = &modelled.governed;
+	struct controlled_run *governed = &modelled.governed;
 	struct queue_model queue = {.entries = entries,
 		.seconds = 1,
 		.window = DEMAND_WINDOW_S,

@@ -17,12 +17,12 @@
 
 typedef const char *(*units_fn)(const char *text, uint64_t *value);
 
-struct worth {
+struct unit_case {
 	const char *text;
 	uint64_t value;
 };
 
-static void assert_worth(units_fn units, const struct worth *rows, size_t nb_rows)
+static void assert_worth(units_fn units, const struct unit_case *rows, size_t nb_rows)
 {
 	for (size_t i = 0; i < nb_rows; i++) {
 		uint64_t value = UNTOUCHED;
@@ -79,7 +79,7 @@ static const char *const nonsense[] = {
 
 static void entries_read_powers_of_1024(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"1024", 1024},
 		{"64K", 65536},
 		{"256K", 262144},
@@ -96,7 +96,7 @@ static void entries_read_powers_of_1024(void **state)
 
 static void count_reads_powers_of_1000(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"0", 0},
 		{"5", 5},
 		{"007", 7},
@@ -129,7 +129,7 @@ static void count_reads_powers_of_1000(void **state)
 
 static void size_reads_powers_of_1024(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"0", 0},
 		{"4096", 4096},
 		{"4096B", 4096},
@@ -157,7 +157,7 @@ static void size_reads_powers_of_1024(void **state)
 
 static void time_needs_a_unit(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"0", 0},
 		{"0s", 0},
 		{"10ns", 10},
@@ -192,7 +192,7 @@ static void time_needs_a_unit(void **state)
 
 static void rate_needs_its_unit(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"100pps", 100},
 		{"500kpps", 500000},
 		{"2Mpps", 2000000},
@@ -262,7 +262,7 @@ static void fraction_reads_shares_and_percents(void **state)
 /* Every split of a number at a decimal point gives the same product. */
 static void millionths_have_six_decimals(void **state)
 {
-	static const struct worth rows[] = {
+	static const struct unit_case rows[] = {
 		{"0", 0}, {"1", 1000000}, {"1.05", 1050000}, {"0.000001", 1}, {"10", 10000000}};
 	static const char *const bad[] = {"0.0000001", "1e3", "1K", "random"};
 

@@ -57,12 +57,12 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 #define STATES_MAX                                                                                 \
 	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
-struct states {
+struct capacity_states {
 	struct capacity_state states[STATES_MAX];
 	uint32_t n;
 };
 
-static void add_state(struct states *states, const struct capacity_state *state)
+static void add_state(struct capacity_states *states, const struct capacity_state *state)
 {
 	states->states[states->n++] = *state;
 }
@@ -73,8 +73,8 @@ static uint32_t priority_of(const struct plan *plan, uint32_t m)
 }
 
 /* Adds the steps of a measurement to a state that has the steps of others. */
-static void add_steps(
-	struct states *states, const struct plan *plan, uint32_t m, struct capacity_state *state)
+static void add_steps(struct capacity_states *states, const struct plan *plan, uint32_t m,
+	struct capacity_state *state)
 {
 	const struct measurement_config *config = plan->measurements[m].config;
 	char why[STEPS_WHY_MAX];
@@ -100,7 +100,7 @@ static void add_steps(
  * Adds all steps of the measurement of lowest priority, then those of the next one, until all are
  * reduced.
  */
-static void add_all_steps(struct states *states, const struct plan *plan)
+static void add_all_steps(struct capacity_states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();
 	uint32_t worst = 0;
@@ -116,7 +116,7 @@ static void add_all_steps(struct states *states, const struct plan *plan)
 /*
  * Adds the levels of load shedding: first some measurements skip packets, then the others sample.
  */
-static void add_levels(struct states *states, const struct plan *plan)
+static void add_levels(struct capacity_states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();
 	uint32_t waiting = measurements_low_ranked(plan);
@@ -137,7 +137,8 @@ static void add_levels(struct states *states, const struct plan *plan)
 }
 
 /* Lists states from full detail to counts of packets and bytes only. */
-static void make_states(struct states *states, const struct plan *plan, const struct config *config)
+static void make_states(
+	struct capacity_states *states, const struct plan *plan, const struct config *config)
 {
 	const struct capacity_state full = capacity_full(), count = capacity_count_only();
 
@@ -154,7 +155,7 @@ void plan_print_capacity(const struct plan *plan, const struct config *config,
 	const struct profile *profile, const char *name, FILE *out)
 {
 	const struct capacity_worker worker = plan_worker(plan);
-	static struct states states;
+	static struct capacity_states states;
 	int width = 0;
 
 	make_states(&states, plan, config);

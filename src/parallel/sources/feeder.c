@@ -187,7 +187,8 @@ static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, 
 	return mbuf;
 }
 
-_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "epochs end within an int64_t");
+_Static_assert(
+	INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "intervals end within an int64_t");
 
 static int64_t floor_to(int64_t time, int64_t interval)
 {
