@@ -103,7 +103,7 @@ def test_a_port_that_does_not_tell(test):
     _, ledger, result = test.measure(
         '--port', receiving, '--port', 'net_null0', '--eal', '--no-pci', '--workers', '1',
         '--interval', '100ms', '--packets', '100000', '--verbose')
-    assert 'net_memif0: it has no complete count' in result.stderr, result.describe()
+    assert 'net_memif0: the device has no complete count' in result.stderr, result.describe()
     assert lib.total(ledger, 'received') >= 100000 and lib.total(ledger, 'unaccounted') == 0
 
 
