@@ -307,7 +307,7 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 	if (measurement->values.sketch == NULL)
 		measurement->values.sketch = epoch_view_copy(epoch, field(rows, "sketch"));
 	epoch->ledger = measurement->ledger;
-	epoch->told_account = true;
+	epoch->has_ledger = true;
 	return true;
 }
 
@@ -315,7 +315,7 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
  * Returns how much column share deviates from the shares computed from bytes, or from packets. The
  * metric with the smaller deviation is the metric of the measurement.
  */
-static double misfit(const struct epoch_view_measurement *measurement, bool bytes)
+static double share_deviation(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	double sum = 0, first = 0, share = 0;
 
@@ -367,8 +367,8 @@ struct epoch_view *csv_replay_next(struct csv_replay *replay)
 		take_rows(replay, &replay->outputs, epoch, take_hitter);
 		for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 			epoch->measurements[m].values.counts_bytes =
-				misfit(&epoch->measurements[m], true) <
-				misfit(&epoch->measurements[m], false);
+				share_deviation(&epoch->measurements[m], true) <
+				share_deviation(&epoch->measurements[m], false);
 	}
 	if (replay->status == 0 && (epoch == NULL || epoch->failed)) {
 		snprintf(replay->error, sizeof(replay->error), "out of memory");

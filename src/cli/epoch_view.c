@@ -317,11 +317,11 @@ void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *ans
 	const struct epoch_view_source source = source_of(answer);
 	const struct json_node *measurements = json_find(answer, "measurements");
 
-	if (!epoch->told_account) {
+	if (!epoch->has_ledger) {
 		epoch_view_read(epoch, &source, head_columns, epoch);
 		read_ledger(answer, &epoch->ledger);
 		epoch->ledger.losses_unknown = strcmp(json_value(answer, "losses_known"), "1") != 0;
-		epoch->told_account = true;
+		epoch->has_ledger = true;
 	}
 	for (const struct json_node *part = measurements != NULL ? measurements->first : NULL;
 		part != NULL; part = part->next)

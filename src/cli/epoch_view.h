@@ -35,7 +35,7 @@ struct epoch_view {
 	uint64_t number;
 	uint64_t closed; /* number of closed epochs, including this one; 0: unknown */
 	int64_t start, end;
-	bool told_account; /* the ledger is known; else there are only rows */
+	bool has_ledger; /* the ledger is known; else there are only rows */
 	bool live, late;
 	/* ns of processing, if timestamps are generated (struct report_epoch); else 0 */
 	uint64_t took;

@@ -71,7 +71,7 @@ struct series {
 	bool others; /* there are other measurements */
 	bool cut;    /* the last line of a file was incomplete */
 	bool told_losses;
-	uint64_t epochs, untold; /* number of epochs, and of those without ledger */
+	uint64_t epochs, without_ledger; /* number of epochs, and of those without ledger */
 	uint32_t nb_flows;
 	char *flows[SERIES_FLOWS]; /* heaviest first */
 	uint32_t nb_steps;
@@ -253,8 +253,8 @@ static void take_epoch(
 	step->end = epoch->end;
 	step->seconds += (double)epoch_view_duration(epoch) / SECOND_NS;
 	take_flows(series, step, measurement);
-	series->told_losses |= epoch->told_account;
-	series->untold += !epoch->told_account;
+	series->told_losses |= epoch->has_ledger;
+	series->without_ledger += !epoch->has_ledger;
 	series->epochs++;
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
 		if (ledger_columns[c].fate == LEDGER_LOST)
@@ -679,9 +679,9 @@ static void add_losses(struct text *text, const struct series *series)
 	}
 	if (text->len == 0)
 		text_str(text, "Lost: nothing");
-	if (series->untold > 0)
+	if (series->without_ledger > 0)
 		text_printf(text, "; unknown for %llu of %llu intervals",
-			(unsigned long long)series->untold, (unsigned long long)series->epochs);
+			(unsigned long long)series->without_ledger, (unsigned long long)series->epochs);
 	text_char(text, '\0');
 }
 

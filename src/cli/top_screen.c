@@ -541,7 +541,7 @@ static bool draw_epoch(struct screen_lines *screen_lines, const struct view *vie
 	const struct epoch_view_measurement *measurement = view_measurement(view);
 	const struct ledger *ledger = measurement != NULL ? &measurement->ledger : &epoch->ledger;
 
-	if (epoch->told_account) {
+	if (epoch->has_ledger) {
 		draw_rates(screen_lines, epoch, ledger);
 		draw_ledger(screen_lines, view, ledger);
 	}

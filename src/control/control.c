@@ -419,31 +419,31 @@ ANSWER(follow)
 
 /* --- /sketchtap/deliveries --- */
 
-static void reply_delivery(struct rte_tel_data *dict, const void *told, uint32_t number)
+static void reply_delivery(struct rte_tel_data *dict, const void *report, uint32_t number)
 {
 	reply_columns(dict, reply_delivery_columns, false,
-		&((const struct report_epoch *)told)->deliveries[number]);
+		&((const struct report_epoch *)report)->deliveries[number]);
 }
 
-static void reply_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
+static void reply_deliveries(struct rte_tel_data *answer, const struct report_epoch *report)
 {
-	uint32_t n = told->nb_deliveries < DELIVERIES_MAX ? told->nb_deliveries : DELIVERIES_MAX;
+	uint32_t n = report->nb_deliveries < DELIVERIES_MAX ? report->nb_deliveries : DELIVERIES_MAX;
 
 	reply_start(answer);
-	reply_uint(answer, "epoch", told->number);
-	reply_uint(answer, "left_off", told->nb_deliveries - n);
-	reply_list(answer, "rows", 1, n, reply_delivery, told);
+	reply_uint(answer, "epoch", report->number);
+	reply_uint(answer, "left_off", report->nb_deliveries - n);
+	reply_list(answer, "rows", 1, n, reply_delivery, report);
 }
 
 ANSWER(deliveries)
 {
-	struct report_epoch *told = borrow_report(&control.deliveries);
+	struct report_epoch *report = borrow_report(&control.deliveries);
 
-	if (told == NULL)
+	if (report == NULL)
 		return reply_error(
 			answer, "no delivery counts yet: no interval with packets has ended");
-	reply_deliveries(answer, told);
-	release_report(told);
+	reply_deliveries(answer, report);
+	release_report(report);
 	return 0;
 }
 

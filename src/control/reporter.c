@@ -249,18 +249,18 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 /* Publishes the epoch and the deliveries until its end. */
 static void publish(struct reporter *reporter, struct report_epoch *report)
 {
-	struct report_epoch *told = writer_deliveries(reporter->params.writer);
+	struct report_epoch *deliveries = writer_deliveries(reporter->params.writer);
 
-	if (told != NULL) {
-		told->number = report->number;
-		told->start = report->start;
-		told->end = report->end;
+	if (deliveries != NULL) {
+		deliveries->number = report->number;
+		deliveries->start = report->start;
+		deliveries->end = report->end;
 	}
-	control_publish(report, told);
+	control_publish(report, deliveries);
 	if (reporter->params.metrics != NULL)
-		metrics_take(reporter->params.metrics, report, told);
+		metrics_take(reporter->params.metrics, report, deliveries);
 	else
-		report_epoch_free(told);
+		report_epoch_free(deliveries);
 }
 
 /*

@@ -48,7 +48,7 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;            /* the published setting has no row of --export overload yet */
+	bool unreported;            /* the published setting has no row of --export overload yet */
 	struct shed_reason why; /* reason of the published setting */
 	uint32_t held_off;      /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */
@@ -373,9 +373,9 @@ static void log_taken(struct shed_controller *controller, struct shed_controller
 	uint64_t packet =
 		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
 
-	if (!of->untold || worker_report->taken != setting->number)
+	if (!of->unreported || worker_report->taken != setting->number)
 		return;
-	of->untold = false;
+	of->unreported = false;
 	if (setting->of != controller->set)
 		return;
 	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
@@ -444,7 +444,7 @@ static void publish(struct shed_controller *controller, struct shed_controller_w
 	pthread_mutex_lock(&controller->lock);
 	of->at = !of->at;
 	pthread_mutex_unlock(&controller->lock);
-	of->untold = true;
+	of->unreported = true;
 	/* Pairs with the acquire in take_states(). */
 	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
 }

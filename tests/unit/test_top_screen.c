@@ -45,7 +45,7 @@ static struct epoch_view *epoch_of(uint64_t number)
 	epoch->closed = number + 1;
 	epoch->start = START + (int64_t)number * SECOND_NS;
 	epoch->end = epoch->start + SECOND_NS;
-	epoch->told_account = true;
+	epoch->has_ledger = true;
 	epoch->ledger = (struct ledger){.offered = 1000000,
 		.received = 999000,
 		.measured = 999000,

@@ -88,7 +88,7 @@ static uint32_t headers_of(
 /* --- worker: entries --- */
 
 /* Decoded entry. */
-struct told {
+struct kernel_packet {
 	enum parse_verdict verdict;
 	struct key4 key4; /* valid for PARSE_IPV4 */
 	struct key6 key6; /* valid for PARSE_IPV6 */
@@ -107,22 +107,22 @@ static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 	return i;
 }
 
-static void read_key(const struct kernel_entry *entry, struct told *told)
+static void read_key(const struct kernel_entry *entry, struct kernel_packet *packet)
 {
 	if (entry->kind == KERNEL_ENTRY_IPV4) {
-		told->verdict = PARSE_IPV4;
-		told->key4 = (struct key4){0};
-		memcpy(&told->key4, entry->key, KERNEL_KEY4_BYTES);
+		packet->verdict = PARSE_IPV4;
+		packet->key4 = (struct key4){0};
+		memcpy(&packet->key4, entry->key, KERNEL_KEY4_BYTES);
 	} else {
-		told->verdict = PARSE_IPV6;
-		told->key6 = (struct key6){0};
-		memcpy(&told->key6, entry->key, KERNEL_KEY6_BYTES);
+		packet->verdict = PARSE_IPV6;
+		packet->key6 = (struct key6){0};
+		memcpy(&packet->key6, entry->key, KERNEL_KEY6_BYTES);
 	}
-	told->extra = (struct key_extra){0};
-	told->extra.tcp_flags[0] = entry->tcp_flags;
-	key_extra_set_tos(&told->extra, entry->tos);
-	put_be16(told->extra.vlan, entry->vlan);
-	told->segments = joined_of(entry, entry->headers, 0);
+	packet->extra = (struct key_extra){0};
+	packet->extra.tcp_flags[0] = entry->tcp_flags;
+	key_extra_set_tos(&packet->extra, entry->tos);
+	put_be16(packet->extra.vlan, entry->vlan);
+	packet->segments = joined_of(entry, entry->headers, 0);
 }
 
 /*
@@ -139,27 +139,27 @@ static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_a
 		       : 0;
 }
 
-static void read_headers(const struct kernel_entry *entry, struct told *told)
+static void read_headers(const struct kernel_entry *entry, struct kernel_packet *packet)
 {
 	const uint8_t *data = (const uint8_t *)(entry + 1);
 	struct parsed parsed;
 	uint32_t headers = 0;
 
-	told->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
+	packet->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
 	/* If headers are truncated, the key may be that of another flow. */
 	if (parsed.cut && entry->headers < entry->length &&
-		parse_verdicts[told->verdict].class == PARSE_CLASS_KEY)
-		told->verdict = PARSE_LONG_EXTENSION;
-	told->extra = parsed.extra;
-	if (told->verdict == PARSE_IPV4) {
-		told->key4 = parsed.key4;
+		parse_verdicts[packet->verdict].class == PARSE_CLASS_KEY)
+		packet->verdict = PARSE_LONG_EXTENSION;
+	packet->extra = parsed.extra;
+	if (packet->verdict == PARSE_IPV4) {
+		packet->key4 = parsed.key4;
 		headers = headers_of(data, entry->headers, &parsed, parsed.key4.proto);
-	} else if (told->verdict == PARSE_IPV6) {
-		told->key6 = parsed.key6;
+	} else if (packet->verdict == PARSE_IPV6) {
+		packet->key6 = parsed.key6;
 		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
 	}
-	told->segments = joined_of(entry, headers,
-		told->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
+	packet->segments = joined_of(entry, headers,
+		packet->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
 }
 
 static void empty_burst(struct generation *generation)
@@ -215,24 +215,24 @@ static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 }
 
 /* Adds every packet of an entry to the burst. Counts the burst when it is full. */
-static void add_packets(struct generation *generation, const struct told *told)
+static void add_packets(struct generation *generation, const struct kernel_packet *packet)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
 	struct parse_counts *counts = &generation->counts;
 
-	for (uint32_t i = 0; i < told->segments.packets; i++) {
-		uint32_t length = joined_length(&told->segments, i), m = burst->n++;
+	for (uint32_t i = 0; i < packet->segments.packets; i++) {
+		uint32_t length = joined_length(&packet->segments, i), m = burst->n++;
 
-		if (told->verdict == PARSE_IPV6) {
-			burst->key6[m] = told->key6;
+		if (packet->verdict == PARSE_IPV6) {
+			burst->key6[m] = packet->key6;
 			burst->v6 |= UINT64_C(1) << m;
 		} else {
-			burst->key4[m] = told->key4;
+			burst->key4[m] = packet->key4;
 		}
 		burst->wire_len[m] = length;
-		burst->time[m] = told->time;
-		burst->tcp_flags[m] = told->extra.tcp_flags[0];
-		burst->extra[m] = told->extra;
+		burst->time[m] = packet->time;
+		burst->tcp_flags[m] = packet->extra.tcp_flags[0];
+		burst->extra[m] = packet->extra;
 		counts->bytes += length;
 		if (length < counts->smallest_frame)
 			counts->smallest_frame = length;
@@ -263,26 +263,26 @@ static bool is_filtered(const struct worker *worker, const struct kernel_entry *
 static void take_entry(
 	struct kernel_taker *taker, struct generation *generation, const struct kernel_entry *entry)
 {
-	struct told told;
+	struct kernel_packet packet;
 
 	if (entry->kind == KERNEL_ENTRY_HEADERS)
-		read_headers(entry, &told);
+		read_headers(entry, &packet);
 	else
-		read_key(entry, &told);
-	taker->taken += told.segments.packets;
-	generation->received += told.segments.packets;
-	generation->counted += told.segments.packets;
-	if (is_filtered(taker->worker, entry, &told.segments)) {
-		generation->filtered += told.segments.packets;
+		read_key(entry, &packet);
+	taker->taken += packet.segments.packets;
+	generation->received += packet.segments.packets;
+	generation->counted += packet.segments.packets;
+	if (is_filtered(taker->worker, entry, &packet.segments)) {
+		generation->filtered += packet.segments.packets;
 		return;
 	}
-	generation->counts.verdicts[told.verdict] += told.segments.packets;
-	note_largest(&generation->counts, &told.segments);
-	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
+	generation->counts.verdicts[packet.verdict] += packet.segments.packets;
+	note_largest(&generation->counts, &packet.segments);
+	if (parse_verdicts[packet.verdict].class != PARSE_CLASS_KEY)
 		return;
-	told.time = utc_of(taker, entry->time);
-	put_be16(told.extra.in_port, in_port_of(taker->origin, entry->interface));
-	add_packets(generation, &told);
+	packet.time = utc_of(taker, entry->time);
+	put_be16(packet.extra.in_port, in_port_of(taker->origin, entry->interface));
+	add_packets(generation, &packet);
 }
 
 /* --- worker: rings --- */

@@ -66,7 +66,7 @@ struct ipfix_template {
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
 	uint32_t record_len;
-	bool told; /* sent to the collector */
+	bool sent; /* to the collector, in this session */
 	/* Message being filled: rows in it, bytes. */
 	uint32_t rows, len;
 	uint8_t message[];
@@ -78,7 +78,7 @@ struct ipfix_domain {
 	struct key_rule rule; /* key of the templates; without fields: no templates yet */
 	uint32_t next_id;
 	struct ipfix_template *templates[SHAPES];
-	bool told;         /* its options record was sent in this session */
+	bool sent;         /* its options record was sent in this session */
 	int64_t sent_at;   /* ns since 1970-01-01 UTC; last time all templates were due */
 	uint32_t messages; /* messages sent since sent_at */
 	/* Totals since the start. */
@@ -95,7 +95,7 @@ struct ipfix {
 	struct ipfix_options options;
 	struct ipfix_missed missed[DOMAINS_MAX]; /* not yet added to the domains */
 	struct ipfix_domain
-		totals; /* domain of totals; `told`: options records of all domains were sent */
+		totals; /* domain of totals; `sent`: options records of all domains were sent */
 	struct ipfix_domain *domains[DOMAINS_MAX];
 	uint8_t *message; /* message_max bytes, for messages without rows */
 };
@@ -365,10 +365,10 @@ static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 	for (uint32_t s = 0; s < SHAPES; s++) {
 		struct ipfix_template *template = domain->templates[s];
 
-		if (template == NULL || template->told || at + 4 + 4 * template->nb_fields > end)
+		if (template == NULL || template->sent || at + 4 + 4 * template->nb_fields > end)
 			continue;
 		at = put_template(at, template->id, template->fields, template->nb_fields);
-		template->told = true;
+		template->sent = true;
 	}
 	return end_set(ipfix->message + IPFIX_HEADER, at);
 }
@@ -377,12 +377,12 @@ static void forget_templates(struct ipfix_domain *domain)
 {
 	for (uint32_t s = 0; s < SHAPES; s++)
 		if (domain->templates[s] != NULL)
-			domain->templates[s]->told = false;
+			domain->templates[s]->sent = false;
 }
 
 static void forget_all(const struct ipfix *ipfix, struct ipfix_domain *domain)
 {
-	domain->told = false;
+	domain->sent = false;
 	forget_templates(domain);
 	if (ipfix->options.reliable)
 		domain->sequence = 0;
@@ -430,7 +430,7 @@ static bool renews(
 {
 	int64_t now = sink->now(sink->arg);
 
-	if (domain->told && !is_resend_due(ipfix, domain, now))
+	if (domain->sent && !is_resend_due(ipfix, domain, now))
 		return false;
 	domain->sent_at = now;
 	domain->messages = 0;
@@ -453,8 +453,8 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 		forget_templates(domain);
 		return false;
 	}
-	domain->told = domain->told || send_domain(ipfix, domain, domain, sink);
-	return domain->told;
+	domain->sent = domain->sent || send_domain(ipfix, domain, domain, sink);
+	return domain->sent;
 }
 
 /* As prepare(), for the domain of totals. */
@@ -470,10 +470,10 @@ static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	at = put_options_template(put_set_header(set, SET_IPFIX_OPTIONS, 0), OPTIONS_LEDGER,
 		ledger_fields, COUNT(ledger_fields));
 	at = end_set(set, at);
-	totals->told =
+	totals->sent =
 		send_message(totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink) &&
 		send_domains(ipfix, sink);
-	return totals->told;
+	return totals->sent;
 }
 
 static void flush(struct ipfix *ipfix, struct ipfix_domain *domain, struct ipfix_template *template,
@@ -712,8 +712,8 @@ static struct ipfix_domain *domain_of(
 	}
 	if (strncmp(domain->name, measurement->name, NAME_BYTES - 1) != 0) {
 		snprintf(domain->name, NAME_BYTES, "%s", measurement->name);
-		domain->told = false;
-		ipfix->totals.told = false;
+		domain->sent = false;
+		ipfix->totals.sent = false;
 	}
 	return domain;
 }

@@ -405,11 +405,11 @@ static void collect_flows(struct merger *merger)
 /* Adds packets that are not in any part: any key may have all of them. */
 static void take_untold(struct merger *merger)
 {
-	struct sketch_undecoded untold = merger->input.undecoded;
+	struct sketch_undecoded undecoded = merger->input.undecoded;
 
-	untold.largest = merger_metric(merger) == SKETCH_PACKETS ? untold.packets : untold.bytes;
-	merger->all_complete &= untold.packets == 0;
-	take_undecoded(merger, untold);
+	undecoded.largest = merger_metric(merger) == SKETCH_PACKETS ? undecoded.packets : undecoded.bytes;
+	merger->all_complete &= undecoded.packets == 0;
+	take_undecoded(merger, undecoded);
 }
 
 /* Queries in a separate pass, so that the CPU overlaps the cache misses of the flows. */

@@ -78,7 +78,7 @@ static int send_text(struct sink_socket *socket)
 }
 
 /* Sends sink.text, with retries. Returns the counter (struct fates) to which its rows belong. */
-static _Atomic uint64_t *fate_of(struct sink_socket *socket)
+static _Atomic uint64_t *sent_counter(struct sink_socket *socket)
 {
 	struct sink *sink = &socket->sink;
 	struct delivery *delivery = &sink->delivery;
@@ -128,7 +128,7 @@ static void begin(void *arg)
 
 static void send_rows(struct sink *sink, uint64_t rows)
 {
-	delivery_count(fate_of((struct sink_socket *)sink), rows);
+	delivery_count(sent_counter((struct sink_socket *)sink), rows);
 }
 
 static void reopen(void *arg)
