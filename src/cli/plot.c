@@ -681,7 +681,8 @@ static void add_losses(struct text *text, const struct series *series)
 		text_str(text, "Lost: nothing");
 	if (series->without_ledger > 0)
 		text_printf(text, "; unknown for %llu of %llu intervals",
-			(unsigned long long)series->without_ledger, (unsigned long long)series->epochs);
+			(unsigned long long)series->without_ledger,
+			(unsigned long long)series->epochs);
 	text_char(text, '\0');
 }
 

@@ -427,7 +427,8 @@ static void reply_delivery(struct rte_tel_data *dict, const void *report, uint32
 
 static void reply_deliveries(struct rte_tel_data *answer, const struct report_epoch *report)
 {
-	uint32_t n = report->nb_deliveries < DELIVERIES_MAX ? report->nb_deliveries : DELIVERIES_MAX;
+	uint32_t n =
+		report->nb_deliveries < DELIVERIES_MAX ? report->nb_deliveries : DELIVERIES_MAX;
 
 	reply_start(answer);
 	reply_uint(answer, "epoch", report->number);

@@ -48,7 +48,7 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool unreported;            /* the published setting has no row of --export overload yet */
+	bool unreported;        /* the published setting has no row of --export overload yet */
 	struct shed_reason why; /* reason of the published setting */
 	uint32_t held_off;      /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */

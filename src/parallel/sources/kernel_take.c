@@ -145,7 +145,8 @@ static void read_headers(const struct kernel_entry *entry, struct kernel_packet 
 	struct parsed parsed;
 	uint32_t headers = 0;
 
-	packet->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
+	packet->verdict =
+		parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
 	/* If headers are truncated, the key may be that of another flow. */
 	if (parsed.cut && entry->headers < entry->length &&
 		parse_verdicts[packet->verdict].class == PARSE_CLASS_KEY)
@@ -159,7 +160,8 @@ static void read_headers(const struct kernel_entry *entry, struct kernel_packet 
 		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
 	}
 	packet->segments = joined_of(entry, headers,
-		packet->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
+		packet->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at)
+					      : 0);
 }
 
 static void empty_burst(struct generation *generation)

@@ -407,7 +407,8 @@ static void take_untold(struct merger *merger)
 {
 	struct sketch_undecoded undecoded = merger->input.undecoded;
 
-	undecoded.largest = merger_metric(merger) == SKETCH_PACKETS ? undecoded.packets : undecoded.bytes;
+	undecoded.largest =
+		merger_metric(merger) == SKETCH_PACKETS ? undecoded.packets : undecoded.bytes;
 	merger->all_complete &= undecoded.packets == 0;
 	take_undecoded(merger, undecoded);
 }

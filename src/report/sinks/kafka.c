@@ -281,7 +281,8 @@ static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, 
 }
 
 /* Without acks no broker confirms a row. */
-static _Atomic uint64_t *delivery_counter(struct delivery *delivery, const rd_kafka_message_t *message)
+static _Atomic uint64_t *delivery_counter(
+	struct delivery *delivery, const rd_kafka_message_t *message)
 {
 	if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_PERSISTED
