@@ -45,12 +45,20 @@ const char *const sampling_source_words[SAMPLING_SOURCE_COUNT] = {
 	[SAMPLING_CONFIGURED] = "configured",
 };
 
-/* Returns FLOW_PROTOCOL_COUNT if no protocol recognises the data. */
+static bool has_version(const struct flow_protocol_ops *protocol, const uint8_t *data, uint32_t len)
+{
+	if (len < protocol->version_bytes)
+		return false;
+	return protocol->version ==
+	       (protocol->version_bytes == 2 ? read_u16(data) : read_u32(data));
+}
+
+/* Returns FLOW_PROTOCOL_COUNT if no protocol has the version of the data. */
 static uint32_t protocol_of(const uint8_t *data, uint32_t len)
 {
 	uint32_t p = 0;
 
-	while (p < FLOW_PROTOCOL_COUNT && !flow_protocols[p]->recognise(data, len))
+	while (p < FLOW_PROTOCOL_COUNT && !has_version(flow_protocols[p], data, len))
 		p++;
 	return p;
 }

@@ -150,10 +150,9 @@ enum sequence_convention {
 
 /* A flow protocol. Its file defines flow_protocol_NAME; NAME is a word of meson.build. */
 struct flow_protocol_ops {
-	const char *name; /* in options and rows */
-	/* Returns true if data[0..len) starts with this protocol and a version that it decodes. */
-	bool (*recognise)(const uint8_t *data, uint32_t len);
-	/* Fills a header of a recognised message, which has its protocol and total = len. */
+	const char *name;                /* in options and rows */
+	uint32_t version, version_bytes; /* number at the start of a message, of 2 or 4 bytes */
+	/* Fills a header of a message of this version, which has its protocol and total = len. */
 	enum decode_fault (*read_header)(
 		const uint8_t *data, uint32_t len, struct datagram_header *header);
 	struct decode_result (*decode)(const struct datagram_header *header,

@@ -553,11 +553,6 @@ static void read_sample(struct sflow_decoder *decoder, uint32_t format, struct s
 	}
 }
 
-static bool is_sflow(const uint8_t *data, uint32_t len)
-{
-	return len >= 4 && read_u32(data) == VERSION;
-}
-
 static enum decode_fault read_sflow_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
@@ -705,7 +700,8 @@ static const struct export_ops export_sflow = {
 
 const struct flow_protocol_ops flow_protocol_sflow = {
 	.name = "sflow",
-	.recognise = is_sflow,
+	.version = VERSION,
+	.version_bytes = 4,
 	.read_header = read_sflow_header,
 	.decode = decode_sflow,
 	.sequence = SEQUENCE_MESSAGES,

@@ -701,11 +701,6 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 
 /* --- protocols --- */
 
-static bool is_netflow9_message(const uint8_t *data, uint32_t len)
-{
-	return len >= 2 && read_u16(data) == NETFLOW9_VERSION;
-}
-
 static enum decode_fault read_netflow9_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
@@ -722,7 +717,8 @@ static enum decode_fault read_netflow9_header(
 
 const struct flow_protocol_ops flow_protocol_netflow9 = {
 	.name = "netflow9",
-	.recognise = is_netflow9_message,
+	.version = NETFLOW9_VERSION,
+	.version_bytes = 2,
 	.read_header = read_netflow9_header,
 	.decode = decode_message,
 	.sequence = SEQUENCE_MESSAGES,
@@ -732,11 +728,6 @@ const struct flow_protocol_ops flow_protocol_netflow9 = {
 	.whole_seconds = true,
 	.exports = &export_netflow9,
 };
-
-static bool is_ipfix_message(const uint8_t *data, uint32_t len)
-{
-	return len >= 2 && read_u16(data) == IPFIX_VERSION;
-}
 
 static enum decode_fault read_ipfix_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
@@ -756,7 +747,7 @@ static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 {
 	uint32_t total, set, set_len;
 
-	if (len < IPFIX_HEADER + SET_HEADER || !is_ipfix_message(data, len))
+	if (len < IPFIX_HEADER + SET_HEADER || read_u16(data) != IPFIX_VERSION)
 		return false;
 	total = read_u16(data + 2);
 	set = read_u16(data + IPFIX_HEADER);
@@ -767,7 +758,8 @@ static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 
 const struct flow_protocol_ops flow_protocol_ipfix = {
 	.name = "ipfix",
-	.recognise = is_ipfix_message,
+	.version = IPFIX_VERSION,
+	.version_bytes = 2,
 	.read_header = read_ipfix_header,
 	.decode = decode_message,
 	.is_framed = is_framed_ipfix,

@@ -34,11 +34,6 @@ enum {
 
 #define AGE_MAX_MS (UINT32_C(1) << 31)
 
-static bool is_netflow5(const uint8_t *data, uint32_t len)
-{
-	return len >= 2 && read_u16(data) == VERSION;
-}
-
 static enum decode_fault read_netflow5_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
@@ -175,7 +170,8 @@ static const struct export_ops export_netflow5 = {
 
 const struct flow_protocol_ops flow_protocol_netflow5 = {
 	.name = "netflow5",
-	.recognise = is_netflow5,
+	.version = VERSION,
+	.version_bytes = 2,
 	.read_header = read_netflow5_header,
 	.decode = decode_netflow5,
 	.sequence = SEQUENCE_RECORDS,

@@ -9,11 +9,6 @@
 #define HEADER 20         /* magic, records, sequence number, domain, export time in seconds */
 #define RECORD 24         /* addresses, ports, protocol, padding, packets, bytes */
 
-static bool is_toy(const uint8_t *data, uint32_t len)
-{
-	return len >= 4 && read_u32(data) == MAGIC;
-}
-
 static enum decode_fault read_toy_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
@@ -96,7 +91,8 @@ static const struct export_ops export_toy = {
 
 const struct flow_protocol_ops flow_protocol_toy_flows = {
 	.name = "toy_flows",
-	.recognise = is_toy,
+	.version = MAGIC,
+	.version_bytes = 4,
 	.read_header = read_toy_header,
 	.decode = decode_toy,
 	.sequence = SEQUENCE_MESSAGES,
