@@ -216,7 +216,6 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	const char *text;
-	char *end;
 
 	rows->there = false;
 	if (rows->file == NULL)
@@ -230,9 +229,7 @@ static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 		return;
 	}
 	text = field(rows, "epoch");
-	errno = 0;
-	rows->epoch = strtoull(text, &end, 10);
-	if (text[strspn(text, "0123456789")] != '\0' || errno == ERANGE) {
+	if (!epoch_view_read_number(text, &rows->epoch)) {
 		set_error(replay, rows, EXIT_TEXT, "'%.40s': not a number", text);
 		return;
 	}

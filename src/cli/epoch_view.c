@@ -110,7 +110,7 @@ uint64_t epoch_view_rate_time(const struct epoch_view *epoch)
 
 /* --- reading --- */
 
-static bool read_number(const char *text, uint64_t *value)
+bool epoch_view_read_number(const char *text, uint64_t *value)
 {
 	*value = 0;
 	for (; *text != '\0'; text++) {
@@ -138,9 +138,9 @@ static bool read_value(
 	uint64_t number = 0;
 
 	switch (type) {
-	case COLUMN_U64: return read_number(text, value);
+	case COLUMN_U64: return epoch_view_read_number(text, value);
 	case COLUMN_U32:
-		if (!read_number(text, &number))
+		if (!epoch_view_read_number(text, &number))
 			return false;
 		*(uint32_t *)value = (uint32_t)number;
 		return true;
@@ -176,7 +176,8 @@ const char *epoch_view_read_ledger(const struct epoch_view_source *source, struc
 
 		if (*text == '\0')
 			continue;
-		if (!read_number(text, (uint64_t *)((char *)ledger + ledger_columns[c].offset)))
+		if (!epoch_view_read_number(
+			    text, (uint64_t *)((char *)ledger + ledger_columns[c].offset)))
 			return text;
 		ledger->collected |= ledger_columns[c].when == LEDGER_COLLECTED;
 		ledger->kept_up |= ledger_columns[c].when == LEDGER_KEPT_UP;

@@ -75,6 +75,9 @@ struct epoch_view_source {
 	void *of;
 };
 
+/* Reads a decimal number; 0 if `text` is empty. Returns false if it is malformed or too large. */
+bool epoch_view_read_number(const char *text, uint64_t *value);
+
 /*
  * Read known values. Return NULL, or the text of the first number that is malformed. The last one
  * adds a row.
