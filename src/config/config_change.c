@@ -2,23 +2,15 @@
 
 #include "config/config_change.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/config_file.h"
 #include "config/option_value.h"
 #include "config/options.h"
 
-__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(error, CONFIG_ERROR_MAX, format, arguments);
-	va_end(arguments);
-	return false;
-}
+#define set_error(error, ...) text_error(error, CONFIG_ERROR_MAX, __VA_ARGS__)
 
 /* --- comparison --- */
 

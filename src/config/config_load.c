@@ -177,7 +177,7 @@ static void add_owner(struct config *config, const struct option_owner *owner)
 
 		if (same != NULL) {
 			VERIFY(same->row->offset, ==, row->offset);
-			VERIFY(same->also != NULL, ==, false);
+			VERIFY(same->also, ==, NULL);
 			same->also = row->selects;
 			continue;
 		}

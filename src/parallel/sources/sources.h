@@ -66,7 +66,7 @@ struct source_ops {
 
 extern const struct source_ops source_no_ops; /* all NULL: workers receive packets */
 
-/* Table of packet sources; rx/capture/meson.build has their names. */
+/* Table of packet sources; rx/meson.build has their names. */
 
 /* Options of all sources. */
 extern const struct option_owner sources_owner;
