@@ -652,6 +652,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	record.share = share;
 	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
 	record.packets = observation->packets;
+	record.bytes = observation->bytes;
 	record.before = share_time(&context->flows, share, record.now);
 	record_times(&record);
 	packets = share->packets + observation->packets;
@@ -683,11 +684,8 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
-	if (record_value->packets < record.packets && record.has_first) {
-		context->check.compared++;
-		context->check.packets += record.packets - record_value->packets;
-		context->check.bytes += observation->bytes;
-	}
+	if (record_value->packets < record.packets && record.has_first)
+		check_add(&context->check, &record, record.packets - record_value->packets);
 	return true;
 }
 

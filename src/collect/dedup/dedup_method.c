@@ -10,9 +10,6 @@
 /* With this number of samples, an observer selected by them is unbiased. */
 #define SAMPLES_UNBIASED 16
 
-/* Bytes of the smallest packet: an IPv4 header. */
-#define PACKET_LEAST 20
-
 /*
  * An observer saw the flow's first packets if its first record begins at most this part of its
  * duration later: reports may be delayed.
@@ -39,14 +36,6 @@ static struct record_value part(
 	const struct record_in_progress *record, uint64_t packets, double sampling)
 {
 	return (struct record_value){packets, part_bytes(record, packets), sampling};
-}
-
-/* Returns the most bytes that a part of the record's packets can have. */
-static uint64_t most_part_bytes(const struct record_in_progress *record, uint64_t packets)
-{
-	uint64_t others = (record->packets - packets) * PACKET_LEAST;
-
-	return record->bytes > others ? record->bytes - others : 0;
 }
 
 /* Notes packets dropped as duplicates that may be new. */
@@ -165,11 +154,10 @@ static bool is_in_gap(const struct flow *flow, uint32_t time)
  * Returns true if this gap replaces the last one: it is not much shorter, and the flow moved after
  * it if it moved after the last one; or the last one is old.
  */
-static bool is_better_gap(
-	const struct observed_flows *flows, const struct record_in_progress *record, uint32_t gap)
+static bool is_better_gap(const struct observed_flows *flows,
+	const struct record_in_progress *record, uint32_t gap, bool moves)
 {
 	const struct flow *flow = record->flow;
-	bool moves = record->share->packets - record->packets < flow->packets;
 
 	return flow->nb == 1 || flow->gap == 0 ||
 	       (2 * gap >= flow->gap && (moves || !flow->moved)) ||
@@ -182,14 +170,15 @@ static void note_gap(const struct observed_flows *flows, const struct record_in_
 	struct flow *flow = record->flow;
 	uint32_t begin = flow->front + (flow->front_cut ? 2 * CUT_TICKS : 0);
 	uint32_t gap = (record->first - begin) / SPAN_TICKS;
+	bool moves = record->share->packets - record->packets < flow->packets;
 
 	if ((int32_t)(record->first - begin) <= 0)
 		return;
 	gap = gap < GAP_MAX ? gap : GAP_MAX;
-	if (!is_better_gap(flows, record, gap))
+	if (!is_better_gap(flows, record, gap, moves))
 		return;
 	flow->gap = gap & GAP_MAX;
-	flow->moved = record->share->packets - record->packets < flow->packets;
+	flow->moved = moves;
 	if (flow->nb == 1)
 		return; /* saves a cache line: keep_gap() */
 	flow->gap_end = record->first;
@@ -267,23 +256,19 @@ static void move_share(struct record_in_progress *record, uint64_t begin)
 	flow->flags |= share->estimated ? FLOW_UNSURE : 0;
 }
 
-/*
- * Notes the doubt of the bytes of a part of the record: the other packets have at least PACKET_LEAST
- * bytes each, and so have these.
- */
+/* Notes the doubt of the bytes of a part of the record. */
 static void doubt_bytes(struct dedup_context *context, const struct record_in_progress *record,
 	const struct record_value *value)
 {
 	struct role_doubt *doubt = &context->doubt;
 	uint64_t least = value->packets * PACKET_LEAST;
-	uint64_t others = (record->packets - value->packets) * PACKET_LEAST;
+	uint64_t most = most_part_bytes(record, value->packets);
 
 	if (value->bytes > least)
 		doubt->duplicate_bytes =
 			counter64_sum(doubt->duplicate_bytes, value->bytes - least);
-	if (record->bytes > others && record->bytes - others > value->bytes)
-		doubt->new_bytes =
-			counter64_sum(doubt->new_bytes, record->bytes - others - value->bytes);
+	if (most > value->bytes)
+		doubt->new_bytes = counter64_sum(doubt->new_bytes, most - value->bytes);
 	doubt->late = true;
 }
 
@@ -452,12 +437,9 @@ static void check_duplicates(struct dedup_context *context, const struct record_
 
 	if (dropped == 0 || !record->has_first)
 		return;
-	check->compared++;
 	check->differed += record->share->partial || is_ahead(record, record->flow->packets, end);
-	if (record->share->partial)
-		return; /* in doubt */
-	check->packets = counter64_sum(check->packets, dropped);
-	check->bytes = counter64_sum(check->bytes, most_part_bytes(record, dropped));
+	/* Duplicates of a partial share are in doubt already. */
+	check_add(check, record, record->share->partial ? 0 : dropped);
 }
 
 static void note_begin(struct dedup_context *context, const struct record_in_progress *record)

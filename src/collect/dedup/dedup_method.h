@@ -16,6 +16,7 @@
 #include "collect/dedup/record_value.h"
 #include "collect/dedup/route.h"
 #include "collect/exporters/observation.h"
+#include "sketch/counter.h"
 
 /*
  * Test of the assumption of method `best` that exporters on one path see the same packets: unsampled
@@ -26,6 +27,17 @@ struct dedup_check {
 	uint64_t differed;       /* records that others contradict */
 	uint64_t packets, bytes; /* duplicates without doubt, this epoch */
 };
+
+/* Adds a record, and those of its packets that are taken for duplicates without doubt. */
+static inline void check_add(
+	struct dedup_check *check, const struct record_in_progress *record, uint64_t duplicates)
+{
+	check->compared++;
+	if (duplicates == 0)
+		return;
+	check->packets = counter64_sum(check->packets, duplicates);
+	check->bytes = counter64_sum(check->bytes, most_part_bytes(record, duplicates));
+}
 
 /* State of the methods besides flows. */
 struct dedup_context {

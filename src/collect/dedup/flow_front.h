@@ -15,8 +15,8 @@
 /* Maximum difference of several exporters in the time of one packet. */
 #define JITTER_TICKS 19
 /* Maximum difference in the arrival time of its record. */
-#define MARGIN_TICKS (2 * 954)
-#define CUT_TICKS    954 /* ticks of OBSERVATION_CUT_TIMES */
+#define MARGIN_TICKS (2 * TICKS_PER_SECOND)
+#define CUT_TICKS    TICKS_PER_SECOND /* error of OBSERVATION_CUT_TIMES */
 
 /* Flags of flow_begin(). */
 #define BEGIN_CUT   UINT32_C(1) /* up to 2 * CUT_TICKS too early */

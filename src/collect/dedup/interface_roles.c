@@ -33,9 +33,8 @@
 #define SAMPLES_LARGE       20 /* samples that imply samples at every exporter of the path */
 #define WRONG_MOST          3  /* most large flows without a counting exporter */
 #define WRONG_ONE_IN        10 /* at most one in N large flows without a counting exporter */
-#define TICKS_PER_SECOND    954
 #define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* in addition to the longest record */
-#define SILENCE             (15 * TICKS_PER_SECOND)
+#define SILENCE             ((uint32_t)(EXPORTER_LIFE_NS >> TICK_SHIFT))
 #define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* in addition to the longest previous silence */
 #define INTERFACE_FORGOTTEN (3600 * TICKS_PER_SECOND)
 #define KEPT_MOST_NS        (3600 * SECOND_NS) /* age of saved roles */

@@ -22,15 +22,16 @@
 #include "key/key_burst.h"
 #include "sketch/sketch.h"
 
-#define TICK_SHIFT  20 /* ns to ticks */
-#define SPAN_TICKS  16
-#define GAP_MAX     ((UINT32_C(1) << 13) - 1)
-#define ADVANCE_MAX ((UINT32_C(1) << 23) - 1)
-#define DOUBTED_MAX ((UINT32_C(1) << 24) - 1)
-#define FLOW_NONE   UINT32_MAX
-#define FLOW_SHARES 4
-#define MORE_SHARES 7
-#define SHARES_MAX  32 /* shares of a flow */
+#define TICK_SHIFT       20 /* ns to ticks */
+#define TICKS_PER_SECOND 954
+#define SPAN_TICKS       16
+#define GAP_MAX          ((UINT32_C(1) << 13) - 1)
+#define ADVANCE_MAX      ((UINT32_C(1) << 23) - 1)
+#define DOUBTED_MAX      ((UINT32_C(1) << 24) - 1)
+#define FLOW_NONE        UINT32_MAX
+#define FLOW_SHARES      4
+#define MORE_SHARES      7
+#define SHARES_MAX       32 /* shares of a flow */
 
 #define SHARE_PACKETS_LIMIT (UINT64_C(1) << 39)
 #define SHARE_BYTES_LIMIT   (UINT64_C(1) << 49)
@@ -106,12 +107,13 @@ struct flow {
 	};
 	/*
 	 * The longest recent gap: no packets were reported in the time `gap` before gap_end, and
-	 * `before_gap` packets before that time. Late records of the gap are inserted there. Valid
-	 * if `gap` > 0 and nb > 1, because one observer reports in order.
+	 * `before_gap` packets before that time. If the flow moved after it, late records of the
+	 * gap are inserted there. Valid if `gap` > 0 and nb > 1, because one observer reports in
+	 * order.
 	 */
 	uint32_t gap_end; /* ticks */
 	uint64_t before_gap : 40;
-	uint64_t doubted : 24; /* dropped as duplicates, possibly new */
+	uint64_t doubted : 24; /* dropped or counted, possibly wrongly */
 } __attribute__((aligned(64)));
 
 struct more_shares {

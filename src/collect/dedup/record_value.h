@@ -47,6 +47,17 @@ static inline void record_times(struct record_in_progress *record)
 	record->last = ticks_of(observation->time - (int64_t)observation->last * ms);
 }
 
+/* Bytes of the smallest packet: an IPv4 header. */
+#define PACKET_LEAST 20
+
+/* Returns the most bytes that a part of the record's packets can have. */
+static inline uint64_t most_part_bytes(const struct record_in_progress *record, uint64_t packets)
+{
+	uint64_t others = (record->packets - packets) * PACKET_LEAST;
+
+	return record->bytes > others ? record->bytes - others : 0;
+}
+
 /*
  * Largest expected frame if sizes are unknown: 1500 bytes and an Ethernet header. Records of
  * several sampled packets have only the mean size; any packet may be larger.
