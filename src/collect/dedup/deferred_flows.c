@@ -45,10 +45,11 @@ static struct deferred_flow *add_deferred(
 	struct deferred_flows *deferred, struct flow *flow, uint32_t number)
 {
 	struct deferred_flow *place;
-	uint32_t begin = flow->begin;
+	uint32_t begin;
 
 	if (deferred->nb == deferred->room)
 		return NULL;
+	begin = flow->begin; /* not before: it is in another cache line than the rest */
 	flow->flags |= FLOW_DEFERRED;
 	flow->held = deferred->nb++;
 	place = deferred_flow_of(deferred, flow);
