@@ -208,7 +208,7 @@ struct queue_sums {
 };
 
 /* Returns the ledger of the sink; a new one is empty. */
-static struct queue_sums *account_of(struct queue_sums *accounts, const char *name)
+static struct queue_sums *sums_of(struct queue_sums *accounts, const char *name)
 {
 	uint32_t a = 0;
 
@@ -234,7 +234,7 @@ static void check_row(struct queue_sums *accounts, const char *line)
 			name, &rows, &delivered, &acknowledged, &failed, &unknown, &dropped,
 			&spooled, &waiting),
 		9);
-	account = account_of(accounts, name);
+	account = sums_of(accounts, name);
 	assert_true(account->waiting + rows ==
 		    delivered + acknowledged + failed + unknown + dropped + waiting);
 	assert_true(spooled <= waiting);
