@@ -17,6 +17,7 @@ struct metric_samples {
 	char before_label;
 	struct text labels; /* labels of all heavy hitters, concatenated */
 	size_t *label_ends;
+	uint32_t row; /* index of the row at work, in label_ends */
 };
 
 const char *metric_type_word(enum metric_type type)
@@ -468,56 +469,75 @@ static uint32_t rows_of(
 							 : samples->view->top;
 }
 
-#define EACH_ROW(samples, measurement, row)                                                        \
-	for (const struct report_measurement *                                                     \
-			measurement = measurements((samples)->view).first,                         \
-		       *end_ = measurement + measurements((samples)->view).n;                      \
-		measurement < end_; measurement++)                                                 \
-		for (const struct report_row *row = measurement->rows;                             \
-			row < measurement->rows + rows_of(samples, measurement); row++)
+typedef void row_function(struct metric_samples *samples,
+	const struct report_measurement *measurement, const struct report_row *row);
+
+static void each_row(struct metric_samples *samples, row_function *add)
+{
+	const struct report_epoch *last = samples->view->last;
+
+	samples->row = 0;
+	for (uint32_t m = 0; last != NULL && m < last->nb_measurements; m++) {
+		const struct report_measurement *measurement = &last->measurements[m];
+
+		for (uint32_t r = 0; r < rows_of(samples, measurement); r++, samples->row++)
+			add(samples, measurement, &measurement->rows[r]);
+	}
+}
+
+static uint32_t all_rows(const struct metric_samples *samples)
+{
+	const struct report_epoch *last = samples->view->last;
+	uint32_t n = 0;
+
+	for (uint32_t m = 0; last != NULL && m < last->nb_measurements; m++)
+		n += rows_of(samples, &last->measurements[m]);
+	return n;
+}
+
+static void make_labels_of_row(struct metric_samples *samples,
+	const struct report_measurement *measurement, const struct report_row *row)
+{
+	add_row_labels(samples, measurement, row);
+	samples->label_ends[samples->row + 1] = samples->labels.len;
+}
 
 /* Builds the labels of each row once; several samples share them. */
 static void make_labels(struct metric_samples *samples)
 {
 	struct text *out = samples->text;
-	uint32_t n = 0;
 
-	EACH_ROW(samples, measurement, row)
-	n++;
-	samples->label_ends = calloc(n + 1, sizeof(samples->label_ends[0]));
+	samples->label_ends = calloc(all_rows(samples) + 1, sizeof(samples->label_ends[0]));
 	if (samples->label_ends == NULL) {
 		out->failed = true;
 		return;
 	}
 	samples->text = &samples->labels;
-	n = 0;
-	EACH_ROW(samples, measurement, row)
-	{
-		add_row_labels(samples, measurement, row);
-		samples->label_ends[++n] = samples->labels.len;
-	}
+	each_row(samples, make_labels_of_row);
 	samples->text = out;
 	out->failed |= samples->labels.failed;
 }
 
-static void add_rows(struct metric_samples *samples)
+static void add_value_of_row(struct metric_samples *samples,
+	const struct report_measurement *measurement, const struct report_row *row)
 {
 	const struct metric *metric = samples->metric;
-	const size_t *end = samples->label_ends;
+	const size_t *end = &samples->label_ends[samples->row];
 
-	if (samples->text->failed)
+	(void)measurement;
+	VERIFY(end[0], <, end[1]);
+	if (!has_value(metric, row, metric->at))
 		return;
-	EACH_ROW(samples, measurement, row)
-	{
-		VERIFY(end[0], <, end[1]);
-		if (has_value(metric, row, metric->at)) {
-			begin_sample(samples);
-			text_add(samples->text, samples->labels.data + end[0], end[1] - end[0]);
-			text_u64(samples->text, *(const uint64_t *)at(row, metric->at));
-			text_char(samples->text, '\n');
-		}
-		end++;
-	}
+	begin_sample(samples);
+	text_add(samples->text, samples->labels.data + end[0], end[1] - end[0]);
+	text_u64(samples->text, *(const uint64_t *)at(row, metric->at));
+	text_char(samples->text, '\n');
+}
+
+static void add_rows(struct metric_samples *samples)
+{
+	if (!samples->text->failed)
+		each_row(samples, add_value_of_row);
 }
 
 /* --- all metrics --- */

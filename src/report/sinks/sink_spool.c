@@ -270,8 +270,10 @@ bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found)
 	if (spool != NULL)
 		text_add(&spool->segment.header, sink->header.data, sink->header.len);
 	if (spool == NULL || spool->spool == NULL || spool->segment.header.failed) {
-		if (spool != NULL)
+		if (spool != NULL) {
 			spool_close(spool->spool);
+			text_free(&spool->segment.header);
+		}
 		free(spool);
 		return false;
 	}
