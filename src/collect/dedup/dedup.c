@@ -20,8 +20,7 @@
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
 #define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
-#define COMPARED_MIN    10                  /* least records to test the assumption with */
-#define DIFFER_ONE_IN   8                   /* most records that may differ */
+#define DIFFER_ONE_IN   8                   /* see struct dedup_check */
 
 struct dedup {
 	struct dedup_params params;
@@ -255,7 +254,7 @@ static void begin_anew(struct dedup_context *context, struct flow *flow)
 	flow->advance = 0;
 	flow->gap = 0;
 	flow->before_gap = 0;
-	flow->doubted = 0;
+	flow->doubted_at = 0;
 	flow->span = 0;
 }
 
@@ -684,8 +683,8 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
-	if (record_value->packets < record.packets && record.has_first)
-		check_add(&context->check, &record, record.packets - record_value->packets);
+	if (flow->nb > 1 && record.has_first)
+		check_add(&context->check, &record, record_value, false);
 	return true;
 }
 
@@ -889,18 +888,35 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 	roles_hear(&dedup->known.roles, exporter, ticks_of(now));
 }
 
-/* If too many records differ, all duplicates may be new packets. */
-static void check_assumption(struct dedup_context *context)
+/*
+ * Tests whether exporters on one path see the same packets. If too many records differ, packets of
+ * all flows with several exporters are in doubt until records of this epoch cannot be waiting any
+ * more.
+ */
+static void end_check(struct dedup_context *context, uint32_t now)
 {
 	struct dedup_check *check = &context->check;
 	struct role_doubt *doubt = &context->doubt;
 
-	if (check->compared >= COMPARED_MIN && check->differed > check->compared / DIFFER_ONE_IN) {
-		doubt->new_packets = counter64_sum(doubt->new_packets, check->packets);
-		doubt->new_bytes = counter64_sum(doubt->new_bytes, check->bytes);
+	if (check->differed > check->compared / DIFFER_ONE_IN) {
+		check->failed = true;
+		check->failed_at = now;
+	} else if (now - check->failed_at > DOUBT_TIMEOUTS * context->flows.timeout) {
+		check->failed = false;
 	}
-	*check = (struct dedup_check){
-		.compared = check->compared / 2, .differed = check->differed / 2};
+	if (check->failed) {
+		doubt->new_packets = counter64_sum(doubt->new_packets, check->dropped_packets);
+		doubt->new_bytes = counter64_sum(doubt->new_bytes, check->dropped_bytes);
+		doubt->duplicate_packets =
+			counter64_sum(doubt->duplicate_packets, check->counted_packets);
+		doubt->duplicate_bytes =
+			counter64_sum(doubt->duplicate_bytes, check->counted_bytes);
+		doubt->late |= check->counted_packets > 0;
+	}
+	check->compared /= 2;
+	check->differed /= 2;
+	check->dropped_packets = check->dropped_bytes = 0;
+	check->counted_packets = check->counted_bytes = 0;
 }
 
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
@@ -911,7 +927,7 @@ void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_count
 		roles_expire_restored(&context->roles, now);
 	roles_end_epoch(&context->roles, &context->observers, &context->flows, ticks_of(now), last,
 		&context->doubt);
-	check_assumption(context);
+	end_check(context, ticks_of(now));
 	counts->observers = context->roles.reporting;
 	count_doubt(context, counts);
 }

@@ -164,9 +164,43 @@ static bool is_better_gap(const struct observed_flows *flows,
 	       (int32_t)(record->now - flow->gap_end) > (int32_t)flows->timeout;
 }
 
-/* Notes the gap between the packets reported so far and those of the record. */
-static void note_gap(const struct observed_flows *flows, const struct record_in_progress *record)
+/* Returns a value of flow->doubted_at. */
+static uint32_t doubt_time(uint32_t now)
 {
+	uint32_t time = now / SPAN_TICKS & DOUBTED_MAX;
+
+	return time > 0 ? time : 1;
+}
+
+static void doubt_flow(struct flow *flow, uint32_t now)
+{
+	flow->doubted_at = doubt_time(now) & DOUBTED_MAX;
+	flow->flags |= FLOW_UNSURE;
+}
+
+/* Returns true if records of the flow recently contradicted each other. */
+static bool is_doubted(const struct dedup_context *context, const struct record_in_progress *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t since = (doubt_time(record->now) - (uint32_t)flow->doubted_at) & DOUBTED_MAX;
+
+	return flow->doubted_at > 0 &&
+	       since <= DOUBT_TIMEOUTS * context->flows.timeout / SPAN_TICKS;
+}
+
+/* Notes that the flow moved: an observer reported packets that no other one will report. */
+static void check_moved(struct dedup_context *context, const struct record_in_progress *record)
+{
+	context->check.compared++;
+	context->check.differed += CHECK_CERTAIN;
+	if (record->flow->moved)
+		doubt_flow(record->flow, record->now);
+}
+
+/* Notes the gap between the packets reported so far and those of the record. */
+static void note_gap(struct dedup_context *context, const struct record_in_progress *record)
+{
+	const struct observed_flows *flows = &context->flows;
 	struct flow *flow = record->flow;
 	uint32_t begin = flow->front + (flow->front_cut ? 2 * CUT_TICKS : 0);
 	uint32_t gap = (record->first - begin) / SPAN_TICKS;
@@ -175,6 +209,8 @@ static void note_gap(const struct observed_flows *flows, const struct record_in_
 	if ((int32_t)(record->first - begin) <= 0)
 		return;
 	gap = gap < GAP_MAX ? gap : GAP_MAX;
+	if (moves && flow->nb > 1)
+		check_moved(context, record);
 	if (!is_better_gap(flows, record, gap, moves))
 		return;
 	flow->gap = gap & GAP_MAX;
@@ -282,6 +318,26 @@ static void fill_gap(const struct record_in_progress *record)
 		flow->gap = left & GAP_MAX;
 }
 
+/* Inserts packets into the flow: the positions of other observers beyond `at` move. */
+static void insert_at(struct dedup_context *context, const struct record_in_progress *record,
+	uint64_t at, const struct record_value *value)
+{
+	struct flow *flow = record->flow;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&context->flows, flow, i);
+
+		if (share == record->share || share->total || share->sampled ||
+			share->packets <= at)
+			continue;
+		share->packets = (share->packets + value->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+		share->bytes = (share->bytes + value->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	}
+	if (flow->before_gap >= at)
+		flow->before_gap =
+			(flow->before_gap + value->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+}
+
 static struct record_value insert_before(
 	struct dedup_context *context, struct record_in_progress *record)
 {
@@ -301,16 +357,7 @@ static struct record_value insert_before(
 		record->share->estimated = 1;
 		doubt_bytes(context, record, &value);
 	}
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&context->flows, flow, i);
-
-		if (share == record->share || share->total || share->sampled ||
-			share->packets <= flow->before_gap)
-			continue;
-		share->packets = (share->packets + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
-		share->bytes = (share->bytes + value.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
-	}
-	flow->before_gap = (flow->before_gap + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	insert_at(context, record, flow->before_gap, &value);
 	fill_gap(record);
 	return value;
 }
@@ -326,55 +373,21 @@ static bool joins_in_doubt(const struct record_in_progress *record, uint64_t end
 	       (end > flow->packets || end + flow->advance < flow->packets);
 }
 
-static void set_doubted(struct flow *flow, uint64_t packets)
-{
-	flow->doubted = packets < DOUBTED_MAX ? packets & DOUBTED_MAX : DOUBTED_MAX;
-	flow->flags |= FLOW_UNSURE;
-}
-
 /*
- * Notes doubt for counted packets. A record of uncertain position may contain duplicates; then later
- * records may be taken for duplicates of these. Other packets may have been dropped as duplicates
- * before.
+ * Notes doubt for the record's packets if the flow is in doubt: those counted may be duplicates,
+ * and those dropped may be new.
  */
-static void doubt_counted(struct dedup_context *context, const struct record_in_progress *record,
+static void doubt_record(struct dedup_context *context, const struct record_in_progress *record,
 	const struct record_value *value)
 {
-	struct flow *flow = record->flow;
-	uint64_t packets = value->packets;
-
-	if (record->aligned || record->share->partial) {
-		doubt_duplicate(context, record, packets);
-		set_doubted(flow, flow->doubted + packets);
-		context->doubt.late = true;
+	if (!is_doubted(context, record))
 		return;
-	}
-	if (!(flow->flags & FLOW_UNSURE))
+	if (value->packets < record->packets)
+		doubt_new(context, record, record->packets - value->packets);
+	if (value->packets == 0)
 		return;
-	if (flow->doubted < DOUBTED_MAX && flow->doubted < packets)
-		packets = flow->doubted;
-	if (packets == 0)
-		return;
-	doubt_duplicate(context, record, packets);
-	if (!record->later)
-		set_doubted(flow, flow->doubted - packets);
+	doubt_duplicate(context, record, value->packets);
 	context->doubt.late = true;
-}
-
-/* Notes doubt for packets of the record that are taken for duplicates of uncertain ones. */
-static void doubt_dropped(
-	struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
-{
-	struct flow *flow = record->flow;
-
-	if (packets == 0 || !(flow->flags & FLOW_UNSURE))
-		return;
-	if (packets > flow->doubted)
-		packets = flow->doubted;
-	if (packets == 0)
-		return;
-	doubt_new(context, record, packets);
-	set_doubted(flow, flow->doubted - packets);
 }
 
 /* Aligns the bytes of the observer, which reaches the front of the flow, with those of the flow. */
@@ -429,17 +442,21 @@ static bool follows_a_loss(
 }
 
 /* Tests whether the observers of the flow see the same packets. */
-static void check_duplicates(struct dedup_context *context, const struct record_in_progress *record,
+static void check_record(struct dedup_context *context, const struct record_in_progress *record,
 	const struct record_value *value, uint64_t end)
 {
 	struct dedup_check *check = &context->check;
-	uint64_t dropped = record->packets - value->packets;
 
-	if (dropped == 0 || !record->has_first)
+	if (record->flow->nb == 1 || !record->has_first)
 		return;
-	check->differed += record->share->partial || is_ahead(record, record->flow->packets, end);
-	/* Duplicates of a partial share are in doubt already. */
-	check_add(check, record, record->share->partial ? 0 : dropped);
+	if (is_contradicted(record, end)) {
+		check->differed += CHECK_CERTAIN;
+		doubt_flow(record->flow, record->now);
+	} else if (value->packets < record->packets &&
+		   is_ahead(record, record->flow->packets, end)) {
+		check->differed++;
+	}
+	check_add(check, record, value, is_doubted(context, record));
 }
 
 static void note_begin(struct dedup_context *context, const struct record_in_progress *record)
@@ -456,46 +473,63 @@ static void note_begin(struct dedup_context *context, const struct record_in_pro
 		*begin |= BEGIN_CUT;
 }
 
+/* Returns true if the position of the record is unknown. Then its flow is in doubt. */
+static bool is_of_unknown_position(
+	struct dedup_context *context, const struct record_in_progress *record, uint64_t end)
+{
+	struct share *share = record->share;
+
+	if (record->later || (record->is_new && !record->aligned && !record->unsure))
+		share->partial = 0;
+	else if (record->unsure || follows_a_loss(context, record) ||
+		 is_contradicted(record, end) || record->aligned)
+		share->partial = 1;
+	if (!share->partial && !joins_in_doubt(record, end))
+		return false;
+	doubt_flow(record->flow, record->now);
+	return true;
+}
+
+/* An observer that missed packets continues at the lower bound of the flow. */
+static void catch_up(struct record_in_progress *record, uint64_t end)
+{
+	const struct flow *flow = record->flow;
+	uint64_t least = flow->packets - flow->advance;
+
+	if (end < flow->packets && flow->advance < ADVANCE_MAX && least > record->packets)
+		move_share(record, least - record->packets);
+}
+
 static struct record_value best_unsampled(
 	struct dedup_context *context, struct record_in_progress *record)
 {
 	struct record_value value = {0, 0, 1};
 	struct flow *flow = record->flow;
-	bool is_earlier = is_of_earlier(context, record);
+	bool is_earlier = is_of_earlier(context, record), is_unknown;
 	uint64_t end;
 
 	if (record->later)
-		note_gap(&context->flows, record);
+		note_gap(context, record);
 	if (record->is_new)
 		note_begin(context, record);
 	flow->flags |= FLOW_UNSAMPLED;
 	if (is_earlier) {
-		doubt_new(context, record, record->packets);
-		return NOTHING;
+		check_moved(context, record);
+		value = whole(record);
+		insert_at(context, record, 0, &value);
+		doubt_duplicate(context, record, record->packets);
+		return value;
 	}
 	move_share(record, record->begin);
 	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last)))
 		return insert_before(context, record);
 	end = record->share->packets;
 	value.packets = fresh(record, end);
-	if (record->later || (record->is_new && !record->aligned && !record->unsure))
-		record->share->partial = 0;
-	else if (record->unsure || follows_a_loss(context, record) ||
-		 is_contradicted(record, end) || record->aligned)
-		record->share->partial = 1;
-	if (value.packets < record->packets &&
-		(record->share->partial || joins_in_doubt(record, end))) {
-		doubt_new(context, record, record->packets - value.packets);
-		set_doubted(flow, flow->doubted + record->packets - value.packets);
-		/* It missed packets: continue at the lower bound of the flow. */
-		if (end < flow->packets && flow->advance < ADVANCE_MAX)
-			move_share(record, flow->packets - flow->advance > record->packets
-						   ? flow->packets - flow->advance - record->packets
-						   : 0);
-	} else {
-		doubt_dropped(context, record, record->packets - value.packets);
-	}
-	check_duplicates(context, record, &value, end);
+	is_unknown = is_of_unknown_position(context, record, end);
+	check_record(context, record, &value, end);
+	doubt_record(context, record, &value);
+	if (is_unknown && value.packets < record->packets)
+		catch_up(record, end);
 	if (value.packets == 0) {
 		if (record->share->packets == flow->packets && record->share->estimated &&
 			!record->share->partial)
@@ -504,7 +538,6 @@ static struct record_value best_unsampled(
 	}
 	advance(flow, record, flow->packets, end);
 	set_bytes(context, record, &value);
-	doubt_counted(context, record, &value);
 	return value;
 }
 

@@ -18,25 +18,43 @@
 #include "collect/exporters/observation.h"
 #include "sketch/counter.h"
 
+#define CHECK_CERTAIN 8
+
 /*
- * Test of the assumption of method `best` that exporters on one path see the same packets: unsampled
- * records taken for duplicates, at least in part.
+ * Test of the assumption of method `best` that unsampled exporters on one path see the same packets,
+ * and that paths rarely change. Only records of flows that several exporters report are tested.
+ * While the test fails, all of these packets are in doubt.
  */
 struct dedup_check {
-	uint64_t compared;       /* records; half of those of the last epoch included */
-	uint64_t differed;       /* records that others contradict */
-	uint64_t packets, bytes; /* duplicates without doubt, this epoch */
+	uint64_t compared; /* records with duplicates; includes half of those of the last epoch */
+	/*
+	 * Records that contradict others, and changes of path; likewise. Each adds CHECK_CERTAIN, or
+	 * 1 if a burst of packets may explain it.
+	 */
+	uint64_t differed;
+	uint64_t dropped_packets, dropped_bytes; /* this epoch, without those in doubt already */
+	uint64_t counted_packets, counted_bytes; /* likewise */
+	bool failed;
+	uint32_t failed_at; /* end of the last epoch in which too many records differed, ticks */
 };
 
-/* Adds a record, and those of its packets that are taken for duplicates without doubt. */
-static inline void check_add(
-	struct dedup_check *check, const struct record_in_progress *record, uint64_t duplicates)
+/* Adds the packets of a record. doubted: they are in doubt already. */
+static inline void check_add(struct dedup_check *check, const struct record_in_progress *record,
+	const struct record_value *value, bool doubted)
 {
-	check->compared++;
-	if (duplicates == 0)
+	uint64_t dropped = record->packets - value->packets;
+
+	check->compared += dropped > 0;
+	if (doubted)
 		return;
-	check->packets = counter64_sum(check->packets, duplicates);
-	check->bytes = counter64_sum(check->bytes, most_part_bytes(record, duplicates));
+	if (dropped > 0) {
+		check->dropped_packets = counter64_sum(check->dropped_packets, dropped);
+		check->dropped_bytes =
+			counter64_sum(check->dropped_bytes, most_part_bytes(record, dropped));
+	}
+	check->counted_packets = counter64_sum(check->counted_packets, value->packets);
+	check->counted_bytes =
+		counter64_sum(check->counted_bytes, most_part_bytes(record, value->packets));
 }
 
 /* State of the methods besides flows. */

@@ -18,6 +18,9 @@
 #define MARGIN_TICKS (2 * TICKS_PER_SECOND)
 #define CUT_TICKS    TICKS_PER_SECOND /* error of OBSERVATION_CUT_TIMES */
 
+/* Doubt lasts for N timeouts: that of the records in doubt, and that of records that overlap them. */
+#define DOUBT_TIMEOUTS 2
+
 /* Flags of flow_begin(). */
 #define BEGIN_CUT   UINT32_C(1) /* up to 2 * CUT_TICKS too early */
 #define BEGIN_LATER UINT32_C(2) /* too late: the record has no times */

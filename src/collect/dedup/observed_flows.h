@@ -75,7 +75,7 @@ enum flow_flags {
 	FLOW_TOLD = 1 << 4,      /* has an entry in flow_paths.h */
 	FLOW_IPV6 = 1 << 5,      /* IPv6; set with the path */
 	FLOW_DEFERRED = 1 << 6,  /* has an entry in deferred_flows.h */
-	FLOW_UNSURE = 1 << 7,    /* `doubted`, or `estimated` of a share, was set */
+	FLOW_UNSURE = 1 << 7,    /* `doubted_at`, or `estimated` of a share, was set */
 };
 
 /*
@@ -113,7 +113,7 @@ struct flow {
 	 */
 	uint32_t gap_end; /* ticks */
 	uint64_t before_gap : 40;
-	uint64_t doubted : 24; /* dropped or counted, possibly wrongly */
+	uint64_t doubted_at : 24; /* last doubt, in units of SPAN_TICKS; 0: never in doubt */
 } __attribute__((aligned(64)));
 
 struct more_shares {
