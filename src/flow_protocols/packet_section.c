@@ -163,7 +163,8 @@ static enum section_verdict read_from(
 		part.data = joined;
 		part.len = (uint32_t)join(sections, section->element, joined, section->len);
 	}
-	return packet_part_read(&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl);
+	return packet_part_read(
+		&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl, &flow->segment);
 }
 
 /* Reads an MPLS payload without its labels. A placeholder label replaces them. */
@@ -183,7 +184,8 @@ static enum section_verdict read_payload(
 
 	memcpy(joined, label, LABEL);
 	memcpy(joined + LABEL, section->data, len);
-	verdict = packet_part_read(&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl);
+	verdict = packet_part_read(
+		&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl, &flow->segment);
 	memset(flow->extra.mpls, 0, sizeof(flow->extra.mpls));
 	return verdict;
 }

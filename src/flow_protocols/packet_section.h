@@ -6,6 +6,7 @@
  * IPFIX (RFC 5477, RFC 7133) and NetFlow v9, with the parser of the packet path. Pure functions.
  */
 
+#include <net/ethernet.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,8 +27,9 @@ struct packet_part {
 struct packet_flow {
 	struct key key;
 	struct key_extra extra;
-	uint64_t bytes; /* layer 3; 0: unknown */
-	uint8_t ttl;    /* TTL or hop limit */
+	uint64_t bytes;   /* layer 3; 0: unknown */
+	uint8_t ttl;      /* TTL or hop limit */
+	uint16_t segment; /* hash of the MAC addresses; 0: unknown */
 };
 
 /* Result of reading. The smallest value of several sections counts. */
@@ -39,6 +41,7 @@ enum section_verdict {
 	SECTION_OTHER,  /* no section with a supported header */
 };
 
+#define ETHERNET_HEADER     14
 #define PART_IPV6_HEADER    40
 #define PART_IPV4_TTL       8 /* offset in the header */
 #define PART_IPV6_HOP_LIMIT 7
@@ -75,12 +78,30 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 }
 
 /*
+ * Returns a hash of the MAC addresses of an IP packet in an Ethernet frame, or 0. The TTL of IP
+ * counts the segments that a packet passes, but not under labels and in tunnels: then it returns 0.
+ */
+static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint16_t type;
+
+	if (part->link != LINK_ETHERNET || ip_at < ETHERNET_HEADER)
+		return 0;
+	type = (uint16_t)read_u16(part->data + ip_at - 2);
+	if (type != ETHERTYPE_IP && type != ETHERTYPE_IPV6)
+		return 0;
+	return (uint16_t)(((read_u64(part->data) * odd ^ read_u32(part->data + 8)) * odd) >> 48 |
+			  1);
+}
+
+/*
  * Reads the headers of one part. `extra` holds the fields found before the verdict, whatever it is.
  * The rest, as in struct packet_flow, is set only with SECTION_FLOW. SECTION_CUT includes a packet
  * with truncated ports.
  */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
-	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl)
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_captured(part->data, part->len,
@@ -95,6 +116,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	*bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
 	*ttl = part->data[parsed.ip_at +
 			  (verdict == PARSE_IPV6 ? PART_IPV6_HOP_LIMIT : PART_IPV4_TTL)];
+	*segment = segment_of(part, parsed.ip_at);
 	if (ports_are_cut(&parsed, part->len, *bytes))
 		return SECTION_CUT;
 	if (verdict == PARSE_IPV4)

@@ -63,6 +63,7 @@ struct flow_record {
 	uint8_t ttl;          /* largest TTL of its packets; 0: unknown */
 	uint8_t vlan_tags;    /* VLAN tags that its frames have */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
+	uint16_t segment;     /* hash of the MAC addresses of a sampled frame; 0: unknown */
 };
 
 /* For other protocols, ports have other content: ICMP type and code (v5). */

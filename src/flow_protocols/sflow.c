@@ -200,7 +200,7 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 	}
 	sample->why = DECODE_SKIP_HEADER;
 	sample->detail = 0;
-	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl);
+	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl, &out->segment);
 	if (verdict != SECTION_FLOW) {
 		sample->non_ip = verdict == SECTION_NON_IP;
 		return true;

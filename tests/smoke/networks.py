@@ -150,7 +150,7 @@ KINDS = {
     'sflow: mice': kind('sflow', traffic='mice'),
     'sflow: rates': kind('sflow', rates=True),
     'sflow: pair': kind('sflow', topologies=('pair',)),
-    'sflow: by packet': kind('sflow', topologies=BRANCHES, spray=True, beyond=1),
+    'sflow: by packet': kind('sflow', topologies=('spines', 'roots'), spray=True),
     'sflow: dark routers': kind('sflow', dark=True),
     'sflow: late': kind('sflow', event='late'),
     'sflow: exporter dies': kind('sflow', event='die'),
@@ -193,13 +193,13 @@ class Flow:
         self.addresses = datagrams.packed(self.src), datagrams.packed(self.dst)
         self.frames = {}
 
-    def frame(self, size, ttl):
+    def frame(self, size, ttl, macs):
         """The first 64 bytes of one of its packets."""
-        made = self.frames.get((size, ttl))
+        made = self.frames.get((size, ttl, macs))
         if made is None:
             ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, size, 0, 0, ttl, self.proto, 0, *self.addresses)
             ports = struct.pack('>HHHH', self.sport, self.dport, size - 20, 0)
-            made = self.frames[size, ttl] = (b'\x02' * 12 + b'\x08\x00' + ip + ports).ljust(64, b'\0')
+            made = self.frames[size, ttl, macs] = (macs + b'\x08\x00' + ip + ports).ljust(64, b'\0')
         return made
 
 
@@ -291,7 +291,7 @@ class Exporter:
     # ---- metering
 
     def meter(self, atom, hop, at, length):
-        _, put_in, out, ttl = hop
+        _, put_in, out, ttl, macs = hop
         if self.rate == 1 and self.protocol != 'sflow':
             taken = atom.packets
         else:
@@ -300,7 +300,7 @@ class Exporter:
         if self.protocol == 'sflow':
             self.pools[put_in] += atom.packets
             size = atom.bytes // atom.packets
-            self.samples += [(atom.flow.frame(size, ttl), size, put_in, out)] * taken
+            self.samples += [(atom.flow.frame(size, ttl, macs), size, put_in, out)] * taken
             if atom.flow.sport == self.watched and taken:
                 entry = Entry(atom.flow, at, put_in, out, ttl, 'in')
                 entry.packets = taken
@@ -599,21 +599,21 @@ class World:
         return self.ways[target]
 
     def paths(self, flow):
-        """Returns [(share, [(exporter, in, out, ttl)])] with the hops of live routers that
-        export."""
+        """Returns [(share, [(exporter, in, out, ttl, MAC addresses)])] with the hops of live routers
+        that export."""
         if flow.number not in self.routes:
             (node, port), (target, _) = flow.source, flow.target
             found = []
             if not {node, target} & self.down and node in self.distances(target):
                 self.walk(flow, node, port, flow.ttl, 1.0, [], found)
+                found = [(share, self.addressed(hops, flow)) for share, hops in found]
             self.routes[flow.number] = found
         return self.routes[flow.number]
 
     def walk(self, flow, node, port, ttl, share, hops, found):
         target, last = flow.target
-        exporter = self.exporters.get(node)
         if node == target:
-            found.append((share, [*hops, (exporter, port, last, ttl)] if exporter else hops))
+            found.append((share, [*hops, (node, port, last, ttl)]))
             return
         left = self.distances(target)
         ways = [(out, *peer) for out, peer in sorted(self.ports[node].items())
@@ -622,7 +622,21 @@ class World:
             ways = [ways[hash((flow.number, node, self.salt)) % len(ways)]]
         for out, peer, entered in ways:
             self.walk(flow, peer, entered, ttl - (node not in self.switches), share / len(ways),
-                      [*hops, (exporter, port, out, ttl)] if exporter else hops, found)
+                      [*hops, (node, port, out, ttl)], found)
+
+    def addressed(self, hops, flow):
+        """Adds the MAC addresses of arriving frames, which switches leave as they are; keeps the hops
+        that export."""
+        made, target = [], b'\2\1' + flow.addresses[1]
+        for node, port, out, ttl in reversed(hops):
+            target = target if node in self.switches else b'\2\0\0\0\0' + bytes([node])
+            made.append((node, port, out, ttl, target))
+        source, hops = b'\2\1' + flow.addresses[0], []
+        for node, port, out, ttl, target in reversed(made):
+            if node in self.exporters:
+                hops.append((self.exporters[node], port, out, ttl, target + source))
+            source = source if node in self.switches else b'\2\0\0\0\1' + bytes([node])
+        return hops
 
     # ---- a run
 

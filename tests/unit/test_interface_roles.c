@@ -32,6 +32,7 @@
 struct hop_of {
 	uint32_t exporter, input;
 	uint8_t ttl;
+	uint16_t segment;
 };
 
 struct way {
@@ -55,8 +56,9 @@ struct network {
 	uint64_t packets; /* packets per flow and epoch */
 	uint32_t sampling;
 	enum event event;
-	bool ttl;    /* exporters report the TTL */
-	bool steady; /* nothing may be in doubt at the end */
+	bool ttl;     /* exporters report the TTL */
+	bool steady;  /* nothing may be in doubt at the end */
+	bool sprayed; /* each packet passes one of the hops */
 };
 
 struct world {
@@ -117,7 +119,8 @@ static void give(struct world *world, uint32_t flow, const struct hop_of *hop, u
 {
 	const struct network *network = world->network;
 	uint32_t sampling = sampling_of(network, hop->exporter, epoch);
-	uint64_t n = binomial(&world->random, network->packets, sampling);
+	uint64_t packets = network->sprayed ? network->packets / 2 : network->packets;
+	uint64_t n = binomial(&world->random, packets, sampling);
 	struct observation o;
 
 	if (n == 0)
@@ -132,6 +135,7 @@ static void give(struct world *world, uint32_t flow, const struct hop_of *hop, u
 	o.output = 1;
 	o.next = EXPORTER_NONE;
 	o.ttl = network->ttl ? hop->ttl : 0;
+	o.segment = hop->segment;
 	o.sampling = sampling;
 	o.packets = n;
 	o.bytes = 100 * n;
@@ -237,7 +241,7 @@ static void check(const struct network *network)
 
 static void set_hop(struct way *way, uint32_t exporter, uint32_t input)
 {
-	way->hops[way->nb] = (struct hop_of){exporter, input, (uint8_t)(64 - way->nb)};
+	way->hops[way->nb] = (struct hop_of){exporter, input, (uint8_t)(64 - way->nb), 0};
 	way->nb++;
 }
 
@@ -274,6 +278,21 @@ static void by_one_or_two(uint32_t flow, struct way *way)
 		set_hop(way, 1, 1);
 }
 
+/* Two switches in a row, which change neither the TTL nor the MAC addresses. */
+static void by_switches(uint32_t flow, struct way *way)
+{
+	for (uint32_t h = 0; h < 2; h++)
+		way->hops[way->nb++] = (struct hop_of){h, 1 + h, 64, (uint16_t)(100 + flow % 8)};
+}
+
+/* Two routers beside each other, with MAC addresses of their own. */
+static void by_either(uint32_t flow, struct way *way)
+{
+	for (uint32_t h = 0; h < 2; h++)
+		way->hops[way->nb++] =
+			(struct hop_of){h, 1, 64, (uint16_t)(100 + 10 * h + flow % 8)};
+}
+
 /* A single router. */
 static void by_one(uint32_t flow, struct way *way)
 {
@@ -283,20 +302,25 @@ static void by_one(uint32_t flow, struct way *way)
 static void test_networks(void **state)
 {
 	static const struct network networks[] = {
-		{"one", by_one, 300, 1000, 100, NOTHING_HAPPENS, true, true},
-		{"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true},
-		{"row, mice", in_a_row, 4000, 20, 100, NOTHING_HAPPENS, true, true},
-		{"row, without TTL", in_a_row, 301, 1000, 100, NOTHING_HAPPENS, false, true},
-		{"pair", by_a_pair, 300, 1000, 100, NOTHING_HAPPENS, true, true},
-		{"pair, without TTL", by_a_pair, 302, 1000, 100, NOTHING_HAPPENS, false, true},
-		{"pair, mice", by_a_pair, 4000, 20, 100, NOTHING_HAPPENS, true, true},
-		{"leaves", by_leaves, 320, 1000, 100, NOTHING_HAPPENS, true, true},
-		{"leaves, mice", by_leaves, 4000, 20, 100, NOTHING_HAPPENS, true, true},
-		{"one or two", by_one_or_two, 303, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"one", by_one, 300, 1000, 100, NOTHING_HAPPENS, true, true, false},
+		{"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true, false},
+		{"row, mice", in_a_row, 4000, 20, 100, NOTHING_HAPPENS, true, true, false},
+		{"row, without TTL", in_a_row, 301, 1000, 100, NOTHING_HAPPENS, false, true, false},
+		{"pair", by_a_pair, 300, 1000, 100, NOTHING_HAPPENS, true, true, false},
+		{"pair, without TTL", by_a_pair, 302, 1000, 100, NOTHING_HAPPENS, false, true,
+			false},
+		{"pair, mice", by_a_pair, 4000, 20, 100, NOTHING_HAPPENS, true, true, false},
+		{"leaves", by_leaves, 320, 1000, 100, NOTHING_HAPPENS, true, true, false},
+		{"leaves, mice", by_leaves, 4000, 20, 100, NOTHING_HAPPENS, true, true, false},
+		{"one or two", by_one_or_two, 303, 1000, 100, NOTHING_HAPPENS, true, true, false},
 		{"one or two, without TTL", by_one_or_two, 304, 1000, 100, NOTHING_HAPPENS, false,
 			true},
-		{"leaves, many rates", by_leaves, 320, 1000, 60, MANY_RATES, true, true},
-		{"one or two, mice", by_one_or_two, 4000, 20, 100, NOTHING_HAPPENS, false, true},
+		{"leaves, many rates", by_leaves, 320, 1000, 60, MANY_RATES, true, true, false},
+		{"one or two, mice", by_one_or_two, 4000, 20, 100, NOTHING_HAPPENS, false, true,
+			false},
+		{"switches", by_switches, 300, 1000, 100, NOTHING_HAPPENS, true, true, false},
+		{"sprayed", by_either, 300, 1000, 100, NOTHING_HAPPENS, true, false, true},
+		{"sprayed, mice", by_either, 4000, 20, 100, NOTHING_HAPPENS, true, false, true},
 	};
 
 	(void)state;
@@ -307,15 +331,17 @@ static void test_networks(void **state)
 static void test_changes(void **state)
 {
 	static const struct network networks[] = {
-		{"row, a death", in_a_row, 300, 1000, 100, FIRST_DIES, true, true},
-		{"row, a death, without TTL", in_a_row, 301, 1000, 100, FIRST_DIES, false, true},
-		{"row, mice, a death", in_a_row, 4000, 20, 100, FIRST_DIES, true, true},
-		{"leaves, a death", by_leaves, 320, 1000, 100, FIRST_DIES, true, false},
-		{"row, a start", in_a_row, 300, 1000, 100, FIRST_IS_NEW, true, true},
-		{"row, a start, without TTL", in_a_row, 301, 1000, 100, FIRST_IS_NEW, false, true},
-		{"leaves, a start", by_leaves, 320, 1000, 100, FIRST_IS_NEW, true, true},
-		{"row, rates", in_a_row, 300, 1000, 100, RATE_CHANGES, true, true},
-		{"leaves, rates", by_leaves, 320, 1000, 100, RATE_CHANGES, true, true},
+		{"row, a death", in_a_row, 300, 1000, 100, FIRST_DIES, true, true, false},
+		{"row, a death, without TTL", in_a_row, 301, 1000, 100, FIRST_DIES, false, true,
+			false},
+		{"row, mice, a death", in_a_row, 4000, 20, 100, FIRST_DIES, true, true, false},
+		{"leaves, a death", by_leaves, 320, 1000, 100, FIRST_DIES, true, false, false},
+		{"row, a start", in_a_row, 300, 1000, 100, FIRST_IS_NEW, true, true, false},
+		{"row, a start, without TTL", in_a_row, 301, 1000, 100, FIRST_IS_NEW, false, true,
+			false},
+		{"leaves, a start", by_leaves, 320, 1000, 100, FIRST_IS_NEW, true, true, false},
+		{"row, rates", in_a_row, 300, 1000, 100, RATE_CHANGES, true, true, false},
+		{"leaves, rates", by_leaves, 320, 1000, 100, RATE_CHANGES, true, true, false},
 	};
 
 	(void)state;
@@ -327,7 +353,7 @@ static void test_changes(void **state)
 static void test_slot_of_many(void **state)
 {
 	static const struct network network = {
-		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true, false};
 	static struct world world;
 
 	(void)state;
@@ -393,7 +419,7 @@ static const struct network few_samples = {
 static void test_role_rows(void **state)
 {
 	static const struct network network = {
-		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true, false};
 	static struct world world;
 	struct saved_roles saved;
 	uint32_t fed_by;
@@ -417,7 +443,7 @@ static void test_role_rows(void **state)
 static void test_restart(void **state)
 {
 	static const struct network network = {
-		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true, false};
 	static struct world world;
 	struct saved_roles saved;
 
@@ -432,7 +458,7 @@ static void test_restart(void **state)
 static void test_stale_roles(void **state)
 {
 	static const struct network network = {
-		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true, false};
 	static const struct network without_first = {
 		"row, a death", in_a_row, 400, 50, 100, FIRST_DIES, true, true};
 	static struct world world;

@@ -787,6 +787,41 @@ static void length_of_a_liar(void **state)
 	}
 }
 
+/*
+ * The segment depends on the MAC addresses, also after VLAN tags, and is unknown for a packet under
+ * a label: its TTL does not count hops.
+ */
+static void segments(void **state)
+{
+	static const uint8_t tags[][8] = {{0}, {0x81, 0, 0, 5}, {0x88, 0x47, 0, 1, 1, 64}};
+	static const uint32_t lens[] = {0, 4, 6};
+	static const uint8_t ipv4[] = {0x08, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0x66, 0xcf, 10,
+		0, 0, 1, 10, 0, 0, 2, 0x04, 0xd2, 0, 80, 0, 8, 0, 0};
+	uint32_t found[2][3];
+
+	(void)state;
+	for (uint32_t mac = 0; mac < 2; mac++)
+		for (uint32_t tag = 0; tag < 3; tag++) {
+			uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, (uint8_t)mac};
+			uint32_t at = 12 + lens[tag], type = tag == 2 ? 2 : 0, sample;
+
+			memcpy(frame + 12, tags[tag], lens[tag]);
+			memcpy(frame + at, ipv4 + type, sizeof(ipv4) - type);
+			begin_datagram();
+			sample = begin_flow_sample(3, 3, 4, 1);
+			put_raw_header(1, sizeof(frame), 0, frame, sizeof(frame));
+			end(sample);
+			assert_int_equal(decode_built().records, 1);
+			assert_int_equal(given.records[0].ttl, 64);
+			found[mac][tag] = given.records[0].segment;
+		}
+	assert_int_equal(found[0][0], found[0][1]);
+	assert_int_equal(found[1][0], found[1][1]);
+	assert_int_not_equal(found[0][0], found[1][0]);
+	assert_int_not_equal(found[0][0], 0);
+	assert_int_equal(found[0][2], 0);
+}
+
 /* A pseudowire frame is not a flow; an IP packet after labels is one. */
 static void labels_in_a_header(void **state)
 {
@@ -1041,6 +1076,7 @@ int main(void)
 		cmocka_unit_test(the_tag_of_the_header_counts),
 		cmocka_unit_test(length_of_the_frame),
 		cmocka_unit_test(length_of_a_liar),
+		cmocka_unit_test(segments),
 		cmocka_unit_test(labels_in_a_header),
 		cmocka_unit_test(cut_headers),
 		cmocka_unit_test(counters_of_interfaces),

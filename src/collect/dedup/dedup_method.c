@@ -558,6 +558,7 @@ void add_evidence(struct dedup_context *context, const struct record_in_progress
 			.duration = duration < context->flows.timeout ? duration
 								      : context->flows.timeout,
 			.ttl = observation->ttl,
+			.segment = observation->segment,
 		});
 }
 

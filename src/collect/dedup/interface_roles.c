@@ -289,8 +289,12 @@ void roles_add(struct roles *roles, const struct flow *flow, const struct role_e
 	}
 	samples = of->samples + evidence->packets;
 	of->samples = samples < UINT16_MAX ? (uint16_t)samples : UINT16_MAX;
-	if (evidence->ttl > of->ttl)
+	if (evidence->ttl > of->ttl) {
 		of->ttl = evidence->ttl;
+		of->segment = evidence->segment;
+	} else if (evidence->ttl == of->ttl && evidence->segment != of->segment) {
+		of->segment = 0;
+	}
 }
 
 uint8_t roles_ttl(const struct roles *roles, uint32_t flow, uint32_t share)
@@ -321,8 +325,8 @@ static bool is_of_now(const struct roles *roles, const struct role_pair *pair)
 	return pair->generation == roles->exporters[pair->exporter].generation;
 }
 
-static void add_common(
-	struct roles *roles, uint32_t interface, uint32_t exporter, uint32_t distance, float hit)
+static void add_common(struct roles *roles, uint32_t interface, uint32_t exporter,
+	uint32_t distance, float hit, bool apart)
 {
 	struct role_pair *pair = find_pair(roles, interface, exporter, distance);
 
@@ -341,6 +345,7 @@ static void add_common(
 		};
 	}
 	pair->common += hit;
+	pair->apart += apart ? hit : 0;
 }
 
 /* Samples of a flow at one exporter in the window. */
@@ -349,6 +354,7 @@ struct seen {
 	uint32_t samples;
 	uint32_t next; /* slot of the exporter at its next hop; EXPORTER_NONE: unknown */
 	uint8_t ttl;
+	uint16_t segment;
 };
 
 /* Collects the evidence of a flow, one entry per exporter. Returns their number. */
@@ -382,6 +388,7 @@ static uint32_t collect_seen(struct roles *roles, struct observation_points *poi
 					? hop->next
 					: EXPORTER_NONE,
 			.ttl = of->ttl,
+			.segment = of->segment,
 		};
 	}
 	return n;
@@ -425,6 +432,15 @@ static int upstream(const struct seen *y, const struct seen *x)
 	return (int)y->ttl - (int)x->ttl;
 }
 
+/*
+ * Returns true if both saw the flow on different segments at equal TTL: probably not the same
+ * packets.
+ */
+static bool are_apart(const struct seen *x, const struct seen *y)
+{
+	return x->ttl == y->ttl && x->segment != y->segment && x->segment > 0 && y->segment > 0;
+}
+
 static void add_own(struct roles *roles, uint32_t interface, double samples, double sampling)
 {
 	struct role_interface *of = &roles->interfaces[interface];
@@ -465,10 +481,11 @@ static void learn_pair(
 		return;
 	if (distance >= ROLE_DISTANCES)
 		distance = ROLE_DISTANCES - 1;
-	add_common(roles, x->interface, y->exporter, (uint32_t)distance, (float)hit);
+	add_common(
+		roles, x->interface, y->exporter, (uint32_t)distance, (float)hit, are_apart(x, y));
 	if (distance == 0)
-		add_common(
-			roles, roles->exporters[x->exporter].whole - 1, y->exporter, 0, (float)hit);
+		add_common(roles, roles->exporters[x->exporter].whole - 1, y->exporter, 0,
+			(float)hit, are_apart(x, y));
 }
 
 /* A large flow without a counting exporter indicates a wrong role. */
@@ -680,6 +697,7 @@ static void fade(struct roles *roles)
 
 		if (pair->interface > 0 && roles->marks[pair->interface - 1] & MARK_FADE) {
 			pair->common /= 2;
+			pair->apart /= 2;
 			pair->before /= 2;
 		}
 	}
@@ -879,6 +897,10 @@ static void judge_pair(struct roles *roles, const struct role_pair *pair, bool *
 	}
 	if (!share.ready) {
 		roles->marks[i] |= pair->common >= YOUNG ? MARK_UNREADY : 0;
+		return;
+	}
+	if (pair->distance == 0 && pair->apart > pair->common / 2) {
+		roles->marks[i] |= mark_of(&share) ? MARK_MIXED : 0;
 		return;
 	}
 	if (behind && share.share > SHARE_FEEDS && roles->exporters[y].in_doubt)

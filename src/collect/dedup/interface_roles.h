@@ -50,7 +50,8 @@ struct role_evidence_of {
 	uint32_t hash;    /* hash of the flow of the entry */
 	uint16_t samples; /* UINT16_MAX: that or more */
 	uint8_t share;
-	uint8_t ttl; /* largest TTL; 0: unknown */
+	uint8_t ttl;      /* largest TTL; 0: unknown */
+	uint16_t segment; /* of packets with this TTL; 0: unknown or several */
 };
 
 /* Flows of an interface that another exporter reports also. */
@@ -60,6 +61,7 @@ struct role_pair {
 	uint16_t generation; /* generation of the exporter when the evidence began */
 	uint8_t distance;    /* distance of the upstream exporter; 0: order unknown */
 	float common;
+	float apart;  /* those of `common` at equal TTL on different segments */
 	float before; /* `own` of the interface at the first common flow */
 };
 
@@ -134,6 +136,7 @@ struct role_evidence {
 	uint64_t packets;
 	uint32_t duration;
 	uint8_t ttl;
+	uint16_t segment; /* struct observation */
 };
 
 void roles_add(struct roles *roles, const struct flow *flow, const struct role_evidence *evidence);

@@ -61,7 +61,8 @@ struct observation {
 	int64_t time;            /* arrival of the record, ns since 1970-01-01 UTC */
 	/* First and last packet, ms before `time`; valid if `flags` say so. */
 	uint32_t first, last;
-	uint8_t ttl; /* largest TTL of its packets; 0: unknown */
+	uint8_t ttl;      /* largest TTL of its packets; 0: unknown */
+	uint16_t segment; /* hash of the MAC addresses of a sampled frame; 0: unknown */
 };
 
 _Static_assert(sizeof(struct observation) == 128, "two cache lines");

@@ -232,6 +232,7 @@ static void put_times(const struct flow_record *record, struct observation *obse
 	observation->first = record->has & FLOW_AGE ? (uint32_t)record->age : 0;
 	observation->last = record->has & FLOW_IDLE ? (uint32_t)record->idle : 0;
 	observation->ttl = record->ttl;
+	observation->segment = record->segment;
 }
 
 bool observe(struct observation_point *point, const struct flow_record *record,

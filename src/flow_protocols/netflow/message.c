@@ -498,7 +498,10 @@ static void decode_packet(struct decoding *message, const struct template_entry 
 	make_rows(message, entry, from, 1);
 	if (verdict == SECTION_FLOW && complete_key(entry->uses, &record->key, &packet.key)) {
 		complete_extra(entry->uses, &record->extra, &packet.extra);
-		record->ttl = record->ttl > 0 ? record->ttl : packet.ttl;
+		if (record->ttl == 0) {
+			record->ttl = packet.ttl;
+			record->segment = packet.segment;
+		}
 	}
 	set_packet_counts(record, entry, sections, packet.bytes);
 	add_rows(message, entry, from, 1);
