@@ -174,7 +174,7 @@ class Exporting(Switch):
     """An agent of the switch. The collector is sketchtap, which would be on another host in a real network."""
 
     def watch(self):
-        self.measuring = Measuring(self.lab, self.settings, 'collect', '--listen', COLLECTOR, '--link-overhead', '0')
+        self.measuring = Measuring(self.lab, self.settings, 'collect', '--listen', COLLECTOR, '--set', 'link-overhead=0')
         self.collector = self.measuring.process
         self.lab.ovs('--', '--id=@it', 'create', self.table, *self.columns, '--', 'set', 'bridge', 'br0', f'{self.table}=@it')
 

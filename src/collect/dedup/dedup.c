@@ -19,7 +19,7 @@
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
-#define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
+#define OVERHEAD_MAX    256                 /* maximum of link-overhead, in bytes */
 #define DIFFER_ONE_IN   8                   /* see struct dedup_check */
 
 struct dedup {

@@ -57,7 +57,7 @@ struct observation {
 	uint32_t input, output;  /* interface indexes; 0: unknown */
 	uint32_t sampling;       /* sampling interval; 1: unsampled; never 0 */
 	uint32_t next;           /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
-	uint64_t packets, bytes; /* before upscaling by `sampling`; bytes include --link-overhead */
+	uint64_t packets, bytes; /* before upscaling by `sampling`; bytes include link-overhead */
 	int64_t time;            /* arrival of the record, ns since 1970-01-01 UTC */
 	/* First and last packet, ms before `time`; valid if `flags` say so. */
 	uint32_t first, last;
