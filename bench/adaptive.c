@@ -2,9 +2,9 @@
 
 /*
  * sketchtap-bench adaptive: repeats the figures of Tangari et al., "Adaptive Traffic Monitoring for
- * Software Dataplanes" (2017), and prints the values of the paper next to them. Losses come from a
- * queue model, as in the paper. It uses the figures of the paper, and with --profile those of this
- * host. The times of a packet by skew and of a decision are measured.
+ * Software Dataplanes" (2017), and prints the values of the paper next to them. As in the paper, a
+ * queue model gives the losses. It uses the packet costs of the paper, or with --profile those of
+ * this host. Times of a packet by skew, and of a decision, are measured.
  */
 
 #include <inttypes.h>
@@ -41,12 +41,14 @@
 #define HEAP_MB       128
 #define SKEWS         9 /* exponents 0 to 2 */
 #define SKEW_STEP_E6  250000
-#define TRACES        1000 /* traces with a known share of cache hits, P */
+/* number of simulated series of lookups with a known share of cache hits */
+#define TRACES        1000
 #define SAMPLES       1000
 #define QUANTILES     4096
-#define DECISIONS     51 /* measurements; the median is printed */
+#define DECISIONS     51 /* timed decisions, of which the median is printed */
 #define SINE_S        1.0
-#define FIXED_LOAD    0.6 /* share of the capacity, next to co-runners: assumed */
+/* assumed share of the capacity that the worker uses next to co-runners */
+#define FIXED_LOAD    0.6
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -260,8 +262,9 @@ static struct distribution gumbel(const char *setting)
 }
 
 /*
- * Prints the mean error of the estimated P over traces with a known P. Three estimators: nearest
- * mean, the rule of the paper, and cache_share_estimate().
+ * Prints the mean error of the estimated share of cache hits, over TRACES series with a known
+ * share. Compares three estimators: nearest mean, the rule of the paper, and
+ * cache_share_estimate().
  */
 static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
 	const struct distribution *miss)
@@ -296,8 +299,8 @@ static void print_shares(struct adaptive *bench, const char *source, const struc
 	cell(bench, "without", nearest);
 	cell(bench, "best", ours);
 	figures_note(&bench->figures,
-		"mean of %d traces; value: the paper's rule, without: the "
-		"nearest mean, best: less what is mistaken",
+		"mean of %d traces; value: rule of the paper; without: "
+		"nearest mean; best: corrected for misclassified times",
 		TRACES);
 	figures_row(&bench->figures);
 }
@@ -326,7 +329,7 @@ static void run_figure_3(struct adaptive *bench)
 		print_shares(bench, "model of host", &cached->times, &uncached->times);
 }
 
-/* --- figure 5: losses in a queue --- */
+/* --- figure 5: packets lost from a queue --- */
 
 static double ramp(const struct load *load, double at)
 {
@@ -344,15 +347,15 @@ static double steady(const struct load *load, double at)
 	return load->peak;
 }
 
-/* Zipf's exponent falls from 1.5 to 1 in one second, in steps of 20 ms. */
+/* Returns Zipf's exponent, which falls from 1.5 to 1 in one second, in steps of 20 ms. */
 static double exponent_at(double at)
 {
 	return 1.5 - 0.5 * floor(at / 0.02) * 0.02;
 }
 
 /*
- * Extra time of the paper's model: a line through two exponents, those at which packets begin to be
- * lost without adapting and with all flows in the first state.
+ * Returns the additional time in the model of the paper. It is a line through the exponents at
+ * which packets are first lost, without adapting and with all flows in the first state.
  */
 static double paper_more_ns(const struct load *load, double at)
 {
@@ -368,7 +371,10 @@ static double paper_more_ns(const struct load *load, double at)
 	       (from - exponent_at(at)) * (full - least) / (from - to);
 }
 
-/* Extra time of this host: interpolates the measured times of the flow table, in bursts. */
+/*
+ * Returns the additional time on this host, interpolated from the measured times of the flow table,
+ * in bursts.
+ */
 static double host_more_ns(const struct load *load, double at)
 {
 	const struct adaptive *bench = load->arg;
@@ -403,7 +409,7 @@ static void print_lost(struct adaptive *bench, const struct experiment *experime
 	figures_row(&bench->figures);
 }
 
-/* Prints the rate or the exponent at which the first packet was lost. */
+/* Prints the packet rate or the exponent at which the first packet was lost. */
 static void print_first(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
@@ -463,7 +469,7 @@ static void run_experiment(
 static void run_figure_5(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double capacity = 1e9 / system_full_ns(system, 0);
-	/* The peak of the paper is 1 / 0.8 of the capacity. */
+	/* In the paper, the peak is 1 / 0.8 of the capacity. */
 	struct load load = {.seconds = SINE_S, .peak = capacity / 0.8, .arg = bench};
 	struct experiment experiments[7] = {
 		{{.figure = "5a", .experiment = "ramp", .setting = "one core"}, load, false},
@@ -497,8 +503,6 @@ static void run_figure_5(struct adaptive *bench, const struct system *system, co
 	}
 }
 
-/* --- highest rate without loss --- */
-
 #define RISE_S      4 /* duration of the ramp */
 #define RISE_BEYOND 1.25
 
@@ -520,7 +524,7 @@ static void print_rates(struct adaptive *bench, const struct row *row, const dou
 	figures_row(&bench->figures);
 }
 
-/* Prints the highest rate without loss, from a rate that rises slowly. */
+/* Prints the highest rate without loss. The rate rises slowly until packets are lost. */
 static void run_capacity(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double counted = 1e3 / system->count_ns, rates[WAYS];
@@ -543,13 +547,13 @@ static void run_capacity(struct adaptive *bench, const struct system *system, co
 	print_rates(bench, &row, rates, counted, counted);
 }
 
-/* --- figure 6 and table III: how long a decision takes --- */
+/* --- figure 6 and table III: time of a decision --- */
 
 struct choice_trial {
 	struct choose_problem problem;
 	struct choose_states states;
 	struct choose_item *items;
-	double target_ns; /* 0: no measurement fits, all are switched off */
+	double target_ns; /* 0: no measurement fits, so all are switched off */
 	struct choice choice;
 	void *work;
 };
@@ -587,8 +591,8 @@ static void print_decision(struct adaptive *bench, const char *setting, const do
 }
 
 /*
- * The slowest case: nothing fits, and all measurements are switched off. With one_rank, which only
- * WAY_BEST handles, the better half fits.
+ * Fills the slowest case of a decision: nothing fits, so all measurements are switched off. With
+ * one_rank, which only CHOOSE_BEST handles, the better half fits.
  */
 static void fill_decision(
 	struct choice_trial *trial, uint32_t items, uint32_t states, bool one_rank)
@@ -626,7 +630,10 @@ static bool run_decision(
 
 	if (right) {
 		fill_decision(&trial, items, states, one_rank);
-		/* The first two ways of the paper demote flows, the third switches off queries. */
+		/*
+		 * greedy and lsf change states of flows, queries switches off measurements: each
+		 * decides only its own problem.
+		 */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))

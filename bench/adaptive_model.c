@@ -25,7 +25,10 @@ static double middle(const char *setting)
 	return (paper_number("table1", setting, "p5") + paper_number("table1", setting, "p95")) / 2;
 }
 
-/* The states as queries: each counts the flows that are in its state or a deeper one. */
+/*
+ * Adds the states of flows as queries: each query counts the flows that are in its state or a
+ * deeper one.
+ */
 static void add_paper_queries(struct system *system, const double *ns, uint32_t n)
 {
 	for (uint32_t q = 0; q < n; q++) {
@@ -54,7 +57,10 @@ void system_of_paper(struct system *system)
 	}
 	system->items[0] = (struct choose_item){.ns = {ns[0]}, .states = &system->states};
 	add_paper_queries(system, ns, n);
-	/* The capacity in the ramp: 0.8 of the peak, printed in the paper as 11.8 Mpps. */
+	/*
+	 * Time per packet at the capacity of the ramp (0.8 of the peak, 11.8 Mpps in the paper),
+	 * less the mean time of the states.
+	 */
 	system->fixed_ns = 1e3 / (0.8 * paper_number("model", "one core", "peak")) - mean;
 	system->memory_ns = system->fixed_ns * (middle("found_in_memory") - middle("timer")) /
 				    (middle("found_in_cache") - middle("timer")) -
@@ -74,7 +80,10 @@ static bool part_ns(
 	return row != NULL;
 }
 
-/* Adds the cost of a key that no earlier sketch uses. Parsing includes the hash of the 5-tuple. */
+/*
+ * Adds the cost of a key, unless an earlier sketch uses the same key. The cost of parsing includes
+ * the hash of the 5-tuple.
+ */
 static bool add_key(struct system *system, const struct profile *profile, const char *key)
 {
 	double ns;
@@ -106,7 +115,7 @@ static bool add_sketch(
 		!add_key(system, profile, what.key))
 		return false;
 	item->ns[0] = cached->times.mean + distinct;
-	item->error[1] = 1; /* error of the steps: a quarter of the packets, off */
+	item->error[1] = 1; /* errors of the two steps: one in four packets, off */
 	item->error[2] = 10;
 	system->memory_ns += fmax(uncached->times.mean - cached->times.mean, 0);
 	system->nb_items++;
@@ -114,8 +123,8 @@ static bool add_sketch(
 }
 
 /*
- * Shares the common costs as the shed controller does: equally, and proportional to the sampling
- * rate.
+ * Adds an equal part of the shared costs to each measurement. Its sampled step costs STEP_SHARE of
+ * the sum.
  */
 static void share_out(struct system *system)
 {
@@ -167,7 +176,7 @@ struct runner {
 	struct step_hysteresis hysteresis;
 	uint8_t steps[2][SYSTEM_ITEMS_MAX];
 	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
-	double at; /* s, start of the next window */
+	double at; /* start of the next window, s */
 	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double skipped;
@@ -201,7 +210,7 @@ static double decide_window(void *context, const struct demand_window *window)
 	return runner->hysteresis.now.ns;
 }
 
-/* Returns the ns of a burst at the present level of queue shedding. */
+/* Returns the ns of a burst at the current level of queue shedding. */
 static double shed_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct runner *runner = context;
@@ -209,7 +218,7 @@ static double shed_ns(void *context, double backlog, double n, double packet_ns)
 
 	queue_shedding_look(&runner->shedding, &runner->queue,
 		(uint32_t)fmin(quarters, SHED_QUARTERS - 1), backlog >= 1);
-	/* No measurement is skipped by priority, because there are no priorities here. */
+	/* There are no priorities in this model, so no measurement is skipped by priority. */
 	if (runner->shedding.level == SHED_LEVEL_SOME)
 		looked_at = fmin(n / (1U << runner->shedding.shift), SHED_LOOKS_MAX);
 	else if (runner->shedding.level == SHED_LEVEL_COUNT)

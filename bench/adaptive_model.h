@@ -3,7 +3,7 @@
 
 /*
  * Models an overloaded worker, with the queue of queue_model.h. Packet costs come from the figures
- * of the paper or from the profile of a host. Each `way` adapts differently.
+ * of the paper or from the profile of a host. Each `way` is one method of adapting to load.
  */
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 
 enum way {
 	WAY_WITHOUT,
-	WAY_GREEDY, /* equation (4) of the paper as printed, from full detail in each window */
+	WAY_GREEDY, /* equation (4) of the paper as printed; each window starts from full detail */
 	WAY_LSF,
 	WAY_QUERIES,
-	WAY_BEST, /* demand.h with a reserve of 10 %, decide.h */
+	WAY_BEST, /* target of adapt/demand.h, 10 % reserved; recovery of adapt/decide.h */
 	WAY_BEST_SHEDDING,
 	WAYS,
 };
@@ -30,10 +30,10 @@ extern const char *const way_names[WAYS]; /* columns */
 /* Costs of a packet. */
 struct system {
 	char name[PROFILE_TEXT_MAX]; /* source of the figures */
-	double fixed_ns;             /* per packet, without `items`; lookups hit a cache */
-	double memory_ns;            /* more per packet if no lookup hits a cache */
-	double count_ns;             /* per packet that is only counted */
-	double shared_ns;            /* parsing and keys, which measurements share */
+	double fixed_ns;             /* ns per packet without `items`, if lookups hit a cache */
+	double memory_ns;            /* additional ns per packet if no lookup hits a cache */
+	double count_ns;             /* ns per packet that is only counted */
+	double shared_ns;            /* cost of parsing and keys, which measurements share */
 	uint32_t nb_items, nb_queries;
 	struct choose_item items[SYSTEM_ITEMS_MAX];
 	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* items for WAY_QUERIES */
@@ -42,21 +42,21 @@ struct system {
 };
 
 /*
- * Fills the system of the paper. fixed_ns is the time per packet at capacity without adapting, less
- * the mean time of the states. Assumed: lookups in memory take longer by the ratio of Table I, and
- * a packet that is only counted takes 10 ns.
+ * Fills the system from the figures of the paper. fixed_ns is the time per packet at capacity
+ * without adapting, less the mean time of the states. Two values are assumed: lookups in memory
+ * take longer by the ratio of Table I, and a packet that is only counted takes 10 ns.
  */
 void system_of_paper(struct system *system);
 
 /*
- * Fills the system of a host. Each sketch of the profile is a measurement, ranked by position, with
- * two steps: one in four packets, and off. Returns false if the profile lacks a part or has no
- * sketch.
+ * Fills the system from the profile of a host. Each sketch of the profile is a measurement. The
+ * first one has the best priority. Each has two steps: sample one in four packets, and off. Returns
+ * false if the profile lacks a part or has no sketch.
  */
 bool system_of_profile(struct system *system, const struct profile *profile, const char *name);
 
 /*
- * Returns ns of a packet in full detail; `uncached` is the fraction of lookups that miss the
+ * Returns the ns of a packet at full detail. `uncached` is the fraction of lookups that miss the
  * caches.
  */
 double system_full_ns(const struct system *system, double uncached);
@@ -64,8 +64,8 @@ double system_full_ns(const struct system *system, double uncached);
 struct load {
 	double entries, seconds;
 	double (*rate)(const struct load *load, double at);
-	double peak, period; /* maximum and period (s) of the rate */
-	/* Returns extra ns per packet at time `at`. NULL: 0. */
+	double peak, period; /* maximum and period (s) of the packet rate */
+	/* Returns additional ns per packet at time `at`. NULL: none. */
 	double (*more_ns)(const struct load *load, double at);
 	double uncached;
 	const void *arg;
@@ -73,7 +73,7 @@ struct load {
 
 struct outcome {
 	struct queue_result queue;
-	double skipped; /* packets that queue shedding did not sample */
+	double skipped; /* packets that queue shedding skipped */
 };
 
 struct outcome system_run(const struct system *system, const struct load *load, enum way way);

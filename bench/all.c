@@ -2,7 +2,7 @@
 
 /*
  * sketchtap-bench all: runs every bench in its own process and writes CSV files into a directory.
- * The script bench/tables of the sources puts them into the documents.
+ * The script bench/tables makes the tables of the documents from them.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct all_options {
 
 OPTION_OWNER(all)
 
-/* The file name, the command, and its options without and with --quick. */
+/* File name, command, options, and options with --quick. */
 static const struct step {
 	const char *name, *command, *full, *quick;
 } steps[] = {
@@ -62,7 +62,7 @@ static const struct step {
 		"kernels --sketch count-min,simple-hash --sharing separate --threads 1 --flows 10M "
 		"--zipf 0 --width 64K,256K",
 		"--packets 8M --rounds 5", "--packets 200K --rounds 1"},
-	/* Table 1, Figures 2, 3 and 5, and Figure 4 of Nassopoulos et al. */
+	/* Table 1, then Figures 2, 3 and 5, then Figure 4 of Nassopoulos et al. */
 	{"flow-traffic",
 		"flow-table --traffic single,random --collision list,tree --table-hash coralreef",
 		"--flows 16M --packets 4M --buckets 54000000 --rounds 3",
@@ -74,9 +74,7 @@ static const struct step {
 		"--flows 10K --packets 64K --width 16K --buckets 16411 --rounds 1"},
 	{"flow-chains",
 		"flow-table --traffic zipf --collision list --table-hash coralreef,jenkins,murmur3",
-		/*
-		 * The loads of the paper, one for each hash: 0.40, 0.13 and 0.10 keys per bucket.
-		 */
+		/* Keys per bucket as in the paper, for one hash each: 0.40, 0.13 and 0.10. */
 		"--flows 4M --packets 4M --buckets 1600000,4900000,6400000 --rounds 3",
 		"--flows 10K --packets 64K --width 16K --rounds 1"},
 	{"flow-hosts", "flow-table", "--hosts 200,400,800,1600 --rounds 15 --duration 50ms",

@@ -2,7 +2,7 @@
 
 /*
  * Lower bounds for any sketch: reading the keys, hashing them, and incrementing one random counter
- * per row without reading its value.
+ * per row.
  */
 
 #include "base/assertion.h"

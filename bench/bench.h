@@ -11,7 +11,7 @@ int bench_kernels(struct config *config);
 /* Measures the time that a measurement adds to a worker that receives and frees. */
 int bench_worker(struct config *config);
 
-/* Measures everything that has a performance target. */
+/* Runs `parts`: measures everything that has a performance target. */
 int bench_parts(struct config *config);
 
 /* Measures loss, time and delay of a run under the load of a generator or of --port. */

@@ -8,7 +8,7 @@
 #include "bench/baselines.h"
 #include "bench/cache_misses.h"
 
-/* Time per packet to read the keys, and to read and hash them, for a number of threads. */
+/* Time per packet of reading the keys, and of reading and hashing them, for a number of threads. */
 struct baseline {
 	double keys, hashes;
 };
@@ -58,7 +58,7 @@ bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	VERIFY(rounds, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	VERIFY(nb_subjects, <=, (uint32_t)BENCH_ROUNDS_SUBJECTS_MAX);
 	memset(results, 0, nb_subjects * sizeof(results[0]));
-	/* Warms up, so that no subject pays for the first access to the keys. */
+	/* warms up, so that the first subject does not pay for the first access to the keys */
 	run_baseline(setup, cpus, &bench_subject_hashes, 1);
 	for (*rounds_done = 0; *rounds_done < rounds && !signals_stop_requested(); (*rounds_done)++)
 		if (!run_round(setup, cpus, subjects, nb_subjects, *rounds_done,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Opens a counter of the calling thread. Returns -1 with errno if there is none. */
+/* Opens a counter for the calling thread. Returns -1 with errno if it is not available. */
 int cache_misses_open(void);
 void cache_misses_close(int counter);
 

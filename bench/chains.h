@@ -2,15 +2,16 @@
 #pragma once
 
 /*
- * Distribution of the keys of a workload over the buckets of a hash. L is the number of keys in a
- * non-empty bucket.
+ * Distribution of the keys of a workload over the buckets of a hash table. L is the number of keys
+ * in a bucket that has any.
  */
 
 #include "tune/measure/workload.h"
 #include "bench/table_hash.h"
 
-#define CHAINS_LONG    4  /* keys */
-#define CHAINS_LENGTHS 16 /* lengths counted separately; the last includes longer ones */
+#define CHAINS_LONG    4 /* keys */
+/* number of lengths that are counted separately; the last one includes longer chains */
+#define CHAINS_LENGTHS 16
 
 struct chains {
 	uint64_t used;                        /* non-empty buckets */

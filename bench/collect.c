@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench collect: measures the cost of a flow record in a collector: decoding, compared
- * with libfixbuf on the same messages; deduplication and counting, by protocol, flows and routers
- * per flow; receiving from a socket, compared with nfcapd; and memory. Prints one row per figure
- * and round, in the format of `parts`. Entries under one heading take turns.
+ * sketchtap-bench collect: measures the CPU time per flow record in a collector, and its memory.
+ * Decoding is compared with libfixbuf on the same messages. Deduplication and counting are measured
+ * by protocol, number of flows, and routers per flow. Receiving from a socket is compared with
+ * nfcapd. Prints one row per figure and round, in the format of `parts`. Entries under one heading
+ * take turns.
  */
 
 #include <inttypes.h>
@@ -20,7 +21,8 @@
 #include "bench/rounds.h"
 #include "flow_protocols/export.h"
 
-#define RECORDS          UINT64_C(1000000) /* per round; one cycle of all flows if that is more */
+/* records per round, or one cycle of all flows if that is more */
+#define RECORDS          UINT64_C(1000000)
 #define QUICK_RECORDS    UINT64_C(50000)
 #define RECEIVE_MS       3000
 #define QUICK_RECEIVE_MS 300
@@ -33,7 +35,7 @@
 
 /* --- from memory --- */
 
-/* A decoder or a collector that takes turns with others on the same datagrams. */
+/* A decoder or collector. Entries take turns on the same datagrams. */
 struct entry {
 	char name[NAME_MAX_BYTES];
 	struct exported *exported;
@@ -92,7 +94,7 @@ static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t
 	return true;
 }
 
-/* Runs all rounds of the entries, which take turns. */
+/* Runs all rounds. The entries take turns. */
 static bool take_turns(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	for (uint32_t r = 0; r < bench->rounds; r++)
@@ -118,7 +120,8 @@ static struct exported *make_exports(const struct rounds_bench *bench, enum flow
 }
 
 static const uint64_t flow_counts[] = {10000, 1000000};
-static const char *const flow_names[] = {"10 K", "1 M"}; /* flows; a tenth with --quick */
+/* number of flows; a tenth of it with --quick */
+static const char *const flow_names[] = {"10 K", "1 M"};
 static const uint32_t router_counts[] = {1, 4};
 static const char *const depth_names[] = {
 	[COLLECT_BENCH_RECORDS] = "decode",
@@ -145,8 +148,8 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 }
 
 /*
- * Feeds all flows once, in another order, so that all entries exist and none is found in its order
- * of insertion.
+ * Processes all flows once, in a different order, so that all entries exist, and later rounds do
+ * not find them in the order of insertion.
  */
 static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
@@ -184,9 +187,7 @@ static bool run_traffic(
 	return fine;
 }
 
-/*
- * One router for a million flows of sFlow, because its samples are four times as large as records.
- */
+/* sFlow samples are four times as large as records, so a million flows have only one router. */
 static bool run_memory(struct rounds_bench *bench)
 {
 	figures_heading(&bench->figures,

@@ -13,7 +13,7 @@
 #include "parallel/workers/node_memory.h"
 #include "sketch/measurement.h"
 
-/* The defaults of the options of sketchtap collect (collect/options.c). */
+/* Defaults of options of sketchtap collect (collect/options.c). */
 #define EXPORTERS_MAX  10000
 #define TEMPLATE_BYTES ((size_t)64 << 20)
 #define WAITING_BYTES  ((size_t)16 << 20)
@@ -98,8 +98,6 @@ static void decode(struct collect_bench *bench, const struct datagram *datagram)
 		*templates = templates_create(TEMPLATE_BYTES);
 	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &bench->sink);
 }
-
-/* --- observations and beyond --- */
 
 static void count(struct collect_bench *bench, const struct observation *observations, uint32_t n)
 {

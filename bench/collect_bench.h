@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The work of one lcore of sketchtap collect on datagrams, up to a chosen depth. */
+/* Runs the work of one lcore of sketchtap collect on datagrams, up to a chosen step. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,14 +15,14 @@ enum collect_bench_depth {
 	COLLECT_BENCH_RECORDS,      /* only decoded */
 	COLLECT_BENCH_OBSERVATIONS, /* exporters found as well */
 	COLLECT_BENCH_BEST,         /* deduplicated as well */
-	COLLECT_BENCH_COUNTED, /* counted as well: Count-Min, heavy hitters and distinct keys */
+	COLLECT_BENCH_COUNTED,      /* also Count-Min, heavy hitters and distinct keys */
 };
 
 /* Counts since creation. */
 struct collect_bench_counts {
 	uint64_t records;
 	uint64_t packets, bytes; /* sums over records */
-	uint64_t measured;       /* packets after deduplication */
+	uint64_t measured;       /* packets that were counted after deduplication */
 };
 
 struct collect_bench;
@@ -37,8 +37,8 @@ void collect_bench_take(struct collect_bench *bench, const struct datagram *data
 void collect_bench_end_epoch(struct collect_bench *bench, int64_t now);
 
 /*
- * Processes datagrams from memory. They arrive within one second from *now, and the epoch ends
- * after it. Advances *now.
+ * Processes datagrams from memory, as if they arrived within one second from *now. The epoch ends
+ * after them. Advances *now.
  */
 void collect_bench_run(struct collect_bench *bench, const struct exported *exported, int64_t *now);
 

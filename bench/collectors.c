@@ -28,7 +28,7 @@
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 
-#define START_MS   10000 /* limit for the start of a collector */
+#define START_MS   10000 /* ms to wait for the start of a collector */
 #define SETTLE_MS  500   /* wait after it listens */
 #define DRAIN_MS   500
 #define SEND_BATCH 32
@@ -53,8 +53,6 @@ static void sleep_ms(uint64_t ms)
 
 	nanosleep(&time, NULL);
 }
-
-/* --- collectors in this program --- */
 
 static struct listener *open_listener(uint16_t port)
 {
@@ -86,7 +84,7 @@ static void receive(struct listener *listener, struct collect_bench *bench)
 	}
 }
 
-/* Runs in the child. Writes the number of records to the pipe when stopped. */
+/* Runs in the child process. When stopped, writes the number of received records to the pipe. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
 	struct collect_bench *bench = collect_bench_create(
@@ -184,8 +182,8 @@ static void remove_directory(const char *path)
 }
 
 /*
- * Finds the socket in a table of the kernel. Returns false if the port has no socket. *queued:
- * bytes in the receive queue. *lost: datagrams dropped because the queue was full.
+ * Searches a table of UDP sockets in /proc. Returns false if no socket has the port. *queued: bytes
+ * in the receive queue. *lost: datagrams dropped because the queue was full.
  */
 static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, uint64_t *lost)
 {
@@ -196,8 +194,10 @@ static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, ui
 	while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
 		unsigned int local;
 
-		/* sl, local address:port, remote, state, tx:rx, tr:when, retransmits, uid, timeout,
-		 * inode, references, pointer, drops */
+		/*
+		 * columns: sl, local address:port, remote, state, tx:rx, tr:when, retransmits, uid,
+		 * timeout, inode, references, pointer, drops
+		 */
 		found = sscanf(line,
 				"%*s %*[0-9A-F]:%x %*s %*s %*x:%" SCNx64
 				" %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
@@ -223,7 +223,7 @@ static bool wait_for_socket(struct started *started)
 		if (find_socket(started->port, &queued, &lost))
 			return true;
 		if (waitpid(started->pid, NULL, WNOHANG) != 0) {
-			started->pid = -1; /* ended: the pid may be reused */
+			started->pid = -1; /* ended; another process may get the pid */
 			return false;
 		}
 		sleep_ms(10);
@@ -275,7 +275,7 @@ static int open_sender(uint16_t port)
 	return fd;
 }
 
-/* Sends the datagrams [from, to). */
+/* Sends the datagrams from `from` to `to` - 1. */
 static bool send_some(int fd, const struct exported *exported, uint32_t from, uint32_t to)
 {
 	struct mmsghdr messages[SEND_BATCH];
@@ -301,7 +301,7 @@ static bool send_some(int fd, const struct exported *exported, uint32_t from, ui
 	return true;
 }
 
-/* Returns the number of records sent, 0 on error. */
+/* Returns the number of records sent, or 0 on error. */
 static uint64_t send_at_rate(
 	uint16_t port, const struct exported *exported, uint64_t records, uint64_t rate)
 {
@@ -357,7 +357,10 @@ static bool start(const struct config *config, const struct exported *exported,
 	return false;
 }
 
-/* Ends the collector. Returns false if it reports fewer records than were sent, with none lost. */
+/*
+ * Ends the collector. Returns false if it reports fewer records than were sent, although none was
+ * lost.
+ */
 static bool stop(struct started *started, uint64_t records, bool lost, char *error)
 {
 	bool tells = started->kind == COLLECTORS_RECEIVED || started->kind == COLLECTORS_COUNTED;
@@ -472,7 +475,7 @@ static double grow(const void *arg)
 	if (bench == NULL)
 		return 0;
 	collect_bench_run(bench, exported, &now);
-	/* If the flow cache was too small, some packets are missing or counted twice. */
+	/* a flow cache that was too small lets packets be missing, or counted twice */
 	if (collect_bench_counts(bench).measured != exported->packets)
 		return 0;
 	return resident() - before;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Runs collectors in processes of their own, which receive from a loopback socket. Measures their
- * CPU time per record and the datagrams that the kernel dropped.
+ * Runs collectors as processes that receive from a loopback socket. Measures their CPU time per
+ * record, and counts the datagrams that the kernel dropped.
  */
 
 #include <stdbool.h>
@@ -13,18 +13,18 @@
 #include "config/config.h"
 
 #define COLLECTORS_ERROR_MAX 256
-#define COLLECTORS_BUFFER    (4u << 20) /* bytes, receive buffer of the socket */
+#define COLLECTORS_BUFFER    (4u << 20) /* bytes of the receive buffer of the socket */
 
 enum collectors_kind {
 	COLLECTORS_NFCAPD,
 	COLLECTORS_GOFLOW2,
-	COLLECTORS_RECEIVED,  /* own code: receive and decode */
-	COLLECTORS_COUNTED,   /* own code: also count, on one thread */
-	COLLECTORS_SKETCHTAP, /* sketchtap collect, as a user starts it */
+	COLLECTORS_RECEIVED,  /* sketchtap's collector: receive and decode */
+	COLLECTORS_COUNTED,   /* sketchtap's collector on one thread: also count */
+	COLLECTORS_SKETCHTAP, /* `sketchtap collect`, started as a process */
 };
 
 struct collectors_sample {
-	double ns;     /* CPU time per record, user and kernel, of all threads */
+	double ns;     /* CPU time per record in user and kernel mode, of all threads */
 	uint64_t lost; /* datagrams */
 };
 
@@ -32,18 +32,21 @@ struct collectors_sample {
 bool collectors_has(enum collectors_kind kind);
 
 /*
- * Starts the collector, sends it `records` records at `rate` per second, and ends it. Returns false
+ * Starts a collector, sends it `records` records at `rate` per second, and ends it. Returns false
  * with one line in error[COLLECTORS_ERROR_MAX].
  */
 bool collectors_run(const struct config *config, enum collectors_kind kind,
 	const struct exported *exported, uint64_t records, uint64_t rate,
 	struct collectors_sample *sample, char *error);
 
-/* Returns the MB by which a process grows when it counts all of `exported`, or 0 if unknown. */
+/*
+ * Returns the MB by which a process grows when it counts all datagrams of `exported`, or 0 if
+ * unknown.
+ */
 double collectors_growth(const struct exported *exported);
 
 /*
- * Returns the MB by which a collector grows with `templates` templates from each of `exporters`
- * exporters, or 0 if unknown or if templates did not fit.
+ * Returns the MB by which a collector grows if each of `exporters` exporters sends `templates`
+ * templates. Returns 0 if it is unknown, or if templates did not fit.
  */
 double collectors_templates_growth(uint32_t exporters, uint32_t templates);

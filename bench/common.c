@@ -158,8 +158,6 @@ bool workload_add_flow_hashes(struct workload *workload)
 	return true;
 }
 
-/* --- plans and statistics --- */
-
 bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
 	const struct topology *topology, char *error)
 {
@@ -167,7 +165,8 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct ben
 
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	plan->measurements[0].ops = subject->sketch; /* may be missing in sketches[] */
+	/* not in sketches[] for the variants of benches */
+	plan->measurements[0].ops = subject->sketch;
 	return true;
 }
 

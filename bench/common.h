@@ -10,7 +10,7 @@
 
 /* --- options --- */
 
-#define BENCH_ZIPF_RANDOM UINT64_MAX /* special exponent: all-random headers */
+#define BENCH_ZIPF_RANDOM UINT64_MAX /* exponent value that means random headers */
 
 /* Returns the given number, or a default; --quick has a separate default. */
 static inline uint64_t bench_number(
@@ -22,7 +22,7 @@ static inline uint64_t bench_number(
 /* Implements option_row.inapplicable: without traffic from flows. */
 const char *bench_inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement);
-/* Implements option_row.read for Zipf exponents. */
+/* Parses a Zipf exponent, for option_row.read. */
 bool bench_read_zipf(const struct option_text *text);
 
 /* Option rows, like those of tune/measure/bench_options.h. */
@@ -56,8 +56,8 @@ bool bench_read_zipf(const struct option_text *text);
 /* --- traffic --- */
 
 /*
- * Calls visit(arg, zipf, flows) for each exponent and number of flows; for random headers once,
- * with flows 0. Stops if visit() returns false, and returns false then. Also stops on a signal.
+ * Calls visit(arg, zipf, flows) for each exponent and number of flows. Random headers have one
+ * call, with flows 0. Stops and returns false if visit() returns false. Also stops on a signal.
  */
 bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
 	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg);
@@ -73,10 +73,13 @@ struct source *setup_source(uint64_t zipf, uint64_t flows);
 /* Writes the keys of spec->packets packets. Returns false if out of memory. */
 typedef bool (*workload_keys_fn)(const struct workload_spec *spec, struct key4 *keys);
 
-/* Writes the keys of the traffic generator. */
+/* Writes the keys of the packets that the traffic generator would send. */
 bool workload_generate(const struct workload_spec *spec, struct key4 *keys);
 
-/* Draws the packets and counts them. Returns NULL if out of memory. */
+/*
+ * Draws the keys of the packets with `draw`, and computes the true count of each key. Returns NULL
+ * if out of memory.
+ */
 struct workload *workload_create_from(
 	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed);
 
@@ -88,19 +91,17 @@ static inline struct workload *workload_create(const struct workload_spec *spec,
 /* Adds the flow hash that a NIC would compute to each packet. Returns false if out of memory. */
 bool workload_add_flow_hashes(struct workload *workload);
 
-/* --- plans and statistics --- */
-
 /*
- * Plans such a run of the subject on these CPUs, with the load generator as input. Returns false
- * with one line in error[PLAN_TEXT_MAX].
+ * Plans a run of the subject on these CPUs, with the load generator as input. Returns false with
+ * one line in error[PLAN_TEXT_MAX].
  */
 bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
 	const struct topology *topology, char *error);
 
 /*
- * Returns the statistics of the ratios values[i] / others[i]. Rounds are compared pair by pair,
- * because a disturbance of a round affects all of its subjects. A pair whose divisor is not above 0
- * counts as 0.
+ * Returns the statistics of the ratios values[i] / others[i]. Values of the same round are
+ * compared, because a disturbance affects all subjects of the round. If a divisor is not above 0,
+ * the ratio counts as 0.
  */
 struct bench_stats bench_stats_ratio(const double *values, const double *others, uint32_t n);
 

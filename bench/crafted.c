@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A key is four little-endian words: source, destination, ports, protocol. Each function chooses
- * three of them, inverts a hash whose result is VALUE, and so computes the fourth, without search.
+ * Crafts keys with a given hash, without search. A key is four little-endian words: source,
+ * destination, ports, protocol. Each function chooses three of them, and inverts a hash that has
+ * the result VALUE to compute the fourth.
  */
 
 #include "bench/crafted.h"
@@ -44,14 +45,14 @@ static uint32_t inverse(uint32_t odd)
 	return x;
 }
 
-/* CoralReef hashes addresses and ports as numbers in host byte order. */
+/* CoralReef reads addresses and ports as numbers in host byte order. */
 static void craft_coralreef(uint32_t word[WORDS])
 {
 	word[DESTINATION] = __builtin_bswap32(VALUE ^ __builtin_bswap32(word[SOURCE]) * 59 ^
 					      __builtin_bswap32(word[PORTS]) ^ word[PROTOCOL]);
 }
 
-/* CRC32 XORs a word into the state, and all later steps are bijective. */
+/* CRC32 XORs a word into the state. All later steps are bijective. */
 static void craft_crc32(uint32_t word[WORDS])
 {
 	uint32_t before[2] = {htole32(word[SOURCE]), htole32(word[DESTINATION])};
@@ -85,7 +86,10 @@ static void unmix(uint32_t *x, uint32_t y, uint32_t *z, uint32_t bits)
 	*x = (*x ^ rotate(*z, bits)) + *z;
 }
 
-/* Jenkins has three words of state. The last one is the hash, so the other two are free. */
+/*
+ * The state of Jenkins' hash has three words. Only the last one is the hash, so the other two can
+ * have any value.
+ */
 static void craft_jenkins(uint32_t word[WORDS])
 {
 	const uint32_t start = 0xdeadbeef + (uint32_t)sizeof(struct key4);

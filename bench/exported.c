@@ -9,7 +9,7 @@
 #include "flow_protocols/export.h"
 #include "flow_protocols/big_endian.h"
 
-#define START          INT64_C(1800000000) /* s since 1970-01-01 UTC, export time of all messages */
+#define START          INT64_C(1800000000) /* export time of all messages, s since 1970-01-01 UTC */
 #define FRAME_BYTES    64                  /* captured bytes of a sampled packet */
 #define BYTES_A_PACKET 700
 
@@ -187,7 +187,7 @@ static void shuffle(struct writer *writer)
 	}
 }
 
-/* Writes all cycles of one router. take_turns() mixes the routers. */
+/* Writes all datagrams of one router. take_turns() mixes those of the routers later. */
 static void write_router(struct writer *writer, uint32_t router)
 {
 	const struct exported_spec *spec = &writer->exported->spec;
@@ -286,7 +286,10 @@ void exported_destroy(struct exported *exported)
 
 void exported_number(struct exported *exported, uint32_t first)
 {
-	/* Offset of the number in the header; sFlow: after the IPv4 address of the agent. */
+	/*
+	 * Offset of the sequence number in the header; for sFlow, after the IPv4 address of the
+	 * agent.
+	 */
 	static const uint8_t offsets[FLOW_PROTOCOL_COUNT] = {
 		[FLOW_PROTOCOL_NETFLOW5] = 16,
 		[FLOW_PROTOCOL_NETFLOW9] = 12,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench exports: measures the cost of exporting results: encoding a flow record as IPFIX,
- * compared with libfixbuf on the same records, and as text; sending the records at the end of an
- * epoch; and the effect of sinks on others (sink_bench.h). Prints one row per figure and round, in
- * the format of `parts`. Entries under one heading take turns.
+ * sketchtap-bench exports: measures the cost of exporting results. Encoding a flow record as IPFIX
+ * is compared with libfixbuf on the same records, and with text. Sending is measured for the
+ * records at the end of an epoch. sink_bench.h measures the effect of sinks on workers, memory and
+ * scrapers. Prints one row per figure and round, in the format of `parts`. Entries under one
+ * heading take turns.
  */
 
 #include <pthread.h>
@@ -34,12 +35,13 @@
 
 #define RECORDS       1500000 /* flow records at the end of an epoch */
 #define QUICK_RECORDS 50000
-#define ENCODED       100000    /* flow records per report, encoded repeatedly in cache */
-#define BUFFER        (8 << 20) /* bytes, receive buffer of a reader */
+/* number of flow records, encoded again and again so that they stay in the cache */
+#define ENCODED       100000
+#define BUFFER        (8 << 20) /* bytes of the receive buffer of a reader */
 #define MESSAGES      64
 
 struct exports_bench {
-	struct rounds_bench in; /* first member, cast from the argument of run_all() */
+	struct rounds_bench in; /* first member: run_all() casts its argument */
 	struct report_epoch *epoch;
 	struct fixbuf_writer *fixbuf; /* NULL without libfixbuf */
 	char why[FIXBUF_ERROR_MAX];   /* reason for the NULL */
@@ -147,7 +149,7 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 	return true;
 }
 
-#define LINE_RATE    125000 /* records per second, below the limit of GoFlow2 */
+#define LINE_RATE    125000 /* records per second; GoFlow2 could receive more */
 #define LINE_RECORDS 250000
 #define LINE_FLOWS   10000
 
@@ -194,7 +196,7 @@ static bool run_encoders(struct exports_bench *bench)
 
 /* --- Sending */
 
-/* Reads and counts all bytes of a socket, on its own thread. */
+/* Reads and counts all bytes that arrive at a socket, on its own thread. */
 struct reader {
 	int fd; /* datagram socket, or listening stream socket */
 	bool accepts;
@@ -216,7 +218,7 @@ static void *read_all(void *arg)
 		if (n > 0)
 			atomic_fetch_add(&reader->bytes, (uint64_t)n);
 		else if (n == 0 || atomic_load(&reader->ends))
-			break; /* otherwise the receive timed out, or was interrupted */
+			break; /* no break if the receive timed out or was interrupted */
 	}
 	if (reader->accepts && fd >= 0)
 		close(fd);
@@ -273,7 +275,8 @@ static int64_t patience(void *arg)
 }
 
 struct took {
-	double seconds, cpu; /* wall clock and CPU time of the sending thread; 0 on error */
+	/* wall clock seconds, and CPU seconds of the sending thread; 0 on error */
+	double seconds, cpu;
 };
 
 static struct took now(void)
@@ -296,7 +299,7 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-/* Sends an epoch as IPFIX. *lost: percentage of bytes that did not arrive. */
+/* Sends the records of an epoch as IPFIX. *lost: percentage of bytes that did not arrive. */
 static struct took leave_ipfix(const struct report_epoch *epoch, int type, double *lost)
 {
 	static struct sink_log sink_log = {.log = hear};

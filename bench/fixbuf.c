@@ -8,7 +8,7 @@
 
 #include <fixbuf/public.h>
 
-/* Fields that the decoder of the project reads from a record. */
+/* Fields of a flow record that sketchtap reads. */
 struct fixbuf_record {
 	uint32_t src, dst, next_hop, input, output;
 	uint16_t src_port, dst_port;
@@ -36,7 +36,7 @@ static fbInfoElementSpec_t fields[] = {
 
 struct fixbuf {
 	fbInfoModel_t *model;
-	fBuf_t *buffer; /* owns the session and its templates */
+	fBuf_t *buffer; /* owns the session and the templates */
 };
 
 const char *fixbuf_version(void)
@@ -46,7 +46,7 @@ const char *fixbuf_version(void)
 
 #define INTERNAL_TEMPLATE 999
 
-/* Silences warnings: messages are repeated, so their sequence numbers are wrong. */
+/* Discards warnings of libfixbuf: messages are repeated, so their sequence numbers are wrong. */
 static void stay_silent(const char *domain, GLogLevelFlags level, const char *text, void *arg)
 {
 	(void)domain;
@@ -131,7 +131,7 @@ bool fixbuf_run(
 /* --- Writing */
 
 #define EXTERNAL_TEMPLATE 258
-#define MESSAGE_MAX       1400 /* the size of our own encoder */
+#define MESSAGE_MAX       1400 /* bytes, same as in the encoder of sketchtap */
 
 struct fixbuf_flow {
 	uint64_t packets, ip_bytes, bytes, first, last;
@@ -171,7 +171,7 @@ static bool add_flow_template(
 {
 	fbTemplate_t *template = fbTemplateAlloc(fbSessionGetInfoModel(session));
 
-	/* The padding of the structure is not sent. */
+	/* does not send the padding of the structure */
 	return fbTemplateAppendSpecArray(
 		       template, flow_fields, internal ? UINT32_MAX : 0, failure) &&
 	       fbSessionAddTemplate(session, internal, id, template, failure) != 0;
@@ -229,7 +229,7 @@ static uint64_t read_big(const uint8_t *bytes, uint32_t n)
 bool fixbuf_write(struct fixbuf_writer *writer, const struct report_flow *flows, size_t n)
 {
 	struct fixbuf_flow record = {.ingress = 1, .sampling = 1};
-	GError *failure = NULL; /* fBufAppend() emits a full message by itself */
+	GError *failure = NULL; /* fBufAppend() sends a full message by itself */
 
 	for (size_t f = 0; f < n; f++) {
 		const struct report_flow *flow = &flows[f];

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reads and writes the same IPFIX messages with libfixbuf, into and from records with the same
- * fields. Optional at build time.
+ * Reads and writes the same IPFIX messages as sketchtap, with libfixbuf. libfixbuf is optional at
+ * build time.
  */
 
 #include <stdbool.h>

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Flow table that finds entries with DPDK's rte_hash: cuckoo hashing, buckets of eight keys, and a
- * chain of extra buckets for keys that fit in neither of their two. rte_hash numbers the keys; the
- * number of a key is the index of its entry. Buckets have no first entry, so the table takes as
- * many keys as it has entries, whatever their hashes.
+ * A flow table that finds entries with rte_hash of DPDK: cuckoo hashing, buckets of eight keys, and
+ * a chain of extra buckets for keys that do not fit in either of their two. rte_hash numbers the
+ * keys; the number of a key is the index of its entry. So the table holds as many keys as it has
+ * entries, whatever their hashes.
  *
  * The key of rte_hash is struct flow_id, 16 bytes. If two IPv6 keys have the same id, the second
- * one takes the next id, and so on.
+ * one takes the next id.
  *
- * Only a reference for comparison, which breaks the rules of the packet path: rte_hash compares
- * keys through a table of functions, and a full one tries a whole insertion for every packet that
+ * It is a reference for comparison and breaks rules of the packet path: rte_hash compares keys
+ * through a table of functions, and a full table attempts a whole insertion for every packet that
  * is shed.
  *
- * One thread only. rte_hash supports sharing, but it publishes a new key before its entry is
- * filled.
+ * One thread only: rte_hash supports sharing, but publishes a new key before its entry is filled.
  */
 
 #include "bench/flow_cuckoo.h"
@@ -25,10 +24,10 @@
 
 #include "base/power_of_two.h"
 
-/* Internal sizes of rte_hash, which has no function that returns them. */
+/* Internal sizes of rte_hash. No function returns them. */
 #define KEYS_PER_BUCKET 8
 #define BUCKET_BYTES    RTE_CACHE_LINE_SIZE /* 64 are used */
-#define KEY_SLOT_BYTES  32                  /* a pointer and 16 bytes, rounded up */
+#define KEY_SLOT_BYTES  32                  /* a pointer and a key of 16 bytes, rounded up */
 #define FIXED_BYTES     4096
 
 _Static_assert(sizeof(struct flow_id) == 16, "KEY_SLOT_BYTES");
@@ -39,15 +38,17 @@ struct cuckoo {
 	struct rte_hash *keys;
 };
 
-/* rte_hash numbers keys from 0 to nb_keys, both included. */
+/*
+ * Returns the number of entries. rte_hash numbers keys from 0 to its number of keys, both included.
+ */
 static uint32_t nb_keys(const struct sketch_params *params)
 {
 	return (uint32_t)(2 * params->width - 1);
 }
 
 /*
- * The heap has buckets, as many extra buckets, key slots, and one ring each of free key numbers and
- * free extra buckets.
+ * Returns the bytes of DPDK heap: buckets, the same number of extra buckets, key slots, and two
+ * rings, one of free key numbers and one of free extra buckets.
  */
 size_t flow_cuckoo_heap(const struct sketch_params *params)
 {
@@ -85,7 +86,7 @@ static size_t memory(const struct sketch_params *params)
 
 static struct rte_hash *create_keys(const struct sketch_params *params)
 {
-	static _Atomic unsigned int instance; /* for names that are unique in the process */
+	static _Atomic unsigned int instance; /* number for names that are unique in the process */
 	char name[RTE_HASH_NAMESIZE];
 	const struct rte_hash_parameters of_keys = {
 		.name = name,
@@ -151,7 +152,10 @@ static void set_stored(struct flow_table *table, uint32_t entry)
 		atomic_store_explicit(&table->used, entry + 1, memory_order_relaxed);
 }
 
-/* Returns the entry of the key of packet i, inserted if necessary, or a negative value if full. */
+/*
+ * Finds the entry of the key of packet i, and inserts it if necessary. Returns a negative value if
+ * the table is full.
+ */
 static int32_t find(const struct cuckoo *cuckoo, const struct key_burst *burst, uint32_t i,
 	struct flow_id id, uint32_t hash)
 {

@@ -3,7 +3,7 @@
 
 #include "sketch/flow_table/flow_table.h"
 
-/* Flow table without update[] functions; call flow_cuckoo_update() instead. */
+/* A flow table without update[] functions: call flow_cuckoo_update() instead. */
 extern const struct sketch_ops flow_cuckoo_ops;
 
 void flow_cuckoo_update(struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash);

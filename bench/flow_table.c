@@ -2,9 +2,9 @@
 
 /*
  * sketchtap-bench flow-table: answers the question of Nassopoulos et al., "Flow management at
- * multi-Gbps" (2014): which hash, collision structure and size suit which traffic. Each combination
- * of the chosen values is a row. Chain lengths, which depend only on hash, size and traffic, are
- * computed from the keys. Times are measured in rounds, in which all structures and hashes of one
+ * multi-Gbps" (2014): which hash, collision structure and size suit which traffic? Each combination
+ * of the chosen values is a row. Chain lengths depend only on hash, size and traffic, and are
+ * computed from the keys. Times are measured in rounds, in which all structures and hashes for one
  * size and traffic take turns.
  */
 
@@ -35,7 +35,7 @@
 #define PACKETS        (UINT64_C(1) << 19)
 #define QUICK_ROUNDS   1
 #define QUICK_PACKETS  (UINT64_C(1) << 16)
-#define HEAP_MEGABYTES 64 /* heap in addition to the tables */
+#define HEAP_MEGABYTES 64 /* MB of heap in addition to the tables */
 #define SIZES_MAX      (2 * OPTION_VALUES_MAX)
 #define PAPER_BUCKETS  UINT64_C(54000000)
 #define FASTEST_MAX    (8 * OPTION_VALUES_MAX) /* kinds of traffic x flows */
@@ -79,7 +79,7 @@ static const struct option_values flows_quick = {1, {10000}};
 static const struct option_values sizes_default = {4, {1 << 16, 65537, 1 << 18, 1 << 20}};
 static const struct option_values sizes_quick = {2, {1 << 14, 16411}};
 
-/* The fastest table of a traffic among those that stored every key. */
+/* The fastest of the tables that stored every key, for one traffic. */
 struct fastest {
 	char traffic[FIGURES_CELL_MAX];
 	uint64_t flows, distinct, buckets;
@@ -101,8 +101,8 @@ struct flow_tables {
 	uint32_t nb_tables;
 	struct bench_rounds_result results[FLOW_VARIANTS_MAX];
 	/*
-	 * The last power-of-two size of the traffic, and the ns of each table at it. 0: not
-	 * measured.
+	 * The largest power of two measured so far as a size, and the ns of each table of that
+	 * size; 0 if not measured.
 	 */
 	uint64_t power;
 	double power_ns[FLOW_VARIANTS_MAX];
@@ -112,7 +112,7 @@ struct flow_tables {
 
 /* --- sizes --- */
 
-/* Inserts sizes in ascending order, so that a size near a power of two follows it. */
+/* Inserts sizes in ascending order, so that a size close to a power of two comes after it. */
 static void add_sizes(struct flow_tables *bench, const struct option_values *sizes)
 {
 	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++) {
@@ -148,7 +148,7 @@ static void cell_key(struct flow_tables *bench, const char *kind, const char *tr
 	figures_cell(figures, "hash", "%s", table_hash_names[variant.hash]);
 }
 
-/* Returns E[L] of random placement (Poisson) at `load` keys per bucket. */
+/* Returns the mean chain length of randomly placed keys (Poisson), at `load` keys per bucket. */
 static double chance_length(double load)
 {
 	return load / -expm1(-load);
@@ -187,7 +187,9 @@ static void cell_ratio(struct flow_tables *bench, const char *column,
 
 #define NEAR_POWER 1.25 /* times a power of two */
 
-/* Prints the ratio to the power of two just below, which was measured before. */
+/*
+ * Prints the ratio of the time to that at the next lower power of two, which was measured before.
+ */
 static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, double ns)
 {
 	if ((buckets & (buckets - 1)) == 0) {
@@ -199,7 +201,7 @@ static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, 
 	}
 }
 
-/* it has one hash and one size. */
+/* Prints the figure of the paper, if it has one for this combination. */
 static void cell_paper(
 	struct figures *figures, struct flow_variant variant, const char *traffic, uint64_t buckets)
 {
@@ -426,7 +428,7 @@ static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
 	return true;
 }
 
-/* Measures the first packets of the capture, as many as a round has. */
+/* Measures the first packets of the capture: as many as a round has. */
 static bool run_capture(struct flow_tables *bench)
 {
 	const struct config *config = bench->config;

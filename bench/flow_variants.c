@@ -18,7 +18,7 @@ static void flow_list_update(
 	flow_update_owned(flow_table_of(sketch), burst, hash, flow_find_in_chain, false);
 }
 
-/* One function per hash, because update[] has no argument for it. */
+/* update[] of a sketch has no argument for the hash, so this defines one function per hash. */
 #define UPDATE(structure, id, name)                                                                \
 	static void structure##_##name(struct sketch *sketch, const struct key_burst *burst)       \
 	{                                                                                          \
@@ -46,7 +46,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
 	for (int s = 0; s < SHARING_COUNT; s++)
 		ops->update[s] = ops->update_weighted[s] = NULL;
-	/* List with aes is what a run uses, and the reference for the others. */
+	/* A run uses list with aes; it is also the reference for the other variants. */
 	ops->update[SHARING_SEPARATE] =
 		variant.structure == FLOW_LIST && variant.hash == TABLE_HASH_AES
 			? flow_update_separate
@@ -54,7 +54,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	return ops;
 }
 
-/* Subjects without top(): a table has all keys, so ranking gives no information. */
+/* Returns subjects without top(): a flow table has all keys, so its ranking is exact. */
 static const struct bench_subject_ops *subject_ops(bool takes_hashes)
 {
 	static struct bench_subject_ops ops[2];

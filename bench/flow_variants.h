@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Flow tables of every collision structure and every bucket hash. A run uses list and aes. */
+/*
+ * Flow tables with every collision structure and every bucket hash. A run of sketchtap uses list
+ * and aes.
+ */
 
 #include "bench/flow_table_options.h"
 #include "bench/table_hash.h"
 #include "tune/measure/bench_options.h"
 #include "tune/measure/bench_subject.h"
 
-/* Order of the words of --collision. */
+/* The order is that of the words of --collision. */
 enum flow_structure {
 	FLOW_LIST,
 	FLOW_TREE,
@@ -25,7 +28,7 @@ struct flow_variant {
 
 #define FLOW_VARIANTS_MAX (FLOW_STRUCTURE_COUNT * TABLE_HASH_COUNT)
 
-/* For one thread: only update[SHARING_SEPARATE] is set. */
+/* Only update[SHARING_SEPARATE] is set: for one thread. */
 const struct sketch_ops *flow_variant_ops(struct flow_variant variant);
 
 /*
@@ -35,11 +38,11 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant);
 uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 	struct flow_variant *variants, struct bench_subject *subjects);
 
-/* Returns the bytes of a table of `buckets`, or 0 if that size is not possible. */
+/* Returns the bytes of a table with `buckets` buckets, or 0 if this size is not possible. */
 size_t flow_variant_memory(const struct bench_subject *subject, uint64_t buckets);
 
 /*
- * Returns the largest DPDK heap that one of the variants needs, in bytes. Skips sizes that exceed
+ * Returns the bytes of DPDK heap that the largest of the variants needs. Ignores sizes that exceed
  * the available memory.
  */
 size_t flow_variants_heap(const struct flow_variant *variants, uint32_t nb_variants,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Entry programs of `sketchtap-bench kernel`: write the next flow into the packet, then tail-call
- * the measured program. An empty program measures the cost of these.
+ * Entry programs of `sketchtap-bench kernel`. Each writes the next flow into the packet, then
+ * tail-calls the measured program. With an empty program, only the entry program is measured.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 #include "bench/flows.h"
 
-#define SOURCE_AT 26 /* offsets in the frame of kernel.c */
+#define SOURCE_AT 26 /* offset of the source address in the frame of kernel.c */
 #define PORT_AT   34
 #define END       42
 
@@ -38,7 +38,7 @@ static __always_inline bool make_packet(void *start, void *end)
 
 	if ((void *)(data + END) > end)
 		return false;
-	/* An order that prefetchers cannot predict. */
+	/* an order that prefetchers cannot predict */
 	number = control.next++ * 0x9e3779b1u;
 	flow = ((__u64)(number ^ number >> 15) * control.flows) >> 32;
 	*(__u32 *)(data + SOURCE_AT) = bpf_htonl(0x0a000000 + flow);
@@ -72,7 +72,7 @@ SEC("xdp") int empty_xdp(struct xdp_md *xdp)
 	return XDP_PASS;
 }
 
-/* The hash table of the kernel with atomic additions, as most flow programs use it. */
+/* A hash map of the kernel with atomic additions, as most eBPF programs for flows use it. */
 
 struct flow_key {
 	__u32 addresses[2];

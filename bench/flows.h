@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define FLOWS_CONTROL_SECTION ".data.control"
-#define FLOWS_FAILED          77 /* return value if the tail call failed */
+#define FLOWS_FAILED          77 /* return value of the program if the tail call failed */
 
 enum flows_times {
 	FLOWS_TIMES_NONE,
@@ -17,5 +17,5 @@ enum flows_times {
 struct flows_control {
 	__u32 flows; /* number of flows */
 	__u32 next;  /* number of the next packet */
-	__u32 times; /* enum flows_times, for map_tc */
+	__u32 times; /* value of enum flows_times, for map_tc */
 };

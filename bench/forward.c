@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench forward: measures the cost of measuring forwarded packets, compared on the same
- * ports with a loop that receives and sends bursts, as testpmd's `io` does. On-path, the forwarding
- * core does all the work. Off-path, it parses headers and enqueues digests, and a worker on another
- * core counts them.
+ * sketchtap-bench forward: measures the time that measuring adds to a forwarding core. A loop that
+ * receives and sends bursts on the same ports, like `io` of testpmd, is the reference. On-path, the
+ * forwarding core does all the work. Off-path, it parses headers and enqueues digests, and a worker
+ * on another core counts them.
  *
- * The ports are rings in memory. Between two bursts, while no time is taken, each packet gets the
- * next headers of a generated stream. Entrants that do not need headers are also measured on
+ * The ports are rings in memory. Between two bursts, outside the measured time, each packet gets
+ * the next headers of a generated stream. Entrants that need no headers are also measured on
  * net_null. Times are TSC cycles of the forwarding core. Bursts that took longer than LONGEST_US
- * are left out, because they were interrupted.
+ * are left out, because another program interrupted them.
  *
  * Latency: packets arrive at a constant rate, by a clock that runs only while the forwarding core
- * works. So generating packets and other programs add no latency. The latency ends when the burst
- * is handed to the device.
+ * works. So the generation of packets and other programs add no latency. The latency ends when the
+ * device takes the burst.
  */
 
 #include <inttypes.h>
@@ -54,10 +54,10 @@
 #define MBUFS         256 /* mbufs that circulate */
 #define RING          4096
 #define LONGEST_US    200
-#define LONGEST_PACED                                                                              \
-	5 /* us, limit for latency runs, where an interruption would delay later packets */
-#define LATENCY_MAX 65536 /* cycles of the TSC */
-#define NAP_NS      1000000
+/* LONGEST_US of latency runs: lower, because an interruption would delay later packets. */
+#define LONGEST_PACED 5
+#define LATENCY_MAX   65536 /* cycles of the TSC */
+#define NAP_NS        1000000
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -72,14 +72,15 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Entrants, which take turns. */
+/* The measured programs, called entrants. They take turns. */
 static const struct entrant {
 	const char *name, *design, *sketch;
 	bool io;            /* only receives and sends */
 	bool null;          /* on net_null */
-	const char *filter; /* filter of measured packets; NULL: all */
-	int above;          /* index of the entrant whose time is subtracted; its own index: none */
-	bool paced;         /* also measured for latency, at half of its highest rate */
+	const char *filter; /* --filter expression of the measured packets; NULL: all packets */
+	/* index of the entrant whose time is subtracted from this one; its own index: none */
+	int above;
+	bool paced; /* its latency is also measured, at half of its highest rate */
 } entrants[] = {
 	{.name = "io", .design = "rss", .sketch = "count-min", .io = true, .above = 0},
 	{.name = "nothing measured",
@@ -115,27 +116,27 @@ static const struct entrant {
 };
 
 #define NB_ENTRANTS (sizeof(entrants) / sizeof(entrants[0]))
-#define NOTHING     1 /* the entrant that forwards without measuring */
+#define NOTHING     1 /* index of the entrant that forwards without measuring */
 
 struct sample {
-	double ns, lost, interrupted; /* ns per packet; fractions of packets */
+	double ns, lost, interrupted; /* ns per packet, and fractions of packets */
 	double p50, p99;              /* ns, of latency runs */
 };
 
-/* State of the current run. Written by the forwarding core; read after the run. */
+/* State of the current run. Written by the forwarding core, and read after the run. */
 static struct {
 	const struct entrant *entrant;
 	struct rte_ring *in, *out;
-	const uint8_t *frames; /* [nb_frames][FRAME], in turn */
+	const uint8_t *frames; /* nb_frames frames of FRAME bytes, used in turn */
 	uint64_t nb_frames, next;
 	uint64_t wanted;  /* packets */
 	uint64_t longest; /* limit for a burst, cycles */
 	uint64_t taken, timed, cycles, interrupted;
 
-	uint64_t begin;      /* first paced packet; the ones before insert the flows */
-	double pace;         /* cycles between packets; 0: full speed */
-	double now;          /* cycles since the first paced packet */
-	uint64_t sent;       /* TSC */
+	uint64_t begin; /* number of the first paced packet; earlier packets insert the flows */
+	double pace;    /* cycles between packets; 0: as fast as possible */
+	double now;     /* clock, cycles since the first paced packet */
+	uint64_t sent;  /* TSC */
 	uint32_t *latencies; /* [LATENCY_MAX], packets per latency in cycles */
 } loop;
 
@@ -158,15 +159,15 @@ static bool is_paced(void)
 	return loop.pace > 0 && loop.taken >= loop.begin;
 }
 
-/* Returns the arrival time of a packet in cycles. */
+/* Returns the time at which a packet arrives, in cycles. */
 static double comes(uint64_t packet)
 {
 	return (double)(packet - loop.begin) * loop.pace;
 }
 
 /*
- * Returns the number of packets that have arrived and wait, up to a burst. Advances the clock to
- * the next arrival if there are none.
+ * Returns the number of packets that have arrived and wait, at most a burst. If there are none,
+ * advances the clock to the next arrival.
  */
 static uint32_t due(void)
 {
@@ -181,7 +182,7 @@ static uint32_t due(void)
 	return n < BURST_MAX ? (uint32_t)n : BURST_MAX;
 }
 
-/* Moves sent packets to the receive ring, with new headers. */
+/* Moves sent packets to the receive ring, and gives them new headers. */
 static void refill(void)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -202,8 +203,8 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 }
 
 /*
- * Adds the latencies of a burst, whose first packet is `first`. It began at `start` and took
- * `cycles`.
+ * Adds the latencies of a burst of n packets. `first` is the number of its first packet. The burst
+ * began at `start` and took `cycles`.
  */
 static void add_latencies(uint64_t first, uint32_t n, uint64_t start, uint64_t cycles)
 {
@@ -260,7 +261,7 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 		add_latencies(loop.taken - n, n, start, cycles);
 }
 
-/* Waits until the ring is half empty: a lost digest would cost less than a counted one. */
+/* Waits until the ring is half empty, because a lost digest costs less time than a counted one. */
 static void wait_for_who_counts(const struct digest_ring *ring)
 {
 	while (ring->put - atomic_load_explicit(&ring->head, memory_order_relaxed) > ring->size / 2)
@@ -314,7 +315,7 @@ static bool fill_ring(struct rte_mempool *pool)
 		memcpy(rte_pktmbuf_append(pkts[i], FRAME), loop.frames + (size_t)i * FRAME, FRAME);
 		pkts[i]->ol_flags = 0;
 	}
-	/* refill() receives them from the output ring. */
+	/* refill() takes them from the output ring */
 	return rte_ring_sp_enqueue_bulk(loop.out, (void *const *)pkts, MBUFS, NULL) == MBUFS;
 }
 
@@ -345,7 +346,7 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 
 static bool describe_port(struct forward_bench *bench, struct port *port)
 {
-	static uint32_t serial; /* for new names, because names of ethdevs stay in use */
+	static uint32_t serial; /* number for a new name, because names of ethdevs stay in use */
 	const char *driver = loop.entrant->null ? "net_null" : "net_ring";
 	char name[32], device[48];
 	uint16_t id;
@@ -391,7 +392,7 @@ static struct design_ops design_of(const struct entrant *entrant)
 	return design;
 }
 
-/* Returns the latency in ns that one in `one_of` packets exceeds. */
+/* Returns the latency in ns that only one in `one_of` packets exceeds. */
 static double latency(uint32_t one_of)
 {
 	uint64_t left = loop.timed / one_of;
@@ -402,7 +403,7 @@ static double latency(uint32_t one_of)
 	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
 
-/* Verifies that each packet was counted, filtered out, or lost in the digest ring. */
+/* Returns true if each packet was counted, filtered out, or lost in the digest ring. */
 static bool check(struct forward_bench *bench, const struct run *run, uint64_t lost)
 {
 	const struct generation *counted = &run->workers[0]->generations[0];
@@ -440,7 +441,7 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 			lost = run->rx_cores[0]->generations[0].ring_full[0];
 		right = check(bench, run, lost);
 	}
-	/* Otherwise the next port with this id would have the callback. */
+	/* otherwise a later port with the same id would have the callback */
 	if (watch != NULL)
 		rte_eth_remove_tx_callback(port->id, 0, watch);
 	*sample = (struct sample){
@@ -505,7 +506,7 @@ static void print_row(struct forward_bench *bench, uint32_t round, const char *p
 }
 
 /*
- * Measures the latency of an entrant and of forwarding without measuring, both at half of the
+ * Measures the latency of an entrant, and that of forwarding without measuring, both at half of the
  * highest rate of the entrant.
  */
 static bool run_paced(
@@ -610,7 +611,7 @@ int bench_forward(struct config *config)
 		log_error("needs two CPUs, one to forward and one to count off-path");
 		return 1;
 	}
-	/* The last entrant has the most lcores. */
+	/* the last entrant has the most lcores */
 	if (!make_plan(&bench, &entrants[NB_ENTRANTS - 1]) ||
 		!eal_start(&bench.plan, &bench.run_config, bench.error)) {
 		log_error("%s", bench.error);

@@ -2,9 +2,10 @@
 
 /*
  * sketchtap-bench flow-table --hosts: repeats the evaluation of Zha et al., "Towards Software
- * Defined Measurement in Data Centers" (2022). Their FCAP is flow-table here, their SMON is iblt.
- * Both count the 6-tuples of monitored hosts, on the receiving core (rss) and after a ring (async).
- * A row is a run with one worker; all rows of one number of hosts have the same packets.
+ * Defined Measurement in Data Centers" (2022). Their FCAP is flow-table here, and their SMON is
+ * iblt. Both count the 6-tuples of monitored hosts, either on the receiving core (rss) or after a
+ * ring (async). A row is a run with one worker. All rows with the same number of hosts have the
+ * same packets.
  */
 
 #include "bench/hosts.h"
@@ -40,7 +41,7 @@
 #define MBUF_CACHE         256
 #define HEAP_MEGABYTES     512
 #define IBLT_ROWS          3
-#define IBLT_LOAD          0.7 /* flows per cell, low enough to decode */
+#define IBLT_LOAD          0.7 /* flows per cell at which all flows can be decoded */
 #define FIRST_HOST         0x0a000001
 
 static const struct figures_column columns[] = {
@@ -66,7 +67,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Figures of the paper, ns per packet. */
+/* Times of the paper, ns per packet. */
 #define PAPER_RING_NS 182
 static const struct structure {
 	const char *name, *sketch;
@@ -79,7 +80,7 @@ static const char *const used_designs[] = {"rss", "async"};
 
 struct entry {
 	const struct structure *structure;
-	double table_ns; /* ns per packet of the data structure, without a worker */
+	double table_ns; /* ns per packet of the sketch only, without a worker */
 	struct pipeline_setting setting;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
@@ -96,7 +97,7 @@ struct hosts {
 
 /* --- workload --- */
 
-/* Draws packets uniformly from the flows. The destination of each flow is a monitored host. */
+/* Draws each packet uniformly from the flows. The destination of each flow is a monitored host. */
 static bool draw_keys(const struct workload_spec *spec, struct key4 *keys)
 {
 	uint64_t hosts = spec->flows / FLOWS_PER_HOST;
@@ -161,7 +162,7 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
 }
 
-/* Returns the fraction of flows reported with their exact count, or -1 if out of memory. */
+/* Returns the share of flows that are reported with their exact count, or -1 if out of memory. */
 static double exact_share(const struct entry *entry, uint64_t seed)
 {
 	const struct workload *workload = entry->setting.workload;
@@ -188,8 +189,6 @@ static double exact_share(const struct entry *entry, uint64_t seed)
 	return (double)judged.exact / (double)workload->distinct;
 }
 
-/* --- time of the structures without a worker --- */
-
 static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 {
 	const struct bench_rounds setup = {
@@ -215,7 +214,10 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 
 /* --- output --- */
 
-/* Returns the delay that the ring adds: async less rss, for the same structure. */
+/*
+ * Returns the ns per packet that the ring adds: the time of async less that of rss, for the same
+ * structure.
+ */
 static double ring_ns(const struct entry *behind, const struct entry *inline_, uint32_t rounds)
 {
 	double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
@@ -380,7 +382,7 @@ int bench_hosts(struct config *config)
 	if (!setup_topology(&hosts.topology, config))
 		return 1;
 	cpus_init(&hosts.cpus, &hosts.topology);
-	/* lcore 0, an rx core and a worker */
+	/* one for lcore 0, one for the receiver and one for the worker */
 	if (setup_eal(config, &hosts.topology, &hosts.cpus, 3, HEAP_MEGABYTES)) {
 		status = figures_write(&hosts.figures, columns, config, run_all, &hosts);
 		eal_stop();

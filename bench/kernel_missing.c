@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Replaces kernel.c in builds without eBPF. */
+/* Used instead of kernel.c in builds without eBPF. */
 
 #include "base/log.h"
 #include "bench/bench.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench kernels: measures every sketch, sharing, atomic and number of threads, and for
- * comparison the floor and the rivals, for each traffic, number of flows and width. Excludes
- * HyperLogLog, with which a worker counts distinct keys.
+ * sketchtap-bench kernels: measures every sketch, sharing, atomic and number of threads, for each
+ * traffic, number of flows and width. For comparison, it measures the floor (one increment per row)
+ * and other structures. Times do not include HyperLogLog.
  */
 
 #include <inttypes.h>
@@ -30,7 +30,8 @@
 #define PACKETS       (UINT64_C(4) << 20)
 #define QUICK_ROUNDS  3
 #define QUICK_PACKETS UINT64_C(200000)
-#define GROUP_BYTES   200 /* bytes per packet: key, true counts, tables of the rivals */
+/* bytes per packet, for the key, the true counts and the tables of the rivals */
+#define GROUP_BYTES   200
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -63,7 +64,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* State of a run of `sketchtap-bench kernels`: resolved options and resources. */
+/* State of `sketchtap-bench kernels`: resolved options and resources. */
 struct kernels {
 	const struct config *config;
 	const struct option_values *flows, *zipf, *widths, *threads;
@@ -91,8 +92,8 @@ static void add_subject(struct kernels *kernels, const char *name,
 }
 
 /*
- * Lists everything that is measured. The first is "floor", which only increments a counter in each
- * row, once for each number of threads.
+ * Lists everything that is measured. The first is "floor", once for each number of threads: it only
+ * increments a counter in each row.
  */
 static void choose_subjects(struct kernels *kernels)
 {
@@ -225,7 +226,7 @@ static void print_rounds(struct kernels *kernels, const struct bench_rounds *set
 		print_subject(kernels, setup, c, rounds);
 }
 
-/* Measures all widths on one workload. Returns false if a contestant counted wrongly. */
+/* Measures all widths on one workload. Returns false if a sketch has a wrong total. */
 static bool run_workload(struct kernels *kernels, const struct workload *workload)
 {
 	struct bench_rounds setup = {
@@ -285,7 +286,7 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	return right;
 }
 
-/* Starts EAL, which only the rivals need. */
+/* Starts EAL, for the rivals. */
 static bool start_eal(const struct kernels *kernels)
 {
 	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),

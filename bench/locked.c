@@ -6,7 +6,7 @@
 #include "parallel/plan/plan.h"
 #include "sketch/spin_wait.h"
 
-#define CHOICE 2 /* value of --atomic, after those of a run */
+#define CHOICE 2 /* index of `lock` among the words of --atomic */
 
 const char *locked_atomic_word(uint32_t i)
 {

@@ -59,7 +59,7 @@ static int print_commands(void)
 	return close_standard_output();
 }
 
-/* Reports a missing command, because no bench, which takes minutes, is a sensible default. */
+/* Reports a missing command. There is no default, because each bench takes minutes. */
 static int print_no_command(void)
 {
 	fputs("sketchtap-bench: missing command; commands:", stderr);

@@ -11,7 +11,7 @@
 #include "rx/filter/prefix_filter.h"
 #include "base/random.h"
 
-/* Packets before the destinations repeat. They are read from memory in sequence. */
+/* Number of packets before the destinations repeat. They are read from memory in sequence. */
 #define PACKETS (1u << 20)
 
 struct matching {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Prefix lookup of packets to monitored hosts, in random order, with one prefix per host. */
+/*
+ * Measures the prefix lookup of packets to monitored hosts, in random order. Each host has one
+ * prefix.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +22,7 @@ size_t matching_bytes(uint32_t rules);
 
 enum matching_part {
 	MATCHING_KEYS,   /* only generates bursts of keys */
-	MATCHING_MATCH,  /* also looks up the prefixes */
+	MATCHING_MATCH,  /* generates keys and looks up the prefixes */
 	MATCHING_CREDIT, /* also counts the packets of the prefixes */
 };
 

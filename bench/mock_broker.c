@@ -145,7 +145,7 @@ uint64_t mock_broker_produce(
 
 	if (kafka == NULL)
 		return 0;
-	produce_line(broker, kafka, at, end); /* connects and fetches the topic */
+	produce_line(broker, kafka, at, end); /* opens the connection and fetches the topic */
 	rd_kafka_flush(kafka, FLUSH_MS);
 	start = clock_now(CLOCK_MONOTONIC);
 	while (at < end)

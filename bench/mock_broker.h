@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The mock broker of librdkafka on loopback, which needs no Java, and its own producer loop for
- * comparison.
+ * The mock broker of librdkafka on loopback, which needs no Java. For comparison, also a simple
+ * producer loop.
  */
 
 #include <stdbool.h>
@@ -18,8 +18,8 @@ void mock_broker_destroy(struct mock_broker *broker); /* NULL has no effect */
 const char *mock_broker_address(const struct mock_broker *broker);
 
 /*
- * Produces the lines of a text in a loop of librdkafka, with the settings of kafka://, over an open
- * connection. Returns the number of acknowledged lines. *seconds: duration.
+ * Sends the lines of a text with a producer loop of librdkafka, with the settings of kafka://, over
+ * an open connection. Returns the number of acknowledged lines. *seconds: duration.
  */
 uint64_t mock_broker_produce(
 	struct mock_broker *broker, const char *text, size_t len, double *seconds);

@@ -2,8 +2,8 @@
 
 /*
  * sketchtap-bench parts: measures the figures that bench/targets compares with the targets of the
- * project. Prints one row per part and round, at once. Parts that are compared take turns, so that
- * ratios can be taken within a round.
+ * project. Prints one row per part and round, as soon as it is measured. Parts that are compared
+ * take turns, so that a ratio compares times of one round.
  */
 
 #include <stdatomic.h>
@@ -63,8 +63,9 @@ struct parts {
 	uint64_t packets, replay_packets;
 	struct topology topology;
 	struct cpus cpus;
-	struct config run_config;  /* for the worker part */
-	struct config card_config; /* for worker parts that receive as from a NIC */
+	struct config run_config; /* for the worker part */
+	/* for parts that measure a worker with packets as a NIC leaves them */
+	struct config card_config;
 	struct plan card_plan;
 	struct plan plan;
 	struct figures figures;
@@ -72,27 +73,28 @@ struct parts {
 	/* Shared by parts. */
 	struct program_captures captures;
 	double start_up;            /* s, in this round */
-	struct parsing *parsing[2]; /* 0: IPv4; 1: IPv6 after a VLAN tag */
+	struct parsing *parsing[2]; /* [0]: IPv4; [1]: IPv6 after a VLAN tag */
 	struct filter *filter;
 	uint64_t kept; /* packets that passed the filter */
 	struct source *source;
 	struct workload *workload;
 	struct reporting *reporting;
 	struct sketch *sketch; /* updated by thread 0 */
-	_Atomic bool ended;    /* set by thread 0 when it has finished */
+	_Atomic bool ended;    /* thread 0 has finished */
 	struct matching *matching;
 };
 
 /*
- * measure() fills the cells of a row. It returns false, with a line in parts->error unless stopped,
- * if it failed.
+ * Part of `sketchtap-bench parts`. measure() fills the cells of a row. If it fails, it returns
+ * false with a line in parts->error. If it is stopped, it returns false without one.
  */
 struct part {
 	const char *name, *unit;
 	bool (*measure)(struct parts *parts, const struct part *part);
-	bool in_turn; /* takes turns with the part above */
+	bool in_turn; /* is measured in turns with the row before */
 	uint32_t variant;
-	uint32_t zipf_e6; /* Zipf's exponent x 10^6 of traffic with `variant` flows; 0: uniform */
+	/* Zipf's exponent times 10^6, for traffic of `variant` flows; 0: uniform */
+	uint32_t zipf_e6;
 	const char *expression; /* filter expression */
 };
 
@@ -133,12 +135,9 @@ static bool run_parts(struct parts *parts, const struct part *part)
 	return true;
 }
 
-/* --- work that is timed --- */
-
 struct work {
 	struct parts *parts;
-	bool (*run)(
-		struct parts *parts, uint32_t variant); /* returns false if its result was wrong */
+	bool (*run)(struct parts *parts, uint32_t variant); /* false: its result was wrong */
 	uint32_t variant;
 	bool right;
 };
@@ -151,7 +150,10 @@ static void run_work(void *arg, uint32_t t)
 	work->right = work->run(work->parts, work->variant);
 }
 
-/* Runs work on another thread. *seconds: its CPU time. Returns false if the work failed. */
+/*
+ * Runs the work on another thread. *seconds: CPU time of that thread. Returns false if the work
+ * failed.
+ */
 static bool time_work(struct parts *parts, bool (*run)(struct parts *parts, uint32_t variant),
 	uint32_t variant, double *seconds)
 {
@@ -165,7 +167,10 @@ static bool put_ns(struct parts *parts, double seconds)
 	return put_value(parts, seconds * 1e9 / (double)parts->packets);
 }
 
-/* --- programs: run before EAL binds this process and its children to a CPU --- */
+/*
+ * Parts that run sketchtap. They come first, because EAL binds this process and its children to a
+ * CPU.
+ */
 
 static bool measure_start_up(struct parts *parts, const struct part *part)
 {
@@ -200,22 +205,20 @@ static const struct part programs[] = {
 	{.name = NULL},
 };
 
-/* --- interleaved rounds --- */
-
 /* A sketch or a rival. */
 struct entrant {
 	const char *name;
 	const char *sketch;
 	const struct bench_subject_ops *rival;
 	uint64_t width;   /* 0: default of the sketch */
-	uint32_t sharing; /* threads that share it; 0: one thread, not shared */
+	uint32_t sharing; /* number of threads that share the sketch; 0: one thread, not shared */
 	enum sketch_metric metric;
 };
 
 static const struct {
 	uint32_t zipf_e6;
 	uint64_t flows;
-	struct entrant entrants[ENTRANTS_MAX]; /* ends at the first entry without a name */
+	struct entrant entrants[ENTRANTS_MAX]; /* the entry after the last has no name */
 } all_rounds[] = {
 	{ZIPF_E6, FLOWS,
 		{
@@ -300,7 +303,10 @@ static struct bench_subject bench_subject_of(const struct entrant *entrant)
 	};
 }
 
-/* Prints the ns per packet of all threads together, which count their parts at the same time. */
+/*
+ * Prints the ns per packet if all threads together count the packets, each its part, at the same
+ * time.
+ */
 static void print_entrant(struct parts *parts, const struct bench_subject *entrant,
 	const struct bench_rounds_result *result, uint32_t round)
 {
@@ -356,8 +362,6 @@ static bool run_all_rounds(struct parts *parts)
 	return done;
 }
 
-/* --- parser and filter, on generated packets in cache --- */
-
 static bool parse(struct parts *parts, uint32_t ipv6)
 {
 	return parsing_run(parts->parsing[ipv6], parts->packets);
@@ -406,8 +410,6 @@ static bool measure_filter(struct parts *parts, const struct part *part)
 	return done;
 }
 
-/* --- worker, less the time to receive and free --- */
-
 static bool measure_worker(struct parts *parts, const struct part *part)
 {
 	struct polled_sample without, with;
@@ -424,7 +426,10 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 	       put_value(parts, with.total - without.total);
 }
 
-/* Measures a worker that receives as from a NIC. part->variant: number of flows. */
+/*
+ * Measures a worker with packets in the cache state that a NIC leaves. part->variant is the number
+ * of flows.
+ */
 static bool measure_card(struct parts *parts, const struct part *part)
 {
 	struct polled_sample without, with;
@@ -449,8 +454,6 @@ static bool measure_card(struct parts *parts, const struct part *part)
 	return put_value(parts, with.total - without.total);
 }
 
-/* --- reporter, and counting at the same time --- */
-
 static bool report(struct parts *parts, uint32_t variant)
 {
 	(void)variant;
@@ -465,7 +468,7 @@ static bool measure_reporter(struct parts *parts, const struct part *part)
 	return time_work(parts, report, 0, &seconds) && put_value(parts, seconds * 1000);
 }
 
-/* Thread 0 counts. Thread 1 merges and reports repeatedly until thread 0 has finished. */
+/* Thread 0 counts. Thread 1 merges and reports until thread 0 has finished. */
 static void count_beside_reporter(void *arg, uint32_t t)
 {
 	struct parts *parts = arg;
@@ -484,7 +487,7 @@ static void count_beside_reporter(void *arg, uint32_t t)
 	atomic_store_explicit(&parts->ended, true, memory_order_relaxed);
 }
 
-/* Measures the time of thread 0, with part->variant threads. */
+/* Measures the CPU time of thread 0 while part->variant threads count. */
 static bool measure_counting(struct parts *parts, const struct part *part)
 {
 	double seconds[2];
@@ -499,15 +502,13 @@ static bool measure_counting(struct parts *parts, const struct part *part)
 	       put_ns(parts, seconds[0]);
 }
 
-/* --- monitored prefixes --- */
-
 static bool match(struct parts *parts, uint32_t step)
 {
 	return matching_run(parts->matching, parts->packets, (enum matching_part)step) ==
 	       parts->packets;
 }
 
-/* Measures the time of a step less that of all earlier steps. */
+/* Measures the time of a step: the time of all steps up to it, less the time of those before it. */
 static bool measure_matching(struct parts *parts, const struct part *part)
 {
 	double before, with;

@@ -2,10 +2,10 @@
 
 /*
  * sketchtap-bench paper: repeats the evaluation of Wu, Li, Ran, Luo, "Network Measurement for
- * 100Gbps Links Using Multicore Processors" (2016), with its six workers and random headers, and
- * prints the figures of the paper next to the measured ones. sketchtap-bench pipeline: the same
- * with what most hosts can do, and experiments that the paper lacks. Each experiment varies one
- * thing in a list of settings, which take turns.
+ * 100Gbps Links Using Multicore Processors" (2016), with its six workers and random headers. Prints
+ * the figures of the paper next to the measured ones. sketchtap-bench pipeline: the same
+ * experiments with settings that most hosts can run, and experiments that the paper lacks. Each
+ * experiment varies one parameter. Its settings take turns.
  */
 
 #include "bench/locked.h"
@@ -37,9 +37,9 @@
 #define MILLISECONDS       500
 #define QUICK_ROUNDS       1
 #define QUICK_MILLISECONDS 50
-#define PACKETS            (UINT64_C(4) << 20) /* packets of the workload, which is repeated */
+#define PACKETS            (UINT64_C(4) << 20) /* packets in the workload, which is repeated */
 #define QUICK_PACKETS      (UINT64_C(1) << 17)
-#define RATE               72000000 /* packets per second, maximum of the paper's link */
+#define RATE               72000000 /* packets per second that the link of the paper can carry */
 #define FLOWS              1000000
 #define ZIPF_E6            1050000
 #define MBUFS              16384 /* value of the paper */
@@ -48,7 +48,7 @@
 #define SETTINGS_MAX       (LOADS_MAX * 32)
 #define PAPER_WORKERS      6
 #define LINK_BITS          100e9
-#define FRAME_OVERHEAD     24 /* bytes: FCS, preamble and inter-frame gap */
+#define FRAME_OVERHEAD     24 /* bytes of FCS, preamble and inter-frame gap */
 #define CEILING_MS         200
 
 static const struct figures_column columns[] = {
@@ -84,17 +84,18 @@ static const struct figures_column columns[] = {
 /* A setting and its results. */
 struct entry {
 	struct pipeline_setting setting;
-	uint64_t zipf; /* Zipf's exponent x 10^6, or BENCH_ZIPF_RANDOM */
+	uint64_t zipf; /* Zipf's exponent times 10^6, or BENCH_ZIPF_RANDOM */
 	uint64_t flows;
-	const char *place; /* placement of the worker; NULL if not varied */
-	bool across;       /* the worker is not on the node of the packets */
-	struct cpus cpus;  /* CPUs to run on, in the order of use */
+	const char *place; /* location of the worker, as printed; NULL if it is not varied */
+	bool across;       /* true: the worker is not on the node of the packets */
+	struct cpus cpus;  /* CPUs in the order in which they are used */
 	char missing[96];
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
 
 struct experiment_options {
-	uint32_t experiments; /* bit e selects experiments[e]; 0 selects all, or all of the paper */
+	/* bit e selects experiments[e]; 0 selects all, or with `paper` all of the paper */
+	uint32_t experiments;
 };
 
 OPTION_OWNER(experiment)
@@ -152,7 +153,7 @@ static struct entry *add(
 	return entry;
 }
 
-/* Returns the figure in the text of the paper for a combination, or "". */
+/* Returns the value that the text of the paper has for a combination, or "". */
 static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
 {
 	static struct paper_fact fact;
@@ -164,7 +165,7 @@ static const char *paper_text(const struct pipeline_setting *setting, const char
 	return fact.none;
 }
 
-/* Tables 3 and 4, Figures 12 to 14. */
+/* Adds the settings of Tables 3 and 4 and Figures 12 to 14. */
 static void add_combinations(struct pipeline *pipeline)
 {
 	for (const struct design_ops *const *design = designs; *design != NULL; design++)
@@ -173,7 +174,7 @@ static void add_combinations(struct pipeline *pipeline)
 				struct pipeline_setting setting =
 					usual(pipeline, sketches[s]->name);
 
-				/* The paper measured only combinations that have a PPT. */
+				/* the paper measured only combinations that have a PPT */
 				if (pipeline->paper && paper_text(&setting, "PPT")[0] == '\0')
 					continue;
 				setting.design = (*design)->name;
@@ -182,7 +183,7 @@ static void add_combinations(struct pipeline *pipeline)
 			}
 }
 
-/* Figure 7. A link carries fewer packets if they are larger. */
+/* Adds the settings of Figure 7. The larger the packets, the fewer fit on the link. */
 static void add_sizes(struct pipeline *pipeline)
 {
 	static const uint32_t sizes[] = {64, 128, 256, 512, 754, 1024, 1514};
@@ -209,10 +210,10 @@ static void add_mempools(struct pipeline *pipeline)
 	}
 }
 
-/* The designs of Figures 9 to 11. */
+/* Designs in Figures 9 to 11. */
 static const char *const two_designs[] = {"rss", "sync"};
 
-/* Figure 9. Rows with more threads than CPUs are marked. */
+/* Adds the settings of Figure 9. Rows with more threads than CPUs are marked. */
 static void add_workers(struct pipeline *pipeline)
 {
 	uint64_t most = choices_largest(pipeline->workers);
@@ -244,7 +245,7 @@ static struct cpus part_of(const struct pipeline *pipeline, int node, bool other
 	return part;
 }
 
-/* Returns the node of the packets: that of the port, or of the first CPU. */
+/* Returns the NUMA node of the packets: the node of the port, or of the first CPU. */
 static int home_of(const struct pipeline *pipeline)
 {
 	const struct topology *topology = &pipeline->machine.topology;
@@ -258,8 +259,8 @@ static int home_of(const struct pipeline *pipeline)
 }
 
 /*
- * Figure 10: the worker on the node of its packets, or on another one. The last polling CPU runs
- * the generator, if there is one.
+ * Adds the settings of Figure 10: the worker on the NUMA node of its packets, or on another one. If
+ * there is a generator, it runs on the last polling CPU.
  */
 static void add_placements(struct pipeline *pipeline)
 {
@@ -330,7 +331,7 @@ static void add_flows(struct pipeline *pipeline)
 		struct pipeline_setting setting = usual(pipeline, "count-min");
 
 		add(pipeline, &setting, flows[i])->zipf =
-			0; /* uniform traffic, so that all flows occur */
+			0; /* uniform traffic, so that each flow occurs */
 	}
 }
 
@@ -339,8 +340,8 @@ static const struct experiment {
 	const char *title;
 	void (*add)(struct pipeline *pipeline);
 	bool paper;
-	bool workers; /* varies the number of workers */
-	bool traffic; /* varies the traffic, which is not possible with --port */
+	bool workers; /* the experiment varies the number of workers */
+	bool traffic; /* the experiment varies the traffic, which is not possible with --port */
 } experiments[] = {
 	{"combinations", "all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations,
 		true, false, false},
@@ -357,7 +358,10 @@ static const struct experiment {
 
 /* --- run --- */
 
-/* Adds the settings of an experiment for each traffic and number of workers. */
+/*
+ * Adds the settings of an experiment, for each traffic and number of workers that it does not vary
+ * itself.
+ */
 static void add_all(struct pipeline *pipeline, const struct experiment *experiment)
 {
 	uint32_t traffics = is_external(pipeline) ? 1 : pipeline->zipf->n;
@@ -373,8 +377,8 @@ static void add_all(struct pipeline *pipeline, const struct experiment *experime
 }
 
 /*
- * Returns true if the paper measured the setting: defaults, except for the parameters of Tables 3
- * and 4.
+ * Returns true if the paper measured the setting: all values are defaults, except for the
+ * parameters of Tables 3 and 4.
  */
 static bool is_of_paper(const struct entry *entry)
 {
@@ -408,17 +412,20 @@ static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flo
 	return pipeline->workload != NULL;
 }
 
-/* Returns the fewest mbufs with which the generator never writes to a packet in flight. */
+/*
+ * Returns the number of mbufs with which the generator never overwrites a packet that is still in
+ * use.
+ */
 static uint32_t mbufs_min(const struct pipeline_setting *setting)
 {
 	uint32_t nb_queues = design_find(setting->design)->rx_core ? 1 : setting->workers;
 
-	/* Rings of the device and of the workers of async, and the bursts that all threads hold. */
+	/* Descriptors of the device, rings of async workers, and the bursts that threads hold. */
 	return nb_queues * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
 	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
 }
 
-/* Notes why a setting cannot run on this host or with --port. */
+/* Stores the reason if a setting cannot run on this host or with --port. */
 static void find_missing(
 	struct pipeline *pipeline, const struct experiment *experiment, struct entry *entry)
 {
@@ -444,7 +451,10 @@ static void find_missing(
 	}
 }
 
-/* Returns true if the entry's worker may run on CPU i. */
+/*
+ * Returns true if CPU i is on the side (the packets' NUMA node, or the other nodes) of the entry's
+ * worker.
+ */
 static bool is_beside(const struct pipeline *pipeline, const struct entry *entry, uint32_t i)
 {
 	bool home = pipeline->machine.topology.cpus[i].node == home_of(pipeline);
@@ -453,8 +463,8 @@ static bool is_beside(const struct pipeline *pipeline, const struct entry *entry
 }
 
 /*
- * Returns the machine for the plan of an entry, with only the CPUs of its side, so that sketches
- * are on the node of the worker.
+ * Returns the machine for the plan of an entry. It has only the CPUs of the NUMA nodes that the
+ * entry may use, so that sketches are on the node of the worker.
  */
 static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
 {
@@ -554,7 +564,7 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 	figures_cell(figures, "drop_rate_max", "%.4f", drops.max);
 }
 
-/* Prints the times per packet. Omits the time of counting if all packets were rejected. */
+/* Prints the times per packet. If all packets were rejected, the time of counting stays empty. */
 static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
 	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
@@ -624,14 +634,12 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 	return true;
 }
 
-/* --- highest rate of the generator --- */
-
 struct ring_drain {
 	struct rte_ring *ring;
 	_Atomic bool ended;
 };
 
-/* Drops packets from the ring until the generator has ended. */
+/* Takes packets from the ring and drops them, until the generator has ended. */
 static void *run_ring_drain(void *arg)
 {
 	struct ring_drain *drain = arg;
@@ -642,7 +650,10 @@ static void *run_ring_drain(void *arg)
 	return NULL;
 }
 
-/* Returns packets per second: a thread on CPU `cpu` only takes packets from the ring. */
+/*
+ * Returns the packets per second of the generator if a thread on CPU `cpu` only takes packets from
+ * the ring.
+ */
 static double measure_ceiling(struct load_generator *generator, uint32_t cpu)
 {
 	struct ring_drain drain = {.ring = load_generator_ring(generator, 0)};
@@ -711,10 +722,10 @@ static bool run_all(void *arg)
 	return true;
 }
 
-/* The largest pool of an experiment, and the pools of the run. */
+/* MB of DPDK heap for the largest packet pool of an experiment, and those of the run */
 #define HEAP_MEGABYTES 1024
 
-/* Reads the CPUs allowed by --lcores, and the ports. */
+/* Reads the CPUs allowed by --lcores, and the port names. */
 static bool read_host(struct pipeline *pipeline, struct config *config)
 {
 	char error[MACHINE_ERROR_MAX];
@@ -733,7 +744,7 @@ static int run_bench(struct config *config, bool paper)
 	static const struct option_values zipf = {1, {ZIPF_E6}};
 	static const struct option_values one_and_six = {2, {1, PAPER_WORKERS}}, one = {1, {1}};
 	static struct pipeline pipeline;
-	static struct config resolved; /* config with resolved ports */
+	static struct config resolved; /* configuration with resolved port names */
 	const struct bench_options *bench = bench_options(config);
 	uint32_t most;
 	int status;
@@ -755,7 +766,7 @@ static int run_bench(struct config *config, bool paper)
 	if (most < pipeline.cpus.n)
 		most = pipeline.cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline.cpus.n
 								   : LOAD_GENERATOR_QUEUES_MAX;
-	/* lcore 0, an rx core and the workers */
+	/* one for lcore 0, one for the receiver, and the workers */
 	if (!setup_eal(
 		    config, &pipeline.machine.topology, &pipeline.cpus, 2 + most, HEAP_MEGABYTES))
 		return 1;

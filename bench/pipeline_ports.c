@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Runs on live ports. The offered packets are those that the devices received or lost. */
+/*
+ * Runs the pipeline on live ports. The offered packets are those that the devices received or lost.
+ */
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #include "sketch/measurement.h"
 
 #define NAP_NS     1000000
-#define PATIENCE_S 10 /* s, wait for the first packet */
+#define PATIENCE_S 10 /* s to wait for the first packet */
 
 struct live {
 	struct config config;
@@ -57,8 +59,8 @@ void pipeline_ports_config(
 /* --- the devices --- */
 
 /*
- * Opens the ports. A NIC that an earlier run detached is probed again; port_probe() creates virtual
- * devices.
+ * Probes the ports. A NIC that an earlier run detached is probed again. port_probe() creates
+ * virtual devices.
  */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
@@ -81,7 +83,7 @@ static bool probe(struct live *live, const struct port_name *names, char *error)
 	return true;
 }
 
-/* Detaches the devices, after closing their ports, so that the next run can open them. */
+/* Detaches the devices after their ports are closed, so that the next run can open them. */
 static void give_back(const struct live *live)
 {
 	for (uint32_t p = 0; p < live->nb_ports; p++)
@@ -151,7 +153,10 @@ static void let_run(const struct live *live, uint32_t milliseconds)
 
 	while (seconds_since(start) * 1000 < milliseconds && !signals_stop_requested())
 		nap();
-	/* Ports stay open: later packets are counted, and extend the time. */
+	/*
+	 * Ports stay open: packets that arrive later are still counted, and extend the measured
+	 * time.
+	 */
 	epochs_end(live->run->epochs, 1);
 	while (!run_finished(live->run))
 		nap();
@@ -210,7 +215,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 		live->run = run_create(
 			&live->config, &live->plan, NULL, live->ports, live->nb_ports, error);
 		if (live->run == NULL)
-			return false; /* run_create() closed the ports */
+			return false; /* the ports are closed, by run_create() */
 		right = measure(live, milliseconds, sample, error);
 		run_destroy(live->run);
 	} else {
@@ -219,7 +224,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 	return right;
 }
 
-/* Logs warnings about ports only in the first run. */
+/* Runs on the ports. Warnings about ports are logged in the first run only. */
 static bool run_quietly(struct live *live, const struct machine *machine,
 	const struct port_name *names, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error)

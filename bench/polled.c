@@ -11,28 +11,28 @@
 
 #include "parallel/run/run.h"
 
-#define REFILL_US    60 /* us in which the feeder fills the ring */
+#define REFILL_US    60 /* us that the worker gives the feeder to fill the ring */
 #define RING_FILL_US 2000
 #define NAP_NS       1000000
 
-/* State of the current run. Written by its worker; read after the run. */
+/* State of the current run. Written by the worker, and read after the run. */
 static enum polled_kind polled_kind;
 static struct {
 	uint64_t taken;                    /* packets of all bursts */
-	uint64_t packets, rx, count, free; /* full bursts; rx, count and free in cycles */
-	uint64_t interrupted;              /* full bursts longer than `longest` */
+	uint64_t packets, rx, count, free; /* sums over full bursts; rx, count and free in cycles */
+	uint64_t interrupted;              /* number of full bursts longer than `longest` */
 	uint64_t longest;                  /* limit for a burst, cycles */
-	/* Simulated NIC of polled_run_card(); NULL without it. */
+	/* Ring of mbuf pointers that simulates a NIC, for polled_run_card(). NULL in other runs. */
 	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
 	uint32_t head, tail;    /* packets added and removed since the start */
-	bool emptying;          /* no packets are added until the line is empty */
+	bool emptying;          /* true: no packets are added until the line is empty */
 	bool ended;             /* the feeder has finished */
 	/* Only with POLLED_TIME. */
 	void (*take)(void *arg, const struct costs *costs);
 	void *arg;
 } polled;
 
-/* Adds the cycles of a full burst, or counts it as interrupted. */
+/* Adds the cycles of a full burst, or counts the burst as interrupted. */
 static void add_burst(uint64_t rx, uint64_t count, uint64_t free)
 {
 	if (rx + count + free > polled.longest) {
@@ -58,8 +58,8 @@ static void count_timed(
 }
 
 /*
- * Updates queue shedding with a fixed level, because the ring here is always full. Passing n - 1
- * marks a poll that emptied the queue.
+ * Updates queue shedding, then sets a fixed level, because the ring of this bench is always full.
+ * Passing n - 1 marks a poll that emptied the queue.
  */
 static void look(struct worker *worker, uint32_t n)
 {
@@ -75,9 +75,9 @@ static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
 }
 
 /*
- * Moves packets from the ring to the line, without reading them, until the line is full. While the
- * line is emptied, the ring is full and the feeder writes no packets. Returns true if packets can
- * be taken from the line.
+ * Moves packets from the ring to the line until the line is full, without reading them. While the
+ * worker empties the line, the ring is full, so the feeder writes no packets. Returns true if the
+ * line has packets to take.
  */
 static bool fill_line(struct worker *worker)
 {
@@ -112,7 +112,7 @@ static uint16_t receive_from_line(struct rte_mbuf **pkts)
 	return n;
 }
 
-/* Receives one burst and counts or frees it. Returns the packets received. */
+/* Receives one burst, then counts or frees its packets. Returns their number. */
 static uint16_t take_burst(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -173,7 +173,7 @@ static void work(struct worker *worker, uint32_t nb_workers)
 
 static const struct design_ops polled_design = {.name = "polled", .work = work};
 
-/* Sleeps, because this thread may share the CPU of the feeder. */
+/* Waits by sleeping, because this thread may share the CPU of the feeder. */
 static void wait_for_end(struct run *run)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -212,7 +212,7 @@ static void enable_shedding(struct run *run)
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 
-/* Requires polled.take and polled.arg to be set. */
+/* The caller sets polled.take and polled.arg before. */
 static bool run_polled(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, char *error)
 {
@@ -226,7 +226,7 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	run->design = &polled_design;
 	if (kind >= POLLED_KEPT_UP)
 		enable_shedding(run);
-	/* The worker must read only the mbuf of a packet, as with a NIC. */
+	/* the worker must read only the mbuf of a packet, as with a NIC */
 	if (polled.line != NULL)
 		run->workers[0]->reader.replay = false;
 	run_start(run);

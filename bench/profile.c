@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench profile: measures the cost of each part of a packet on this host, with the key
- * rules and sketches of a run's configuration (adapt/profile.h). Receiving, parsing and freeing are
- * timed in a worker that counts packets of the generator; the other parts are timed with keys only.
- * After the rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for
- * Software Dataplanes" (2017), as comments: times of single packets, clock included.
+ * sketchtap-bench profile: measures the cost of each part of a packet on this host, with the keys
+ * and sketches of a configuration (adapt/profile.h). Receiving, parsing and freeing are timed in a
+ * worker that counts packets of the generator. The other parts are timed with keys only. After the
+ * rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for Software
+ * Dataplanes" (2017), as comments: times of single packets, which include reading the clock.
  */
 
 #include <math.h>
@@ -36,13 +36,13 @@
 #include "tune/measure/setup.h"
 
 #define DURATION    (10 * SECOND_NS)
-#define SAMPLE_NS   2000 /* ns per sample, overhead included, approximate */
+#define SAMPLE_NS   2000 /* approximate ns of one sample, with overhead */
 #define SAMPLES_MIN 256
 #define SAMPLES_MAX 50000
-#define TRAFFIC     1050000, 1000000 /* Zipf's exponent x 10^6 and flows of the worker */
+#define TRAFFIC     1050000, 1000000 /* Zipf's exponent times 10^6, and number of flows */
 
 struct profiling {
-	struct config config; /* configuration of the timed worker */
+	struct config config; /* configuration of the worker that is timed */
 	struct plan plan;
 	struct topology topology;
 	struct cpus cpus;
@@ -51,12 +51,10 @@ struct profiling {
 	struct profile profile;
 	struct profile_what missing;
 	bool done;
-	/* ns per packet, one per burst of the worker. */
+	/* times of each burst of the worker, ns per packet */
 	double *receive, *parse, *free;
 	uint64_t bursts;
 };
-
-/* --- receive, parse and free --- */
 
 static void take_burst(void *arg, const struct costs *costs)
 {
@@ -138,8 +136,6 @@ static bool run_calibration(struct profiling *profiling)
 		text);
 	return false;
 }
-
-/* --- tables of the paper --- */
 
 static void print_one(const struct profiling *profiling, const char *name,
 	const struct profile_what *what, const char *paper)

@@ -27,7 +27,7 @@ static double wall_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Tries the directory of this program, where it is installed, then that of the build. */
+/* Tries the directory of this program, as installed, then that of the build. */
 void program_execute(const char *const *arguments)
 {
 	static const char *const places[] = {"sketchtap", "../src/sketchtap"};

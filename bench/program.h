@@ -10,13 +10,17 @@
 
 #define PROGRAM_ERROR_MAX 512
 
-/* Executes the sketchtap next to this program, in a child. Returns only on error. */
+/*
+ * Replaces this process, a child, by the sketchtap in the directory of this program. Returns only
+ * on error.
+ */
 void program_execute(const char *const *arguments);
 
 struct program_captures {
 	char directory[64];
-	char small[96], large[96]; /* paths of captures of 10 and of `packets` packets */
-	uint64_t packets;          /* packets of the large capture */
+	/* paths of the captures, of 10 packets and of `packets` packets */
+	char small[96], large[96];
+	uint64_t packets; /* number of packets of the large capture */
 };
 
 /* Writes captures of 64-byte packets into a new directory. Returns false with one line in error. */

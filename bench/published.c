@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sketches implemented from papers. They have as much memory as count-min at the same width, use
- * the same hash, and update by bursts. The hash is a permutation of a 16-byte key, so it is stored
- * instead of the key, as in the list of count-min.
+ * Sketches implemented from papers. They have the memory of a Count-Min of the same width, use the
+ * same hash, and update by bursts. The hash is a permutation of a 16-byte key, so they store it
+ * instead of the key, as the list of Count-Min does.
  *
  *   octosketch    Zhang, Chen, Liu, NSDI 2024: a worker has 8-bit counters. It sends a counter that
  *                 reaches a threshold to an aggregator, which has the rows of Count-Min and a heap
@@ -12,12 +12,12 @@
  *                 authors' programs: 127 without DPDK, and 63 (`octosketch 63`), the highest with
  *                 DPDK.
  *   elastic       Yang et al., SIGCOMM 2018: buckets of keys, in front of one row of 8-bit
- *                 counters. Eight packets of other keys per packet of its own evict a key from its
- *                 bucket.
+ *                 counters. A key loses its place if its bucket gets eight packets of other keys
+ *                 for each packet of its own.
  *   cocosketch    Zhang et al., SIGCOMM 2021: a packet whose key is in neither of its two buckets
- *                 increments the smaller one, which takes the key with probability 1 / count.
- *   space-saving  Metwally, Agrawal, El Abbadi, ICDT 2005: a new key replaces a key with the least
- *                 count and inherits that count.
+ *                 increments the smaller one. The key takes this bucket with probability 1 / count.
+ *   space-saving  Metwally, Agrawal, El Abbadi, ICDT 2005: a new key replaces a key with the
+ *                 smallest count and continues from that count.
  */
 
 #include <string.h>
@@ -38,7 +38,7 @@
 
 /* --- shared --- */
 
-/* First member of each sketch, which is one block of memory with all its parts. */
+/* First member of each sketch. A sketch is one block of memory. */
 struct block {
 	size_t bytes;
 };
@@ -65,7 +65,7 @@ static size_t block_memory(const void *state)
 	return ((const struct block *)state)->bytes;
 }
 
-/* Returns the bytes of count-min at the same width. */
+/* Returns the bytes of a Count-Min of the same width. */
 static size_t budget(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
@@ -86,7 +86,7 @@ static ALWAYS_INLINE bool same_hash(const struct key_hash *a, const struct key_h
 	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
 }
 
-/* The heaviest keys, in descending order. */
+/* The keys with the largest counts, in descending order. */
 struct heaviest {
 	const struct hash_key *hash_key;
 	struct bench_subject_flow *flows;
@@ -107,8 +107,6 @@ static void heaviest_offer(struct heaviest *top, const struct key_hash *hash, ui
 		top->flows[at] = top->flows[at - 1];
 	top->flows[at] = (struct bench_subject_flow){hash_invert4(top->hash_key, hash), packets};
 }
-
-/* --- keys with a count, in chains: for the heap of octosketch, and for space-saving --- */
 
 /* Key numbers start at 1. */
 struct chained_key {
@@ -132,7 +130,7 @@ static size_t chains_memory(uint32_t max)
 	return (max + 1) * CHAINED_BYTES;
 }
 
-/* Initializes chains in zeroed memory, aligned to 32 bytes. */
+/* Initializes chains in memory that is zeroed and aligned to 32 bytes. */
 static void chains_init(struct chains *chains, void *memory, uint32_t max)
 {
 	chains->max = max;
@@ -177,11 +175,11 @@ static ALWAYS_INLINE void chains_put(
 
 /* --- OctoSketch --- */
 
-#define OCTO_ROWS  3                  /* value of the paper's evaluation */
-#define OCTO_KEYS  CANDIDATES_DEFAULT /* size of the heap; 1023 in the paper */
+#define OCTO_ROWS  3                  /* number of rows, as in the evaluation of the paper */
+#define OCTO_KEYS  CANDIDATES_DEFAULT /* number of keys in the heap; 1023 in the paper */
 #define OCTO_QUEUE (2 * OCTO_ROWS * BURST_MAX)
 
-/* Message of a worker. The hash determines the counter. */
+/* Message from a worker to the aggregator. The hash selects the counter. */
 struct octo_message {
 	struct key_hash hash;
 	uint32_t row, packets;
@@ -192,9 +190,10 @@ struct octo {
 	uint32_t bits; /* log2 of the width */
 	uint32_t threshold;
 	uint8_t *worker;  /* row after row */
-	uint32_t *merged; /* row after row, of the aggregator */
+	uint32_t *merged; /* counters of the aggregator, row after row */
 	struct chains keys;
-	uint32_t heap[OCTO_KEYS + 1]; /* key numbers from index 1 on, with the least count first */
+	/* key numbers as a binary heap from index 1; the smallest count is at the top */
+	uint32_t heap[OCTO_KEYS + 1];
 	uint32_t nb_queued;
 	struct octo_message queue[OCTO_QUEUE];
 };
@@ -291,7 +290,7 @@ static ALWAYS_INLINE uint32_t octo_merged(const struct octo *octo, const struct 
 	return least;
 }
 
-/* Runs the aggregator on all queued messages. */
+/* Passes all queued messages to the aggregator. */
 static void octo_aggregate(struct octo *octo)
 {
 	for (uint32_t m = 0; m < octo->nb_queued; m++) {
@@ -351,7 +350,7 @@ static bool octo_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* Adds the counters that the worker still holds, as at the end of an epoch. */
+/* Adds the counts that the worker still holds, as at the end of an epoch. */
 static uint32_t octo_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -401,10 +400,11 @@ static const struct bench_subject_ops octo63 = {
 #define ELASTIC_HEAVY  4 /* 1 / ELASTIC_HEAVY of the memory is for buckets, as in the paper */
 
 struct elastic_bucket {
-	uint16_t tag[ELASTIC_WAYS]; /* 0: free; ways are filled in ascending order */
+	/* tag of each way, 0: free; ways are filled in ascending order */
+	uint16_t tag[ELASTIC_WAYS];
 	uint32_t votes[ELASTIC_WAYS];
 	uint32_t against;
-	uint32_t before; /* bit w: the key of way w may also have packets in the light part */
+	uint32_t before; /* bit w is 1: the key of way w may also have packets in the light part */
 	struct key_hash key[ELASTIC_WAYS] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
@@ -495,7 +495,7 @@ static __attribute__((noinline)) void elastic_evict(
 	bucket->against = 1;
 }
 
-/* Counts a packet whose key is not in the bucket, which is full. */
+/* Counts a packet whose key is not in the bucket. The bucket is full. */
 static ALWAYS_INLINE void elastic_against(
 	struct elastic *elastic, struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -538,7 +538,7 @@ static void elastic_feed(void *state, uint32_t thread, const struct key_burst *b
 	}
 }
 
-/* Returns false if a light counter is saturated, because then the total is unknown. */
+/* Returns false if a light counter is saturated: the total is unknown then. */
 static bool elastic_total(const void *state, uint64_t *total)
 {
 	const struct elastic *elastic = state;
@@ -586,8 +586,8 @@ const struct bench_subject_ops bench_subject_elastic = {
 
 /* --- CocoSketch --- */
 
-#define COCO_ARRAYS 2 /* value of the paper's evaluation */
-#define COCO_WAYS   3 /* buckets per cache line, one of which is selected by the key */
+#define COCO_ARRAYS 2 /* number of arrays, as in the evaluation of the paper */
+#define COCO_WAYS   3 /* buckets in a cache line; the key selects one of them */
 
 struct coco_line {
 	struct key_hash key[COCO_WAYS];
@@ -630,7 +630,7 @@ static ALWAYS_INLINE struct coco_bucket coco_bucket(
 	return (struct coco_bucket){&line->key[way], &line->count[way]};
 }
 
-/* Returns 32 bits of a linear congruential generator (Knuth's factor). */
+/* Returns 32 random bits of a linear congruential generator (Knuth's factor). */
 static ALWAYS_INLINE uint32_t coco_random(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -653,7 +653,7 @@ static void coco_feed(void *state, uint32_t thread, const struct key_burst *burs
 		const struct coco_bucket *bucket = buckets[i];
 		bool first = same_hash(bucket[0].key, &burst->hash[i]);
 		bool second = same_hash(bucket[1].key, &burst->hash[i]);
-		/* Without a branch, because it would be unpredictable. */
+		/* a branch would be unpredictable */
 		uint32_t array = (uint32_t)second |
 				 ((uint32_t)!first & (*bucket[1].count < *bucket[0].count));
 		uint64_t count = ++*bucket[array].count;
@@ -699,12 +699,12 @@ static const struct bench_subject_ops cocosketch = {
 
 /* --- Space-saving --- */
 
-#define SAVING_AHEAD 8 /* distance of the prefetch, in keys */
+#define SAVING_AHEAD 8 /* number of keys that the prefetch is ahead */
 
 /*
- * The paper keeps keys sorted by count to find one with the least. Here a hand cycles through the
- * keys: the least count only grows, so all keys that the hand has passed have more. One cycle
- * raises the least count by one, so there are at most packets / keys cycles, and on average at most
+ * A clock hand cycles through the keys to find one with the smallest count; the paper sorts keys by
+ * count instead. The smallest count only grows, so all keys that the hand has passed have more. A
+ * full cycle raises it by one. So there are at most packets / keys cycles, and on average at most
  * one step per packet.
  */
 struct space_saving {
@@ -727,7 +727,7 @@ static void *saving_open(const struct bench_subject *subject, const struct bench
 	return saving;
 }
 
-/* Removes a key with the least count from its chain. Returns its number. */
+/* Removes a key with the smallest count from its chain. Returns its number. */
 static ALWAYS_INLINE uint32_t saving_evict(struct space_saving *saving)
 {
 	struct chained_key *keys = saving->keys.keys;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Published sketches for the same purpose, implemented from their papers. */
+/* Published sketches for comparison, implemented from their papers. */
 
 #include "tune/measure/bench_subject.h"
 
-/* Ends with a row without a name. */
+/* The last row has no name. */
 extern const struct published {
 	const char *name;
 	const struct bench_subject_ops *ops;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Simulates a worker that reads from a queue at a varying packet rate, in simulated time. Computes
- * the losses. The time per packet is decided after each window and, with shedding, for each burst.
+ * Simulates a worker that reads from a queue at a varying packet rate, with a simulated clock.
+ * Counts the lost packets. A callback sets the time per packet after each window. With shedding,
+ * another one sets the time of each burst.
  */
 
 #include "adapt/demand.h"
@@ -16,11 +17,12 @@ struct queue_model {
 	double window;                            /* s, interval of decide() */
 	double (*rate)(void *context, double at); /* packets per second at time `at` */
 	/*
-	 * Returns the ns per packet from now on. Called before the first window with an empty one.
+	 * Returns the ns per packet from now on. The first call, before the first window, has an
+	 * empty one.
 	 */
 	double (*decide)(void *context, const struct demand_window *window);
 	/*
-	 * Returns the ns of a burst of n packets; backlog: packets left in the queue. NULL: n *
+	 * Returns the ns of a burst of n packets, with `backlog` packets left in the queue. NULL: n
 	 * packet_ns.
 	 */
 	double (*shedding)(void *context, double backlog, double n, double packet_ns);

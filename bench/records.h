@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Generates epochs as a reporter passes them on, with random flows from a seed. */
+/*
+ * Generates the report of an epoch as a reporter passes it to sinks, with random flows from a seed.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,10 +13,10 @@
 #define RECORDS_START INT64_C(1800000000000000000)
 
 struct records_spec {
-	uint64_t number; /* number of the epoch, which lasts one second */
+	uint64_t number; /* number of the epoch; each lasts one second */
 	uint32_t measurements;
 	size_t flows; /* flow records of the first measurement */
-	size_t rows;  /* heavy hitters of each measurement */
+	size_t rows;  /* number of heavy hitters of each measurement */
 	uint64_t seed;
 };
 

@@ -13,13 +13,14 @@
 struct reporting {
 	uint32_t nb_workers, top;
 	struct sketch *parts[WORKERS_MAX];
-	struct hyperloglog distinct; /* distinct keys of all workers; merged once */
+	/* distinct keys of all workers, merged before the measurement */
+	struct hyperloglog distinct;
 	struct ledger ledger;
 	struct merger *merger;
 	struct text text;
 };
 
-/* Sends each key to the worker of its flow, burst by burst. */
+/* Passes each key to the worker of its flow, burst by burst. */
 static void fill(struct reporting *reporting, const struct workload *workload)
 {
 	static struct key_burst pending[WORKERS_MAX];

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The work of a reporter at the end of an epoch: merge the sketches of workers, rank, print. */
+/*
+ * Measures the work of a reporter at the end of an epoch: merge the sketches of workers, rank,
+ * print.
+ */
 
 #include "tune/measure/workload.h"
 #include "sketch/sketch.h"
@@ -9,8 +12,8 @@
 struct reporting;
 
 /*
- * Creates nb_workers separate Count-Min sketches of 4 rows and fills them with the workload, whose
- * flows are spread over the workers. Reports `top` keys. Returns NULL if out of memory.
+ * Creates nb_workers separate Count-Min sketches of 4 rows and fills them with the workload; each
+ * flow belongs to one worker. `top` is the number of keys to report. Returns NULL if out of memory.
  */
 struct reporting *reporting_create(const struct workload *workload, uint32_t nb_workers,
 	uint64_t width, uint32_t top, uint64_t seed);

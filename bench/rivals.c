@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Structures of DPDK for the same work, used as documented. They hash keys themselves and allocate
- * memory from DPDK's heap.
+ * Structures of DPDK for the same purpose, used as documented. They hash keys themselves and
+ * allocate memory from the heap of DPDK.
  *
  *   rte_member        the sketch of librte_member: Count-Min with a heap of the top keys. Packet
- *                     mode, every packet, sample rate 1.
+ *                     mode with sample rate 1: it processes every packet.
  *   rte_member bytes  its byte mode, which counts every packet, with AVX-512 if the CPU has it, and
  *                     updates the heap for one packet in a hundred (sample rate 0.01).
- *   rte_hash          a cuckoo table with a counter for each key: exact, with as much memory as
- *                     needed.
+ *   rte_hash          an exact cuckoo table with a counter for each key, and all the memory that
+ *                     it needs.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ALLOW_EXPERIMENTAL_API /* for the sketch of librte_member */
+#define ALLOW_EXPERIMENTAL_API /* for the functions of librte_member */
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
@@ -37,7 +37,7 @@ static void make_name(char *name, size_t size, const char *kind)
 	snprintf(name, size, "%s%u", kind, serial++);
 }
 
-/* columns: counters per row; librte_member allocates 4 / error_rate. */
+/* columns: number of counters per row. librte_member allocates 4 / error_rate counters. */
 static struct rte_member_setsum *create_member(
 	const struct bench_rounds *setup, double columns, uint32_t flags, float sample_rate)
 {
@@ -61,8 +61,8 @@ static struct rte_member_setsum *create_member(
 
 /*
  * In packet mode, rows differ only in the initial value of one CRC. CRC is linear, so the indices
- * of two rows differ by a constant XOR. With a power of two of columns, keys that collide in one
- * row collide in all rows. Slightly fewer columns avoid that by the remainder of the division.
+ * of two rows differ by a constant XOR. If the number of columns is a power of two, keys that
+ * collide in one row collide in all rows. So the number is slightly below a power of two.
  */
 static void *member_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
@@ -99,7 +99,7 @@ static size_t member_memory(const void *state)
 	return (size_t)member->num_row * member->num_col * sizeof(uint64_t);
 }
 
-/* Returns the mean sum of a row, because every row counts every packet. */
+/* Returns the mean of the sums of all rows. Every row counts every packet. */
 static uint64_t member_sum(const struct rte_member_setsum *member)
 {
 	const uint64_t *counters = member->table;
@@ -181,7 +181,7 @@ struct exact {
 	struct rte_hash *table;
 	uint64_t *counts; /* indexed by the position of the key in the table */
 	size_t nb_counts;
-	uint64_t no_room; /* packets of keys that did not fit */
+	uint64_t no_room; /* packets whose keys did not fit */
 };
 
 static void exact_close(void *state)
@@ -195,7 +195,7 @@ static void exact_close(void *state)
 	free(exact);
 }
 
-/* One eighth more entries than keys, because cuckoo tables do not fill completely. */
+/* Adds an eighth, because cuckoo tables do not fill completely. */
 static uint64_t exact_entries(uint64_t keys)
 {
 	return keys + keys / 8 + 1024;
@@ -255,7 +255,7 @@ static size_t exact_memory(const void *state)
 {
 	const struct exact *exact = state;
 
-	/* Per key: a slot of 32 bytes, an eighth of a 64-byte bucket, and the count. */
+	/* A key takes a slot of 32 bytes, an eighth of a bucket of 64 bytes, and the count. */
 	return exact->nb_counts * (32 + 64 / 8 + sizeof(uint64_t));
 }
 
@@ -274,7 +274,7 @@ static uint64_t exact_no_room(const void *state)
 	return ((const struct exact *)state)->no_room;
 }
 
-/* Looks up the true top keys, because the table has all keys. */
+/* Returns the true top keys with the counts of the table, which has all keys. */
 static uint32_t exact_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -303,15 +303,18 @@ const struct bench_subject_ops bench_subject_rte_hash = {
 
 void rivals_init(void)
 {
-	/* EAL allows 256 bits by default. Fails if --eal sets the width, which is intended. */
+	/*
+	 * EAL allows 256 bits by default. This call fails if --eal sets the width, which then takes
+	 * precedence.
+	 */
 	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
 }
 
 size_t rivals_heap_megabytes(uint64_t width, uint64_t packets)
 {
 	/*
-	 * The AVX-512 form has eight rows of 64-bit counters. 128 bytes per key of the table is an
-	 * upper bound.
+	 * With AVX-512, the sketch has eight rows of 64-bit counters. A key of the hash table needs
+	 * at most 128 bytes.
 	 */
 	uint64_t member = width * 8 * sizeof(uint64_t), exact = exact_entries(packets) * 128;
 

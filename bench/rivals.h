@@ -9,7 +9,7 @@ extern const struct bench_subject_ops bench_subject_member;       /* sketch of r
 extern const struct bench_subject_ops bench_subject_member_bytes; /* the same in byte mode */
 extern const struct bench_subject_ops bench_subject_rte_hash;     /* exact table */
 
-/* Allows the widest vectors of the CPU. Call after the start of EAL. */
+/* Allows vectors of up to 512 bits. Call it after the start of EAL. */
 void rivals_init(void);
 
 /* Returns the megabytes of DPDK's heap that the rivals need. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Benches with one row per figure and round, whose entrants take turns. */
+/* Runs benches that print one row per figure and round. The measured programs take turns. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,17 +26,18 @@ struct rounds_bench {
 
 /*
  * Fills the fields before `error` from the options and calls run(), which prints the rows. run()
- * returns false with a line in error, or if stopped. Returns an exit status.
+ * returns false with a line in error if it fails, and without one if it is stopped. Returns an exit
+ * status.
  */
 int rounds_run(struct rounds_bench *bench, const char *name, const struct config *config,
 	bool (*run)(struct rounds_bench *bench));
 
 void rounds_row(struct rounds_bench *bench, const char *part, uint32_t round, double value,
 	const char *unit);
-/* Prints a row without a value, with the reason. */
+/* Prints a row without a value, and the reason. */
 void rounds_missing(struct rounds_bench *bench, const char *part, uint32_t round, const char *unit,
 	const char *why);
-/* Writes the line to error. Returns false. */
+/* Writes one line to bench->error. Returns false. */
 __attribute__((format(printf, 2, 3))) bool rounds_fail(
 	struct rounds_bench *bench, const char *format, ...);
 

@@ -30,10 +30,10 @@
 #define ZIPF_E6       1050000
 #define FLOWS         100000
 #define EVERY         (SECOND_NS / 4)
-#define EVERY_FLOWS   10000 /* records per push: 40 000 per second to each sink */
+#define EVERY_FLOWS   10000 /* records per push: 40 000 per second for each sink */
 #define QUEUE_MB      8
 #define TOP           100
-#define SCRAPED       16 /* measurements; each has TOP rows of six series */
+#define SCRAPED       16 /* number of measurements, each with TOP rows of six series */
 #define SCRAPES       10
 #define KAFKA_ROWS    200000
 #define QUICK_ROWS    20000
@@ -60,8 +60,8 @@ struct beside_bench {
 };
 
 /*
- * Moves this thread, and threads that it creates, off the CPU of the worker. *before: the old
- * affinity.
+ * Moves this thread, and threads that it will create, to CPUs other than that of the worker.
+ * *before: previous CPUs of this thread.
  */
 static void leave_worker(const struct plan *plan, cpu_set_t *before)
 {
@@ -76,8 +76,8 @@ static void leave_worker(const struct plan *plan, cpu_set_t *before)
 }
 
 /*
- * Times many turns, whose median is printed, because the placement of memory and other programs
- * have a larger effect than exports.
+ * Times many turns, whose median is printed: the placement of memory and other programs have a
+ * larger effect than exports.
  */
 static bool run_turns(struct beside_bench *bench, double *ns)
 {
@@ -162,8 +162,6 @@ bool sink_bench_worker(struct rounds_bench *in)
 	return fine;
 }
 
-/* --- Memory of queues to frozen receivers */
-
 static double resident_mb(void)
 {
 	FILE *statm = fopen("/proc/self/statm", "r");
@@ -177,7 +175,7 @@ static double resident_mb(void)
 	return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* Pushes several times the capacity of each queue. */
+/* Pushes more epochs than all queues together can hold. */
 static bool fill_queues(struct sink_receivers *receivers, const struct rounds_bench *in)
 {
 	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
@@ -193,7 +191,7 @@ static bool fill_queues(struct sink_receivers *receivers, const struct rounds_be
 		if (epoch == NULL)
 			return false;
 		sink_receivers_push(receivers, epoch);
-		usleep(50000); /* time for sinks that still send */
+		usleep(50000); /* lets sinks that still send finish */
 	}
 	return true;
 }
@@ -209,8 +207,8 @@ bool sink_bench_memory(struct rounds_bench *in)
 	receivers = sink_receivers_open(&setting, in->error);
 	if (receivers == NULL)
 		return false;
-	malloc_trim(
-		0); /* returns free memory to the system, because reusing it would hide growth */
+	/* Returns free memory to the system. If later growth reused it, the growth would be invisible. */
+	malloc_trim(0);
 	before = resident_mb();
 	fine = fill_queues(receivers, in);
 	after = resident_mb();
@@ -283,7 +281,7 @@ static void hear(bool warning, const char *line, void *arg)
 static struct sink_log sink_log = {.log = hear};
 
 /*
- * Times rows through a sink, from the push until all are acknowledged. Returns seconds, or 0 on
+ * Returns the seconds from the push of the rows to a sink until all are acknowledged, or 0 on
  * error.
  */
 static double time_queue(const struct sink_request *request, struct report_epoch *epoch)
@@ -309,7 +307,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 		sink_free(sink);
 		return 0;
 	}
-	sink_queue_push(sink->sink_queue, epoch); /* connects, and allocates the text */
+	sink_queue_push(sink->sink_queue, epoch); /* opens the connection, and allocates the text */
 	sink_queue_settle(sink->sink_queue);
 	start = clock_now(CLOCK_MONOTONIC);
 	sink_queue_push(sink->sink_queue, epoch);
@@ -323,7 +321,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 	return seconds;
 }
 
-/* Times the same rows, encoded before, in the loop of librdkafka. */
+/* Sends the rows, encoded beforehand, in a loop of librdkafka. Returns the seconds. */
 static double time_loop(struct mock_broker *broker, const struct sink_request *request,
 	const struct report_epoch *epoch, struct text *text)
 {

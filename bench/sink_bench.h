@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Costs of sinks: time of a worker, memory, duration of scrapes, and the rate of Kafka. */
+/*
+ * Measures the costs of sinks: time of a worker, memory, duration of scrapes, and the rate of
+ * Kafka.
+ */
 
 #include "bench/rounds.h"
 

@@ -26,16 +26,16 @@
 
 #define CONNECTIONS 16
 #define REQUEST_MAX 65536
-#define KAFKA_MB    16 /* MB of messages in librdkafka */
+#define KAFKA_MB    16 /* MB of messages that librdkafka may hold */
 #define TOP         100
 #define SCRAPE_NS   (SECOND_NS / 10)
 
-/* Listening sockets, one per type of sink. */
+/* Listening sockets of the receivers, one per type of sink. */
 enum port {
 	PORT_ROWS,
 	PORT_DATABASE,
 	PORT_STREAM,    /* IPFIX by TCP */
-	PORT_BROKER,    /* instead of a broker, if frozen */
+	PORT_BROKER,    /* used instead of a Kafka broker if receivers are frozen */
 	PORT_DATAGRAMS, /* IPFIX by UDP */
 	PORTS,
 };
@@ -52,7 +52,7 @@ struct sink_receivers {
 	int listeners[PORTS];
 	uint16_t ports[PORTS];
 	struct mock_broker *broker;
-	uint32_t remotes; /* sinks with their own queue */
+	uint32_t remotes; /* number of sinks with their own queue */
 
 	atomic_bool ends;
 	pthread_t server, scraper, pusher;
@@ -105,8 +105,8 @@ static void accept_one(struct sink_receivers *receivers, enum port port)
 }
 
 /*
- * Answers an HTTP request when its body of Content-Length bytes is complete. *left: bytes of the
- * body still to come.
+ * Answers an HTTP request after its whole body of Content-Length bytes. *left: remaining bytes of
+ * the body.
  */
 static void answer(struct connection *connection, int fd, const char *bytes, size_t n, size_t *left)
 {
@@ -184,8 +184,6 @@ static bool listen_all(struct sink_receivers *receivers)
 	receivers->serves = pthread_create(&receivers->server, NULL, serve, receivers) == 0;
 	return receivers->serves;
 }
-
-/* --- Metrics and the scraper */
 
 static bool open_metrics(struct sink_receivers *receivers, char *error)
 {
@@ -426,7 +424,7 @@ void sink_receivers_close(struct sink_receivers *receivers)
 		pthread_join(receivers->scraper, NULL);
 	if (receivers->serves)
 		pthread_join(receivers->server, NULL);
-	/* Sinks whose peer has closed end within seconds. */
+	/* A sink whose peer has closed ends within seconds. */
 	for (enum port p = PORT_ROWS; p < PORTS; p++)
 		if (receivers->listeners[p] >= 0)
 			close(receivers->listeners[p]);

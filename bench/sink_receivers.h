@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Sinks of every type, with receivers on loopback: files, rows over TCP, an HTTP server instead of
- * ClickHouse, the mock broker of librdkafka, IPFIX over UDP and TCP, and a scraper of --metrics.
- * Receivers either read everything, or are frozen: connections are open and never read.
+ * Creates sinks of every type, with receivers on loopback: files, rows over TCP, an HTTP server
+ * instead of ClickHouse, the mock broker of librdkafka, IPFIX over UDP and TCP, and a scraper of
+ * --metrics. Receivers either read everything, or are frozen: they accept connections and never
+ * read.
  */
 
 #include <stdbool.h>
@@ -23,24 +24,27 @@ struct sink_receivers_setting {
 struct sink_receivers;
 
 /*
- * Threads inherit the CPU affinity of the caller. Returns NULL with one line in
- * error[SINK_RECEIVERS_ERROR_MAX].
+ * Creates receivers and sinks. Their threads inherit the CPU affinity of the caller. Returns NULL
+ * with one line in error[SINK_RECEIVERS_ERROR_MAX].
  */
 struct sink_receivers *sink_receivers_open(
 	const struct sink_receivers_setting *setting, char *error);
 /* Pushes an epoch and takes ownership of it. */
 void sink_receivers_push(struct sink_receivers *receivers, struct report_epoch *epoch);
-/* Pushes an epoch every `every` ns on another thread, until sink_receivers_close(). */
+/* Pushes an epoch every `every` ns from another thread, until sink_receivers_close(). */
 bool sink_receivers_push_always(
 	struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every);
-/* Returns the sum of the size limits of all queues, in bytes, including that of librdkafka. */
+/* Returns the sum of the size limits of all queues, in bytes, with the queue of librdkafka. */
 size_t sink_receivers_bound(const struct sink_receivers *receivers);
-/* Stops and frees all. Closes frozen connections first, so that sinks end at once. */
+/*
+ * Stops all sinks and receivers and frees them. Closes frozen connections first, so that their
+ * sinks end at once.
+ */
 void sink_receivers_close(struct sink_receivers *receivers);
 
 /*
- * Requests /metrics at a loopback port. reads: returns the number of series; otherwise leaves the
- * answer unread and the connection open.
+ * Requests /metrics at a loopback port. If `reads`, returns the number of series. Otherwise leaves
+ * the answer unread and the connection open.
  */
 size_t sink_receivers_scrape(uint16_t port, bool reads);
 /* Returns the port of --metrics, or 0 if built without it. */

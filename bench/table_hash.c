@@ -32,7 +32,7 @@ static inline uint32_t rotate(uint32_t x, uint32_t bits)
 	return x << bits | x >> (32 - bits);
 }
 
-/* Loads up to 4 bytes, little endian. Missing high bytes are 0. */
+/* Loads `len` bytes, up to 4, in little-endian order. Missing high bytes are 0. */
 static inline uint32_t load_rest(const uint8_t *p, size_t len)
 {
 	uint32_t word = 0;
@@ -42,9 +42,7 @@ static inline uint32_t load_rest(const uint8_t *p, size_t len)
 	return word;
 }
 
-/*
- * ---- Bob Jenkins, lookup3.c (2006): three words of state, mixed after every twelve bytes.
- */
+/* ---- Bob Jenkins, lookup3.c (2006): three words of state, mixed after every twelve bytes */
 
 struct jenkins {
 	uint32_t a, b, c;
@@ -118,8 +116,8 @@ static inline __attribute__((always_inline)) uint32_t murmur3(
 }
 
 /*
- * ---- CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4), as computed by the CPU
- * instruction and by rte_hash_crc() of DPDK.
+ * ---- CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4). The CPU instruction and
+ * rte_hash_crc() of DPDK compute the same.
  */
 
 static inline uint32_t crc32_step8(uint32_t crc, uint8_t byte)
@@ -190,7 +188,7 @@ static inline __attribute__((always_inline)) uint32_t hsieh(
 		h = h << 16 ^ load16(p + 2) << 11 ^ h;
 		h += h >> 11;
 	}
-	/* The last byte of the rest is signed in the original. */
+	/* In the original, the last of the remaining bytes is signed. */
 	switch (len & 3) {
 	case 3:
 		h += load16(p);
@@ -231,7 +229,7 @@ static inline __attribute__((always_inline)) uint32_t crc32c0(const void *data, 
 	return crc32c(data, len, 0);
 }
 
-/* Starts from the length, as in the original. */
+/* The initial state is the length, as in the original. */
 static inline __attribute__((always_inline)) uint32_t hsieh_of_length(const void *data, size_t len)
 {
 	return hsieh(data, len, (uint32_t)len);
@@ -251,9 +249,9 @@ static inline uint32_t load32_be(const uint8_t *p)
 }
 
 /*
- * Hash of CAIDA's flow tools for IPv4, with addresses and ports as numbers in host byte order: src
- * * 59 ^ dst ^ sport << 16 ^ dport ^ proto. An IPv6 address is the XOR of its four words. Other
- * fields of the key are in the word of proto.
+ * Hash of CAIDA's flow tools for IPv4, src * 59 ^ dst ^ sport << 16 ^ dport ^ proto, with addresses
+ * and ports as numbers in host byte order. An IPv6 address counts as the XOR of its four words. The
+ * word of proto also has the other fields of the key.
  */
 static inline uint32_t coralreef_hash(uint32_t src, uint32_t dst, const uint8_t *tail)
 {
@@ -286,8 +284,8 @@ static void burst_rss(const struct key_burst *burst, uint32_t *hash)
 }
 
 /*
- * ---- Bursts. A macro and not a function with a pointer: each hash is inlined into its own loop,
- * over keys of constant length, also without optimization.
+ * ---- Bursts. A macro, not a function with a pointer, so that each hash is inlined into its own
+ * loop over keys of constant length, even without optimization.
  */
 
 #define BURST_HASH(name, function)                                                                 \

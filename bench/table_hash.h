@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Hash functions for the buckets of a flow table. Runs use aes, which is keyed. The others are
- * published and unkeyed, so an attacker can send many keys to one bucket (docs/FLOWTABLE.md). They
- * hash a whole struct key4 or key6, with seed 0; hsieh uses the length as its seed, as in the
- * original. rss is the hash that the NIC computed, taken from the burst.
+ * Hash functions for the buckets of a flow table. A run of sketchtap uses aes, which has a secret
+ * key. The others are published and have no key, so an attacker can send many keys to one bucket
+ * (docs/FLOWTABLE.md). They hash a whole struct key4 or key6, with seed 0; the seed of hsieh is the
+ * length, as in the original. rss is the hash that the NIC computed, taken from the burst.
  */
 
 #include <stddef.h>
@@ -29,7 +29,7 @@
 /* Order of the words of --table-hash. */
 enum table_hash { TABLE_HASHES(TABLE_HASH_ID) TABLE_HASH_COUNT };
 
-/* Fills hash[0..n) for a burst. aes and rss use the hashes of the burst. */
+/* Fills hash[0..n) for a burst. For aes and rss, the burst already has the hashes. */
 typedef void (*table_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
 extern const table_hash_fn table_hashes[TABLE_HASH_COUNT];

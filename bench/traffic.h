@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Types of synthetic traffic for the flow table bench. */
+/* Types of synthetic traffic for `sketchtap-bench flow-table`. */
 
 #include "bench/common.h"
 #include "tune/measure/workload.h"
 
 struct traffic {
-	const char *name; /* word of --traffic, in its order */
+	const char *name; /* word of --traffic */
 	workload_keys_fn draw;
 	uint32_t zipf_e6;
 	bool fixed; /* ignores --flows */
 };
 
-/* Ends with a row without a name. */
+/* The last row has no name. */
 extern const struct traffic traffics[];
 
 /* Returns NULL if out of memory. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench worker: measures the time that a whole measurement adds to a worker that only
- * receives and frees, for every sketch, sharing and atomic. Runs one worker, also with a shared
- * sketch. Includes its HyperLogLog.
+ * sketchtap-bench worker: measures the time per packet that a measurement adds to a worker that
+ * otherwise only receives and frees packets. Measures each sketch, --sharing and --atomic, always
+ * with one worker. The time includes HyperLogLog.
  */
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* An entrant; number 0 only receives and frees. */
+/* A measured variant. Number 0 only receives and frees. */
 struct entrant {
 	struct bench_subject subject;
 	enum polled_kind kind;
@@ -78,7 +78,10 @@ static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM
 static const struct option_values widths_default = {1, {0}}; /* default of the sketch */
 static const struct option_values one_thread = {1, {1}};
 
-/* The first sketch with --overload: at full detail, and at the level that only counts. */
+/*
+ * Names of the first sketch with --overload: at full detail, and at the level that only counts
+ * packets.
+ */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
 static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
@@ -89,7 +92,7 @@ static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
 					     : POLLED_MEASURE;
 }
 
-/* The first entrant does not count, but its plan needs a sketch. */
+/* Lists the entrants. The first one does not count, but its plan needs a sketch. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
 	struct bench_subject subjects[ENTRANTS_MAX];

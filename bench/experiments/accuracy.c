@@ -4,16 +4,17 @@
  * Compares the error of Count-Min with its bound for many shapes and skews. Writes CSV to standard
  * output:
  *
- *     accuracy [SEEDS] > accuracy.csv
+ *   accuracy [SEEDS] > accuracy.csv
  *
  * A stream of PACKETS packets over FLOWS flows is drawn once per skew. Each seed of the hash maps
- * the flows differently, and the error of each flow is known exactly. Counters are additive, so a
- * flow is added at once, as bytes; the counters are the same as with single packets.
+ * the flows differently, and the exact error of each flow is known. All packets of a flow are added
+ * at once, as bytes; the counters are the same as with single packets.
  *
- * Columns: the skew (0: uniform); the shape; the mean error of a flow in packets; the largest
- * error, median over the seeds; the joint bounds at confidence 0.9 and 0.999, medians; the fraction
- * of seeds in which the error of any flow exceeds the bound at 0.9, which must be below 0.1; and
- * the bound of Markov's inequality at 0.9 for all flows together: (N / w) (M / 0.1)^(1 / d).
+ * Columns: skew (0: uniform); depth and width; mean error of a flow in packets; largest error,
+ * median over the seeds; bounds of all flows together at confidence 0.9 and 0.999, medians;
+ * fraction of seeds in which the error of any flow exceeds the bound at 0.9, which must be below
+ * 0.1; and the bound of Markov's inequality at 0.9 for all flows together, (N / w) (M / 0.1)^(1 /
+ * d), for N packets, M flows and d rows of w counters.
  */
 
 #include <math.h>
@@ -32,7 +33,7 @@
 
 struct stream {
 	uint32_t packets[FLOWS];
-	uint32_t nb_keys; /* flows with at least one packet */
+	uint32_t nb_keys; /* number of flows with at least one packet */
 };
 
 struct outcome {
@@ -76,7 +77,7 @@ static void fill_burst(struct key_burst *burst, const struct stream *stream, uin
 	}
 }
 
-/* Returns the errors of the merged sketch, of its counters only, without the list of candidates. */
+/* Returns the errors of the merged sketch. Uses only its counters, not the list of candidates. */
 static struct outcome try_seed(
 	const struct stream *stream, struct sketch *part, struct sketch *sketch, uint64_t seed)
 {

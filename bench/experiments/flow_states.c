@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Measures the cost of flow states (--flow-detail) for the counting thread. Writes CSV to standard output:
+ * Measures the cost of flow states (--flow-detail) for the counting thread. Writes CSV to standard
+ * output:
  *
- *     flow_states [ROUNDS] > flow_states.csv
+ *   flow_states [ROUNDS] > flow_states.csv
  *
- * A flow table counts packets of known flows, one every 10 ns of packet time, drawn uniformly or by
- * Zipf's law: without --flow-detail, and with all flows in one state. The cases take turns on their own
- * tables. Times are thread CPU times, so other programs affect them only through caches.
+ * A flow table counts packets of known flows, drawn uniformly or by Zipf's law, with 10 ns of
+ * packet time between packets. The cases are without --flow-detail, and with all flows in one
+ * state. They take turns, each on its own table. Times are thread CPU times, so other programs
+ * affect them only through caches.
  *
- * Columns: flows; Zipf's exponent (0: uniform); the state; ns per packet, median over the rounds;
- * and the median ratio to the case without --flow-detail of the same round.
+ * Columns: number of flows; Zipf's exponent (0: uniform); state; ns per packet, median over the
+ * rounds; ratio to the case without --flow-detail in the same round, median.
  */
 
 #include <stdio.h>
@@ -27,8 +29,8 @@
 #define WIDTH      (UINT32_C(1) << 20)
 #define BATCHES    64 /* batches per turn */
 #define BATCH      64 /* bursts per batch */
-#define PERIOD     10 /* ns of packet time between packets */
-#define KNOWN      4  /* packets per flow before the first turn */
+#define PERIOD     10 /* packet time between packets, ns */
+#define KNOWN      4  /* packets of each flow before the first turn */
 #define ROUNDS_MAX 1000
 
 static const struct traffic {
@@ -82,7 +84,7 @@ static void set_packet(struct key_burst *burst, uint32_t i, uint32_t flow)
 	burst->time[i] = now += PERIOD;
 	burst->tcp_flags[i] = 16;
 	/*
-	 * The next packet of the flow has the expected sequence number, except when the low half of
+	 * The next packet of the flow has the expected sequence number, except if the low half of
 	 * the clock wraps.
 	 */
 	burst->tcp[i] = (struct key_tcp){

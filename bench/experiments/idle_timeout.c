@@ -3,16 +3,15 @@
 /*
  * Measures the cost of --idle-timeout for the counting thread. Writes CSV to standard output:
  *
- *     idle_timeout [ROUNDS] > idle_timeout.csv
+ *   idle_timeout [ROUNDS] > idle_timeout.csv
  *
- * A flow table counts PACKETS packets of FLOWS flows by Zipf's law, one every 100 ns of packet
- * time: without a timeout, with one that never expires, and with shorter and shorter ones. The
- * cases take turns. Ended records are removed after every batch, outside the measured time, as a
- * reporter would on another CPU. Times are thread CPU times, so other programs affect them only
- * through caches.
+ * A flow table counts PACKETS packets of FLOWS flows by Zipf's law, with 100 ns of packet time
+ * between packets. It has no timeout, one that never expires, or shorter ones, in turns. Ended
+ * records are removed after each batch, outside the measured time, as a reporter on another CPU
+ * would do. Times are thread CPU times, so other programs affect them only through caches.
  *
- * Columns: the timeout in ns (0: none); ns per packet, median over the rounds; the ratio to the
- * case without a timeout; and the number of records that ended early.
+ * Columns: timeout in ns (0: none); ns per packet, median over the rounds; ratio to the case
+ * without a timeout; number of records that ended early.
  */
 
 #include <stdio.h>
@@ -94,7 +93,7 @@ static void count_record(const struct sketch_candidate *candidate, void *arg)
 	(*records)++;
 }
 
-/* Returns ns per packet. *records: records that ended early. */
+/* Returns the ns per packet. *records: number of records that ended early. */
 static double take_turn(uint64_t timeout, uint64_t *records)
 {
 	struct sketch_params params = {

@@ -2,14 +2,16 @@
 
 /*
  * Compares two layouts of Count-Min with equal memory and counters per key. Writes CSV to standard
- * output. rows: a key has one counter in each of four rows. lines: all four counters are in one
- * cache line, one in each quarter.
+ * output:
  *
- *     layout [ROUNDS] > layout.csv
+ *   layout [ROUNDS] > layout.csv
  *
- * Columns: the skew (0: uniform); flows; counters per row, a quarter of all in either layout; ns to
- * read the four counters of a key, take the least and add to each, with given hashes (the minimum
- * of ROUNDS, in turns); and the mean and largest error of a flow in packets.
+ * In the layout "rows", a key has one counter in each of four rows. In the layout "lines", all four
+ * counters of a key are in one cache line, one in each quarter of it.
+ *
+ * Columns: skew (0: uniform); number of flows; counters per row, which is a quarter of all counters
+ * in both layouts; ns to read the four counters of a key, take the smallest and add to each, with
+ * given hashes (minimum of ROUNDS, in turns); mean and largest error of a flow in packets.
  */
 
 #include <stdio.h>
@@ -82,7 +84,7 @@ static inline __attribute__((always_inline)) uint64_t cell(
 
 	if (layout == ROWS)
 		return ((uint64_t)r << bits) + (lane & ((UINT32_C(1) << bits) - 1));
-	/* 4 x 2^bits counters are 2^(bits - 2) lines. */
+	/* 2^(bits - 2) lines have 4 x 2^bits counters */
 	return (hash->lo & ((UINT64_C(1) << (bits - 2)) - 1)) * LINE + r * QUARTER +
 	       (hash->hi >> 2 * r & (QUARTER - 1));
 }
