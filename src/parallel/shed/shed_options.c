@@ -53,14 +53,10 @@ const char *shed_policy_word(uint32_t i)
 
 OPTION_WORDS_OF(policy_suits, [SHED_POLICY_OFF] = "drop packets",
 	[SHED_POLICY_SAMPLE] = "skip low-priority measurements, then sample, then only count",
-	[SHED_POLICY_GREEDY] =
-		"skip and sample as the queue fills; also reduce all measurements by one step at a time",
-	[SHED_POLICY_LSF] =
-		"skip and sample as the queue fills; also reduce measurements one by one, flow states first",
-	[SHED_POLICY_QUERIES] =
-		"skip and sample as the queue fills; also turn whole measurements off for an interval",
-	[SHED_POLICY_ADAPT] =
-		"skip and sample as the queue fills; also reduce by priority, then by least loss of accuracy")
+	[SHED_POLICY_GREEDY] = "shed load, and reduce all measurements by one step at a time",
+	[SHED_POLICY_LSF] = "shed load, and reduce measurements one by one, flow states first",
+	[SHED_POLICY_QUERIES] = "shed load, and turn whole measurements off for an interval",
+	[SHED_POLICY_ADAPT] = "shed load, and reduce by priority, then by least loss of accuracy")
 
 static const char *inapplicable_without_controller(
 	const struct config *config, const struct measurement_config *measurement)
