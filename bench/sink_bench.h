@@ -8,7 +8,7 @@
 
 #include "bench/rounds.h"
 
-/* Each function returns false with a line in error if it fails, and without one if it is stopped. */
+/* Each function returns false with a line in error if it fails, without one if it is stopped. */
 bool sink_bench_worker(struct rounds_bench *bench);
 bool sink_bench_memory(struct rounds_bench *bench);
 bool sink_bench_scrape(struct rounds_bench *bench);
