@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A configuration: the options of a command with the values of a configuration file and a command
- * line. Checks everything that can be checked without the machine. Owners define the options.
+ * Configuration of a command: its options, with values from the command line and the configuration
+ * file. Loading checks everything that does not depend on the machine. Other modules define the
+ * options (config/option.h).
  */
 
 #include <stdbool.h>
@@ -15,11 +16,11 @@
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_ROWS_MAX         128 /* options of a command */
 #define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (64 << 10) /* bytes of all structs of a run */
+#define CONFIG_BLOCK_BYTES      (64 << 10) /* bytes for the option structs of a run */
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
-#define CONFIG_KINDS_MAX        4  /* kinds of sections with their own keys */
-#define CONFIG_NAMED_MAX        32 /* number of such sections */
+#define CONFIG_KINDS_MAX        4  /* kinds of sections such as [export NAME] */
+#define CONFIG_NAMED_MAX        32 /* all sections such as [export NAME] */
 #define CONFIG_TITLE_MAX        80
 #define NAMED_BLOCK_BYTES       1024
 
@@ -35,40 +36,43 @@ enum option_level {
 
 struct option_origin {
 	enum option_level level;
-	uint32_t line;  /* line of the file; 0: not from a file */
-	const char *as; /* name used by the user, or CONFIG_SET; NULL: the name of the row */
+	uint32_t line; /* line of the file; 0: not from a file */
+	/* name that the user wrote; CONFIG_SET: --set; NULL: the name in the table */
+	const char *as;
 };
 
-#define CONFIG_SET "set" /* the option that sets keys of the configuration file */
+#define CONFIG_SET "set" /* option --set: sets a key of the configuration file */
 
-/* A text that a configuration owns. */
+/* A copied string; config_free() frees it. */
 struct config_text {
 	struct config_text *next;
 	char text[];
 };
 
-/* Location of the struct of an owner. */
+/* Offset of an owner's option struct in `storage`. */
 struct option_source {
 	const struct option_owner *owner;
 	uint32_t offset;
 };
 
-/* A measurement: a section [measurement NAME], or the only one of the command line. */
+/*
+ * Options of a measurement: of its section, or of the command line if the file has no such section.
+ */
 struct measurement_config {
 	const char *name;                              /* section name; "main" without sections */
-	struct option_origin origins[CONFIG_ROWS_MAX]; /* indexed by row of the configuration */
+	struct option_origin origins[CONFIG_ROWS_MAX]; /* indexed as config.rows */
 	uint32_t nb_sources, used;
 	struct option_source sources[MEASUREMENT_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
 
-/* A section with its own keys: [export NAME]. */
+/* A section that is not of a measurement and has keys of its own, such as [export NAME]. */
 struct config_named {
 	const struct option_owner *owner;
 	const char *name;
 	char title[CONFIG_TITLE_MAX]; /* "[export NAME]" */
 	uint32_t line;                /* first line */
-	/* structs of the owner and of its parts */
+	/* option structs of `owner` and of its sub-owners */
 	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES];
 };
 
@@ -76,7 +80,10 @@ struct config_file;
 struct command;
 struct program;
 
-/* A copy shares the strings, which live until config_free() of one of them. */
+/*
+ * A copy of this struct shares the strings of the original. Call config_free() for only one of
+ * them, after the last use of both.
+ */
 struct config {
 	const struct program *program;
 	const struct command *command;
@@ -86,7 +93,7 @@ struct config {
 	struct config_row {
 		const struct option_row *row;
 		const struct option_owner *owner;
-		/* what a later row of the same name selects; NULL: there is none */
+		/* `selects` of a second row of the same name; NULL: no second row */
 		const struct option_selected *also;
 	} rows[CONFIG_ROWS_MAX];
 	struct option_origin origins[CONFIG_ROWS_MAX];
@@ -94,36 +101,36 @@ struct config {
 	struct measurement_config measurements[CONFIG_MEASUREMENTS_MAX];
 	struct measurement_config common; /* initial values of every measurement */
 	uint32_t nb_kinds;
-	/* owners of sections with their own keys */
+	/* owners of sections such as [export NAME] */
 	const struct option_owner *kinds[CONFIG_KINDS_MAX];
 	uint32_t nb_named;
 	struct config_named named[CONFIG_NAMED_MAX]; /* in the order of the file */
-	struct config_file *file;  /* owns the strings that it contains; NULL: no file */
-	struct config_text *texts; /* owned parts of values */
+	struct config_file *file;                    /* owns its strings; NULL: no file */
+	struct config_text *texts; /* copies of strings, freed with the configuration */
 	uint32_t nb_sources, used;
 	struct option_source sources[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
 };
 
-/* A letter of tcpdump that is not an option. */
+/* A short option of tcpdump that the command does not have. */
 struct command_letter {
 	char letter;     /* 0 ends the list */
-	const char *why; /* reason to reject it; NULL: ignored */
+	const char *why; /* error message; NULL: the letter is ignored */
 };
 
 struct command {
 	const char *name;                         /* one word */
 	const char *usage;                        /* text after the name */
 	const char *summary;                      /* a line */
-	const char *about;                        /* sentences for its help; NULL: the summary */
+	const char *about;                        /* description in --help; NULL: the summary */
 	const struct option_owner *const *owners; /* NULL at the end */
-	const char *argument; /* option that gets words without an option; NULL: none */
-	const char *stray;    /* advice for a word that does not look like a file; NULL: none */
+	const char *argument; /* option whose name may be omitted before its value; NULL: none */
+	const char *stray;    /* advice if an argument is not a file name; NULL: none */
 	const struct command_letter *letters; /* NULL: none */
-	const char *const *examples;          /* NULL-terminated lines; NULL: none */
-	/* Serves as check() of an owner; called last. NULL: no check. */
+	const char *const *examples; /* lines for --help, NULL at the end; NULL: no examples */
+	/* Checks the options after check() of all owners has succeeded. NULL: no check. */
 	bool (*check)(const struct config *config, struct option_fault *fault);
-	/* Changes defaults for output to a terminal. NULL: none. */
+	/* Changes defaults if standard output is a terminal. NULL: no changes. */
 	void (*at_terminal)(struct config *config);
 	int (*run)(struct config *config); /* returns the exit status */
 };
@@ -133,7 +140,7 @@ struct program_term {
 	const char *word, *meaning;
 };
 
-/* A command with its own arguments. */
+/* A command that parses its arguments itself. */
 struct program_other {
 	const char *name;
 	const char *usage, *summary;       /* see struct command */
@@ -143,24 +150,26 @@ struct program_other {
 struct program {
 	const char *name;
 	const struct command *const *commands; /* NULL at the end */
-	bool named;       /* the command must be named; else the default is the first one */
+	bool named;       /* the user must name a command; else the first one is the default */
 	const char *hint; /* advice for an unknown command; NULL: none */
-	const struct program_other *others; /* the last one has no name; NULL: none */
-	const struct program_term *terms;   /* the last one has no word; NULL: none */
+	const struct program_other *others; /* a list that ends with name NULL; NULL: none */
+	const struct program_term *terms;   /* a list that ends with word NULL; NULL: none */
 };
 
 #define CONFIG_ERROR_MAX 1024 /* bytes of an error line */
 
 enum config_result {
 	CONFIG_OK,
-	CONFIG_EXIT_0, /* --help or --version was answered on `out` */
-	CONFIG_EXIT_1, /* failure of the system, such as an unreadable file: one line on `err` */
-	CONFIG_EXIT_2, /* error in the text: one line on `err` */
+	CONFIG_EXIT_0, /* --help or --version: printed the text on `out` */
+	/* failure of the system, such as an unreadable file; wrote one line to `err` */
+	CONFIG_EXIT_1,
+	CONFIG_EXIT_2, /* error in the command line or the file; wrote one line to `err` */
 };
 
 /*
- * Reads argv and the file of --config. Strings of the result are valid until config_free(), and as
- * long as argv. After a result other than CONFIG_OK, config_free() is not needed.
+ * Reads argv and the file of --config. On CONFIG_OK, the strings in *config belong to it or point
+ * into argv, and the caller must call config_free(). After any other result, there is nothing to
+ * free.
  */
 enum config_result config_load(struct config *config, const struct program *program, int argc,
 	char *const argv[], FILE *out, FILE *err);
@@ -171,28 +180,29 @@ void config_init(struct config *config, const struct command *command);
 /* Returns true if the command has options of measurements. */
 bool config_measures(const struct config *config);
 
-/* Returns the struct of the section's owner, or of one of its parts. */
+/* Returns an option struct of a section. owner: owner of the section, or one of its sub-owners. */
 const void *config_named_block(const struct config_named *named, const struct option_owner *owner);
 
-/* Returns the line of a key (NAME or NAME.PROPERTY) of the section, or 0. */
+/* Returns the line on which the section sets a key, or 0. key: NAME or NAME.PROPERTY. */
 uint32_t config_named_line(
 	const struct config *config, const struct config_named *named, const char *key);
 
-/* Returns the rows of the keys of the section, from 0; NULL after the last. */
+/* Returns the row of key i that the section sets, from 0; the row is NULL after the last. */
 struct config_row config_named_key(
 	const struct config *config, const struct config_named *named, uint32_t i);
 
 /*
- * Loads the command line of a running configuration again, with `file` instead of the file of
- * --config; NULL: reads that file again. Takes ownership of `file`. Like config_load(), but writes
- * the error line to error[CONFIG_ERROR_MAX].
+ * Loads the command line of `running` again, with `file` as the configuration file. NULL: reads the
+ * file of --config again. Takes ownership of `file`. Returns as config_load(), but writes the error
+ * line to error[CONFIG_ERROR_MAX].
  */
 enum config_result config_load_again(
 	struct config *config, const struct config *running, struct config_file *file, char *error);
 
 /*
- * Returns false with one line in error[size] if the output of an option is a regular file that the
- * run reads. fd: the open output, so that the file cannot be another one; -1: look up the name.
+ * Returns false, with one line in error[size], if the output file of an option is a regular file
+ * that the run also reads. fd: the open output; -1: looks up the name instead. With fd, the name
+ * cannot refer to another file meanwhile.
  */
 bool config_spares_inputs(const struct config *config, const char *option, const char *output,
 	int fd, char *error, size_t size);

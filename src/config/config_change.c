@@ -27,14 +27,17 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 		       memcmp(x, y, sizeof(x)) == 0);
 }
 
-/* Returns true for settings of the same row. Properties form one list, like a repeated option. */
+/*
+ * Returns true if both settings are of the same option and section, and both from the file or both
+ * from commands. Keys NAME.PROPERTY of one NAME count as one option that is repeated.
+ */
 static bool same_place(const struct config_setting *a, const struct config_setting *b)
 {
 	return a->row.row == b->row.row && a->section == b->section &&
 	       (a->line == 0) == (b->line == 0);
 }
 
-/* Returns the nth setting of an option in its section; NULL if there are fewer. */
+/* Returns setting n, from 0, with the option and section of `like`; NULL if there are fewer. */
 static const struct config_setting *find_nth(
 	const struct config_file *file, const struct config_setting *like, uint32_t n)
 {
@@ -54,8 +57,8 @@ static uint32_t count_before(const struct config_file *file, uint32_t end)
 }
 
 /*
- * Returns the first setting of a section of `a` that differs or is missing in a section of `b`;
- * NULL: none.
+ * Returns the first setting in section_a of `a` that is missing or different in section_b of `b`;
+ * NULL: none. of_measurement: compares options of measurements, else options of the whole run.
  */
 static const struct config_setting *find_change(const struct config_file *a, uint32_t section_a,
 	const struct config_file *b, uint32_t section_b, bool of_measurement)
@@ -103,7 +106,7 @@ bool config_measures_same(const struct config *a, const struct config *b)
 
 #define ADVICE "restore it, or restart"
 
-/* Returns true if two sections have the same settings of the whole run; else writes the error. */
+/* Returns true if options of the whole run are equal in both sections, else writes an error. */
 static bool keeps_section(const struct config *config, uint32_t section,
 	const struct config *running, uint32_t section_running, char *error)
 {
@@ -120,7 +123,7 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
-/* As keeps_section(), for sections with their own keys, matched by name. */
+/* Same for all sections such as [export NAME], which are matched by name. */
 static bool keeps_named(const struct config *config, const struct config *running, char *error)
 {
 	for (uint32_t n = 0; n < config->nb_named; n++) {
@@ -171,7 +174,10 @@ static bool add_section(struct config_file *file, const char *name, char *error)
 	return config_file_add_section(file, name) || set_error(error, "out of memory");
 }
 
-/* Returns true for an earlier setting of the option, or of one that it excludes. */
+/*
+ * Returns true if the option of row `arg` replaces the setting: an earlier value of the option, or
+ * a value of another option of its exclusive set.
+ */
 static bool is_displaced(const struct config_setting *setting, const void *arg)
 {
 	const struct option_row *row = arg;
@@ -282,7 +288,7 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	return true;
 }
 
-/* Copies the file. If it has no measurement, writes down the default one. */
+/* Copies the configuration file. Adds a section for the default measurement if there is none. */
 static struct config_file *copy_file(const struct config *running)
 {
 	struct config_file *file = config_file_copy(running->file);

@@ -41,7 +41,6 @@ __attribute__((format(printf, 3, 4))) static void fail(
 	va_end(arguments);
 }
 
-/* Reports a failure of the system. */
 static void fail_read(struct config_file_reader *reader, const char *what, const char *advice)
 {
 	reader->result = CONFIG_EXIT_1;
@@ -61,8 +60,8 @@ static bool is_comment(const char *start)
 }
 
 /*
- * Reads one line into text[size], without its end. Truncates a long comment. Returns its length; -1
- * at the end or on error.
+ * Reads one line into text[size], without the line end. Truncates a comment that is too long.
+ * Returns the length; -1 at the end of the file or on error.
  */
 static ssize_t read_line(struct config_file_reader *reader, char *text, size_t size)
 {
@@ -186,8 +185,8 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 }
 
 /*
- * Returns true if a section [WORD NAME] may be opened; else reports an error. same: section of that
- * name, or NULL.
+ * Returns true if a section [WORD NAME] may begin here; otherwise reports an error. same: earlier
+ * section of the same name, or NULL. full: there are already `max` sections.
  */
 static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
@@ -246,7 +245,7 @@ static void open_measurement(struct config_file_reader *reader, const char *name
 	section->line = reader->line;
 }
 
-/* Returns the text after the word and blanks; NULL if the section does not begin with the word. */
+/* Returns the name in a section heading "WORD NAME"; NULL if it has another word. */
 static const char *behind_word(const char *section, const char *word)
 {
 	size_t len = strlen(word);
@@ -269,7 +268,7 @@ static void set_section_error(struct config_file_reader *reader, const char *sec
 		section, list);
 }
 
-/* Opens "[sketchtap]", "[measurement NAME]" or "[WORD NAME]"; text starts at the bracket. */
+/* Handles [sketchtap], [measurement NAME] or [WORD NAME]. text: starts at the bracket. */
 static void open_section(struct config_file_reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
@@ -320,7 +319,10 @@ static const struct config_setting *find_setting(const struct config_file *file,
 	return NULL;
 }
 
-/* Finds an option that is allowed in the open section; else returns false with an error. */
+/*
+ * Finds the option of a line outside of sections such as [export NAME]. Returns false with an error
+ * if it is unknown or not allowed in the current section.
+ */
 static bool find_option(struct config_file_reader *reader, const char *name, struct config_row *row)
 {
 	const struct config_row *option = options_find(reader->config, name);
@@ -344,7 +346,7 @@ static bool find_option(struct config_file_reader *reader, const char *name, str
 	return true;
 }
 
-/* Finds a key of the open section, which has its own keys. */
+/* Finds the key of a line in a section such as [export NAME]. */
 static bool find_key(struct config_file_reader *reader, const char *key, struct config_row *row)
 {
 	const struct config_section *section =
@@ -359,13 +361,13 @@ static bool find_key(struct config_file_reader *reader, const char *key, struct 
 	return false;
 }
 
-/* Returns the stored value: PROPERTY=VALUE for a property, else unchanged. */
+/* Returns the text for config_setting.value: PROPERTY=VALUE for a key NAME.PROPERTY. */
 static const char *kept_value(
 	const struct option_row *row, const char *key, const char *value, char kept[LINE_BYTES])
 {
 	if (row->type != OPTION_PROPERTIES)
 		return value;
-	/* Fits, because both are parts of one line. */
+	/* Fits: key and value are parts of one line. */
 	snprintf(kept, LINE_BYTES, "%.*s=%s", (int)strcspn(key + strlen(row->name) + 1, "="),
 		key + strlen(row->name) + 1, value);
 	return kept;
@@ -409,7 +411,7 @@ static void add_setting(struct config_file_reader *reader, const char *name, con
 		fail_read(reader, "out of memory", "free memory");
 }
 
-/* Returns the first character of `stops`, or the ; of a comment, which follows a blank. */
+/* Returns the first of `stops`, or the end of the text: 0, or a ; after a blank. */
 static char *find_end(char *text, const char *stops)
 {
 	char *at = text;

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Text of the configuration file: settings with their sections and lines. config_load.c interprets
- * the values.
+ * Reads the text of a configuration file into settings with their sections and lines. config_load.c
+ * interprets the values.
  *
- * INI: NAME = VALUE lines with the option names of the command line. Before any section, or in
- * [sketchtap], they apply to the whole run; each [measurement NAME] section is one measurement.
- * Other sections [WORD NAME] have their own keys. Comments start with # or ; at the start of a
- * line, or with ; after a space.
+ * The file has lines NAME = VALUE, with the option names of the command line. Lines before any
+ * section, or in [sketchtap], apply to the whole run. Each section [measurement NAME] is one
+ * measurement. Other sections [WORD NAME], such as [export NAME], have keys of their own. A comment
+ * starts with # or ; at the start of a line, or with ; after a space.
  */
 
 #include <stdbool.h>
@@ -20,8 +20,8 @@
 
 struct config_setting {
 	struct config_row row;
-	char *value; /* value; PROPERTY=VALUE for a property */
-	/* index in config_file.sections, or CONFIG_FIRST_NAMED + index in named */
+	char *value; /* text after "="; for a key NAME.PROPERTY: PROPERTY=VALUE */
+	/* index in `sections` of config_file, or CONFIG_FIRST_NAMED + index in `named` */
 	uint32_t section;
 	uint32_t line;  /* line of the file; 0: set by a command during the run */
 	const char *as; /* see struct option_origin */
@@ -32,7 +32,7 @@ struct config_setting {
 struct config_section {
 	char *name; /* NULL in section 0, which applies to the whole run */
 	uint32_t line;
-	/* owner of the section's own keys; NULL: other sections */
+	/* owner of a section such as [export NAME]; NULL: measurement or whole run */
 	const struct option_owner *owner;
 };
 
@@ -47,10 +47,10 @@ struct config_file {
 };
 
 /*
- * Reads the file at path, which must outlive the result, for the options of `config`. Returns
- * CONFIG_OK with *file set, or CONFIG_EXIT_1 or CONFIG_EXIT_2 with one line in
- * error[CONFIG_FILE_ERROR_MAX] ("FILE:LINE: ...", without a line number if the file cannot be
- * read). again: a reload, which requires a regular file, because a pipe would be empty or block.
+ * Reads the file at `path` for the options of `config`. Stores the pointer `path`, so the string
+ * must outlive *file. Returns CONFIG_OK with *file set, or an error with one line in
+ * error[CONFIG_FILE_ERROR_MAX]. The line begins "FILE:LINE:", or "FILE:" if the file cannot be
+ * read. again: a reload. A reload requires a regular file, because a pipe would be empty or block.
  */
 enum config_result config_file_read(struct config_file **file, const char *path, bool again,
 	const struct config *config, char *error);
@@ -58,24 +58,24 @@ void config_file_free(struct config_file *file); /* NULL is allowed */
 
 /* Returns true if a section [measurement NAME] may have this name. */
 bool config_file_is_name(const char *name);
-/* Returns the index of a measurement's section; nb_sections if there is none. */
+/* Returns the index of section [measurement NAME]; nb_sections if there is none. */
 uint32_t config_file_find_section(const struct config_file *file, const char *name);
-/* Returns the index of a section [WORD NAME] of the owner; nb_named if there is none. */
+/* Returns the index in file->named of a section of this owner; nb_named if there is none. */
 uint32_t config_file_find_named(
 	const struct config_file *file, const struct option_owner *owner, const char *name);
 /* Returns true if a setting has this key: NAME, or NAME.PROPERTY. */
 bool config_setting_is(const struct config_setting *setting, const char *key);
 
 /*
- * Edits a copy of a file for config_load_again(). `file` may be NULL for a run without a file. All
- * return NULL or false if out of memory.
+ * The following functions edit a copy of a file for config_load_again(). `file` may be NULL for a
+ * run without a file. They return NULL or false if out of memory.
  */
 struct config_file *config_file_copy(const struct config_file *file);
-/* Adds a section; there may be at most CONFIG_MEASUREMENTS_MAX. */
+/* Adds a section [measurement NAME]. The caller ensures the limit CONFIG_MEASUREMENTS_MAX. */
 bool config_file_add_section(struct config_file *file, const char *name);
 bool config_file_add_setting(struct config_file *file, uint32_t section,
 	const struct config_row *row, const char *value, struct option_origin at);
-/* Replaces or adds "KEY=VALUE" of a section in file->named, like --set. */
+/* Sets a key of section n of file->named, as --set does. */
 bool config_file_set_named(struct config_file *file, uint32_t n, const struct config_row *row,
 	const char *key, const char *value);
 void config_file_remove_section(struct config_file *file, uint32_t section);

@@ -18,7 +18,7 @@
 
 /* --- structs of owners --- */
 
-/* Struct of an owner that the command does not have. */
+/* Option struct of every owner that the command does not have. */
 static const _Alignas(16) unsigned char zeros[CONFIG_BLOCK_BYTES / 2];
 
 static const struct option_owner *block_of(const struct option_owner *owner)
@@ -40,7 +40,7 @@ static uint32_t rounded(size_t size)
 	return (uint32_t)(size + 15) & ~15u;
 }
 
-/* Allocates the struct of an owner in a storage of `room` bytes; *used are in use. */
+/* Allocates the option struct of an owner. room: size of the storage. *used: bytes in use. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
@@ -204,7 +204,7 @@ bool config_measures(const struct config *config)
 	return config->common.nb_sources > 0;
 }
 
-/* Returns the struct that has the field of a row. measurement: NULL for options of the run. */
+/* Returns the option struct that the row fills. measurement: NULL for options of the run. */
 static const void *block_of_row(const struct config *config,
 	const struct measurement_config *measurement, const struct config_row *row)
 {
@@ -241,7 +241,7 @@ static bool is_of_set(const struct config_row *row, const char *set)
 	return row->row->set != NULL && strcmp(row->row->set, set) == 0;
 }
 
-/* Returns the name of the first given option that is for `one` but not for `other`, or NULL. */
+/* Returns the first given option that applies to `one` but not to `other`; NULL: none. */
 static const char *preference(const struct config *config, const struct option_selected *one,
 	const struct option_selected *other)
 {
@@ -331,7 +331,7 @@ bool option_fault(struct option_fault *fault, const char *option,
 
 /* --- values --- */
 
-/* Target of options: the run (measurement NULL), or one measurement. */
+/* Where option values are stored. measurement: for options of measurements; NULL: the run. */
 struct option_target {
 	struct config *config;
 	struct measurement_config *measurement;
@@ -339,8 +339,8 @@ struct option_target {
 };
 
 /*
- * Returns the prefix of an option name in messages: dashes, or none for a key of the file or a word
- * of a change.
+ * Returns the prefix of an option name in messages. It is empty for a key of the file and for an
+ * option of `sketchtap ctl measure`.
  */
 static const char *dashes_of(const struct option_origin *origin)
 {
@@ -349,7 +349,7 @@ static const char *dashes_of(const struct option_origin *origin)
 
 #define NAME_ROOM 128
 
-/* Writes the name of an option as the user wrote it, or else as documented. */
+/* Writes the name that the user wrote, or the documented name if the option was not given. */
 static void name_option(
 	const struct option_row *row, const struct option_origin *origin, char name[NAME_ROOM])
 {
@@ -397,8 +397,8 @@ static struct option_origin *origin_in(
 }
 
 /*
- * Options of a set exclude each other: on the same level they are an error; otherwise the one of
- * the higher level, which is given now, replaces the other.
+ * Options of one set exclude each other. The option that is set now replaces one of a lower level.
+ * Two options of the same level are an error.
  */
 static bool displace_rivals(const struct option_target *target, const struct config_row *row)
 {
@@ -444,7 +444,7 @@ static bool give_one(const struct option_target *target, const struct config_row
 	return displace_rivals(target, row);
 }
 
-/* Resets the parts that an earlier value of the option contained. */
+/* Resets the options that an earlier value of this option contained (option_row.part_of). */
 static bool reset_parts(const struct option_target *target, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
@@ -499,8 +499,8 @@ static bool give_defaults(const struct option_target *target)
 }
 
 /*
- * Applies settings of one section; section 0 is the whole run. since: only settings that commands
- * changed during the run, otherwise only those of the file.
+ * Applies the settings of one section; section 0 is the whole run. since: applies only settings of
+ * `sketchtap ctl measure`; otherwise only those of the file.
  */
 static bool give_section(const struct option_target *target, uint32_t section, bool since)
 {
@@ -531,7 +531,7 @@ static struct measurement_config *add_measurement(struct config *config, const c
 	return measurement;
 }
 
-/* Adds a measurement for each section of the file, or one named "main" if there is no section. */
+/* Adds a measurement for each [measurement NAME] section, or one named "main" if there is none. */
 static bool make_measurements(struct option_target target)
 {
 	struct config *config = target.config;
@@ -549,7 +549,6 @@ static bool make_measurements(struct option_target target)
 	return true;
 }
 
-/* Sets the defaults of the keys of a section. */
 static bool give_named_defaults(struct config_named *named)
 {
 	struct config_row key;
@@ -567,7 +566,7 @@ static bool is_set(const struct config_setting *setting)
 	return setting->as != NULL && strcmp(setting->as, CONFIG_SET) == 0;
 }
 
-/* Reports an error in a key of a section, with its line or with --set. */
+/* Reports an error in a key of a section, with the line of the file or with --set. */
 static bool set_setting_error(const struct option_target *target, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
@@ -605,7 +604,7 @@ static bool give_named(const struct option_target *target, uint32_t n)
 	return true;
 }
 
-/* Makes the sections with their own keys. */
+/* Fills config->named from the sections such as [export NAME]. */
 static bool make_named(const struct option_target *target)
 {
 	struct config *config = target->config;
@@ -630,7 +629,6 @@ struct config_row config_named_key(
 	return (struct config_row){0};
 }
 
-/* Returns the setting of a section's key, or NULL. */
 static const struct config_setting *find_named_setting(
 	const struct config *config, const struct config_named *named, const char *key)
 {
@@ -660,9 +658,11 @@ static bool is_for(const struct option_row *row, const struct option_selected *s
 }
 
 /*
- * Writes why an option has no effect on what is selected: "with --kernel" if it is not for one
- * property, or else "without --listen or --pcap" if only one or two options select what it is for.
- * Returns false if the option has an effect.
+ * Returns true, and the error in `why`, if the option has no effect with the selected source.
+ *
+ * The error is "has no effect without --listen or --pcap" if only one or two sources suit the
+ * option. Otherwise it is "has no effect with --kernel", which names the selected source. Options
+ * that exclude a single property always get the second form.
  */
 static bool is_not_for_selected(
 	const struct config *config, const struct option_row *row, char why[OPTION_WHY_MAX])
@@ -677,7 +677,7 @@ static bool is_not_for_selected(
 	selected = config_selected(config, &by);
 	if (is_for(row, selected))
 		return false;
-	/* Backwards: the message names the usual choices last. */
+	/* Search backwards: the usual choices come first in the table and last in the message. */
 	for (uint32_t i = config->nb_rows; i-- > 0;) {
 		const struct config_row *other = &config->rows[i];
 
@@ -690,7 +690,10 @@ static bool is_not_for_selected(
 		n++;
 	}
 	without = !one_property && (n == 1 || n == 2);
-	/* If nothing is selected, the command names all choices, unless there is only one. */
+	/*
+	 * Without a source, the check of the command reports all sources. Only if a single one
+	 * suits, it is named here.
+	 */
 	if (selected == NULL && (!without || n > 1))
 		return false;
 	snprintf(why, OPTION_WHY_MAX, "has no effect %s --%s%s%s%s%s; omit it",
@@ -703,7 +706,7 @@ static bool is_not_for_selected(
 	return true;
 }
 
-/* Rejects options that were given and have no effect. */
+/* Rejects options that the user gave and that have no effect. */
 static bool check_effects(
 	const struct option_target *target, const struct measurement_config *measurement)
 {
@@ -730,7 +733,7 @@ static bool check_effects(
 	return true;
 }
 
-/* Reports an error with the line of the key, or of the section if it does not have the key. */
+/* Reports an error with the line of the key; if the key is missing, with that of the section. */
 static bool set_named_error(const struct option_target *target, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
@@ -758,7 +761,7 @@ static bool set_fault_error(const struct option_target *target, const struct opt
 	return false;
 }
 
-/* Checks an owner. Its parts come first, so that errors name their options. */
+/* Calls check() of an owner, and before that of its sub-owners, whose errors are more specific. */
 static bool check_owner(const struct option_target *target,
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
@@ -771,7 +774,6 @@ static bool check_owner(const struct option_target *target,
 	       owner->check(target->config, measurement, &fault) || set_fault_error(target, &fault);
 }
 
-/* Calls check() of all owners. */
 static bool check_owners(
 	const struct option_target *target, const struct measurement_config *measurement)
 {
@@ -810,26 +812,29 @@ struct argument {
 	const struct config_row *row;
 	const char *value; /* "yes" for a flag */
 	const char *as;    /* see struct option_origin */
-	/* Section of --set, or NULL; `key` is set if the key is not an option. */
+	/*
+	 * --set SECTION.KEY: name of the section; otherwise NULL. For a section such as [export
+	 * NAME], `row` is NULL, and `key` and `kind` are set.
+	 */
 	const char *section;
 	uint32_t section_len;
 	struct config_row key;
-	const struct option_owner *kind; /* owner of the sections with the key */
+	const struct option_owner *kind; /* owner of the section */
 };
 
 struct loader {
 	const struct program *program;
 	struct config *config;
 	FILE *out, *err;
-	char *error; /* [CONFIG_ERROR_MAX], used instead of err; NULL: none */
+	char *error; /* [CONFIG_ERROR_MAX]: gets errors; NULL: `err` gets them */
 	struct argument *arguments;
 	unsigned int nb_arguments;
 	const char *path;         /* path of the configuration file; NULL: none */
 	bool again;               /* the file was read before */
-	struct config_file *file; /* file to use instead of `path`; NULL: none */
+	struct config_file *file; /* used instead of the file at `path`; NULL: none */
 };
 
-/* Prints one printable line. */
+/* Writes an error line, with unprintable characters replaced. Returns CONFIG_EXIT_2. */
 __attribute__((format(printf, 2, 3))) static enum config_result cli_error(
 	const struct loader *loader, const char *format, ...)
 {
@@ -866,7 +871,7 @@ static bool set_section_error(
 	return false;
 }
 
-/* Applies an argument. Options of measurements apply to all of them, or to the one of --set. */
+/* Applies an argument. An option of measurements sets all, or the one named by --set. */
 static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
@@ -887,7 +892,7 @@ static bool give_argument(struct option_target target, const struct argument *ar
 	return found || set_section_error(&target, argument, "measurement");
 }
 
-/* Replaces a key of a section [WORD NAME]. */
+/* Applies --set WORD.NAME.KEY=VALUE to a section such as [export NAME]. */
 static bool set_key(const struct option_target *target, const struct argument *argument)
 {
 	struct config_file *file = target->config->file;
@@ -905,7 +910,7 @@ static bool set_key(const struct option_target *target, const struct argument *a
 	return false;
 }
 
-/* Applies the settings made by commands during the run. */
+/* Applies settings of `sketchtap ctl measure`. */
 static bool give_changes(struct option_target target)
 {
 	const struct config_file *file = target.config->file;
@@ -956,7 +961,7 @@ static enum config_result apply(struct loader *loader)
 	return good && check(&target) ? CONFIG_OK : cli_error(loader, "%s", error);
 }
 
-/* Returns another command that has such an option; NULL if none has. */
+/* Returns a command that has an option of this name, or of this letter if name is NULL. */
 static const struct command *other_command(
 	const struct loader *loader, const char *name, char letter)
 {
@@ -1002,7 +1007,7 @@ static enum config_result help(const struct loader *loader, const char *what)
 	return CONFIG_EXIT_0;
 }
 
-/* Splits "NAME.KEY" at the first dot that a known key follows. */
+/* Splits "NAME.KEY" at the first dot after which a known key begins. NAME may also contain dots. */
 static bool split_key(const struct loader *loader, const struct option_owner *owner, char *rest,
 	struct argument *argument)
 {
@@ -1024,7 +1029,10 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 	return false;
 }
 
-/* Reads "measurement.NAME.KEY" or "WORD.NAME.KEY". `at` is the same text in the argument. */
+/*
+ * Reads "measurement.NAME.KEY" or "WORD.NAME.KEY" of --set. at: the same text in argv, which
+ * outlives `name`.
+ */
 static bool read_section_key(
 	const struct loader *loader, char *name, const char *at, struct argument *argument)
 {
@@ -1069,7 +1077,7 @@ static enum config_result read_set(struct loader *loader, const char *text)
 	return CONFIG_OK;
 }
 
-/* Executes an action option. Returns CONFIG_OK to continue reading. */
+/* Executes an option of type OPTION_ACTION. Returns CONFIG_OK if argument reading continues. */
 static enum config_result act(struct loader *loader, const struct argument *argument)
 {
 	if (strcmp(argument->row->row->name, "help") == 0)
@@ -1100,7 +1108,10 @@ static enum config_result take(
 	return CONFIG_OK;
 }
 
-/* Reads NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
+/*
+ * Reads an option without its dashes: NAME, NAME=VALUE, or NAME with its value in `next`. next: the
+ * following argument, or NULL. Sets *took_next if it is the value.
+ */
 static enum config_result read_option(
 	struct loader *loader, const char *text, const char *next, bool *took_next)
 {
@@ -1127,7 +1138,7 @@ static enum config_result read_option(
 	return take(loader, row, options_name_as(row->row, name), value);
 }
 
-/* Handles a letter that is not an option. */
+/* Reads a letter that is not an option of the command. */
 static enum config_result read_stray_letter(const struct loader *loader, char letter)
 {
 	const struct command_letter *known = loader->config->command->letters;
@@ -1145,7 +1156,7 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 	return cli_error(loader, "-%c: unknown option; see --help", letter);
 }
 
-/* Reads letters as tcpdump does: a value follows its letter directly, or is in `next`. */
+/* Reads short options. As in tcpdump, the value follows its letter or is the next argument. */
 static enum config_result read_letters(
 	struct loader *loader, const char *letters, const char *next, bool *took_next)
 {
@@ -1170,8 +1181,8 @@ static enum config_result read_letters(
 }
 
 /*
- * Returns true if a word may be a file name. Others are more likely a mistyped command, or part of
- * a filter.
+ * Returns true if a word looks like a file name. Other words are probably a mistyped command or a
+ * part of a filter.
  */
 static bool looks_like_file(const char *word)
 {
@@ -1226,7 +1237,10 @@ static enum config_result set_command_error(const struct loader *loader, const c
 		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
 }
 
-/* Reads the command; the first one is the default. Sets *first to the first argument after it. */
+/*
+ * Reads the name of the command; without a name, the first command is the default. Sets *first to
+ * the index of the first argument after the name.
+ */
 static enum config_result read_command(
 	struct loader *loader, int argc, char *const argv[], int *first)
 {
@@ -1261,7 +1275,7 @@ static enum config_result load(struct loader *loader, int argc, char *const argv
 	return result;
 }
 
-/* Loads a configuration with `file`; NULL: reads the file of --config. */
+/* Loads a configuration. file: replaces the file of --config; NULL: reads it. */
 static enum config_result load_with(
 	struct loader *loader, int argc, char *const argv[], struct config_file *file)
 {
@@ -1332,7 +1346,7 @@ static bool reads(
 	return false;
 }
 
-/* Returns the option, without dashes, that makes the run read this regular file; NULL: none. */
+/* Returns the name of the option that makes the run read this regular file; NULL: none. */
 static const char *input_option(const struct config *config, const struct stat *file)
 {
 	for (uint32_t i = 0; i < config->nb_rows; i++)

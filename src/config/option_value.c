@@ -77,7 +77,7 @@ static bool add_property(const struct option_text *a)
 	return true;
 }
 
-/* Checks a number against the limits of the row. The caller handles 0. */
+/* Checks a number against the limits of the row. The caller handles row.zero. */
 static bool check_count(const struct option_text *a, uint64_t value)
 {
 	const struct option_row *row = a->row;
@@ -248,8 +248,8 @@ static bool add_word(const struct option_text *a)
 }
 
 /*
- * Passes each element of a list A,B,... to add(), which fills a new list. The list then replaces
- * the old one. Elements are temporary copies: add() must not keep the text.
+ * Splits a list A,B,... and calls add() for each element, which adds a value to a new list. The new
+ * list then replaces the old one. The text of an element is valid only during add().
  */
 static bool set_parts(const struct option_text *a, bool (*add)(const struct option_text *))
 {
@@ -383,7 +383,10 @@ static char *keep_text(struct config *config, const char *text)
 	return kept->text;
 }
 
-/* Returns the part whose prefix the text starts with, or NULL. comma: only prefixes with a comma. */
+/*
+ * Returns the option with part_of == `option` whose prefix the text starts with, or NULL. comma:
+ * considers only prefixes that begin with a comma; otherwise only the others.
+ */
 static const struct config_row *find_part(
 	const struct config *config, const struct option_row *option, const char *text, bool comma)
 {
@@ -398,7 +401,7 @@ static const struct config_row *find_part(
 	return NULL;
 }
 
-/* Lists the names of all parts: "queues, links". */
+/* Writes the names of the options that a value may contain: "queues, links". */
 static void list_parts(
 	const struct config *config, const struct option_row *option, char *list, size_t size)
 {
@@ -432,7 +435,10 @@ static int set_kind_error(
 	return -1;
 }
 
-/* Rejects an unknown ",WORD=..." in a value that cannot contain a comma. */
+/*
+ * Returns true with an error if the value ends in an unknown ",WORD=...". Values of type
+ * OPTION_STRING may contain such text themselves.
+ */
 static bool has_strange_part(
 	const struct config *config, const struct option_row *option, const char *text, char *why)
 {
@@ -447,7 +453,7 @@ static bool has_strange_part(
 	return true;
 }
 
-/* Removes all parts such as ",after=N" from the end of the text. */
+/* Moves options such as ",after=N" from the end of the text to pieces[n]. Returns the new n. */
 static int cut_end(const struct config *config, const struct option_row *option, char *text,
 	struct option_piece *pieces, int n)
 {
@@ -462,7 +468,7 @@ static int cut_end(const struct config *config, const struct option_row *option,
 	return n;
 }
 
-/* Returns true if A,B,... has the element. */
+/* Returns true if a list A,B,... contains the element. */
 static bool has_element(const char *list, const char *element, size_t len)
 {
 	for (; *list != '\0'; list += strcspn(list, ","), list += *list == ',')
@@ -472,7 +478,9 @@ static bool has_element(const char *list, const char *element, size_t len)
 }
 
 /*
- * Splits a list A,B:x,B:y into A,B and x,y. A plain B next to B:x selects all values of the part.
+ * Splits a list A,B:x,B:y into the value A,B of the option and the value x,y of the option with
+ * prefix "B:". The latter is not set if the list also contains a plain B, which means all its
+ * values.
  */
 static int cut_list(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece *pieces)

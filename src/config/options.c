@@ -77,7 +77,7 @@ const struct config_row *options_find_letter(const struct config *config, char l
 	return NULL;
 }
 
-#define NAME_MAX_LEN 32 /* longer names get no suggestion */
+#define NAME_MAX_LEN 32 /* limit for "did you mean ...?" */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -87,8 +87,8 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 }
 
 /*
- * Returns the number of letters to insert, remove, change or swap with their neighbor. Both names
- * have at most NAME_MAX_LEN letters.
+ * Returns the edit distance: the number of letters to insert, remove, change or swap with a
+ * neighbor. Both names have at most NAME_MAX_LEN letters.
  */
 static unsigned int edit_distance(const char *a, const char *b)
 {
@@ -117,7 +117,7 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* Returns the distance from which on a name is not similar; 0: no suggestions. */
+/* Returns the edit distance from which on names are not similar; 0: suggest nothing. */
 static unsigned int least_at_first(const char *name)
 {
 	size_t len = strlen(name);
@@ -125,7 +125,7 @@ static unsigned int least_at_first(const char *name)
 	return len < 3 || len > NAME_MAX_LEN ? 0 : (unsigned int)len / 5 + 1;
 }
 
-/* Returns true if a known name is nearer than *least, which becomes its distance. */
+/* Returns true if the edit distance to a known name is below *least, and stores it there. */
 static bool is_nearer(const char *name, const char *known, unsigned int *least)
 {
 	size_t len = strlen(name), other = strlen(known);
@@ -133,7 +133,7 @@ static bool is_nearer(const char *name, const char *known, unsigned int *least)
 
 	if (*least == 0)
 		return false;
-	/* A truncated name is nearest. The distance is at least the difference of lengths. */
+	/* A name that only lacks its end is nearest. Skip names of very different lengths. */
 	if (strncmp(known, name, len) != 0) {
 		if ((len < other ? other - len : len - other) >= *least)
 			return false;
@@ -208,7 +208,7 @@ struct config_row options_find_key(const struct option_owner *owner, const char 
 	return found;
 }
 
-/* Returns the rest of a key after the name of the row. */
+/* Returns ".NAME", to print after the name of a row of properties; otherwise "". */
 static const char *key_rest(const struct option_row *row)
 {
 	return row->type == OPTION_PROPERTIES ? ".NAME" : "";
@@ -218,7 +218,7 @@ void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size)
 {
 	const struct option_row *near = NULL, *row;
-	char first[NAME_MAX_LEN + 1]; /* text before the first dot: kafka of kafka.acks */
+	char first[NAME_MAX_LEN + 1]; /* text before the first dot, for example "kafka" */
 	unsigned int least;
 	int used;
 
@@ -242,7 +242,7 @@ void options_say_unknown_key(
 
 #define NOTE_MAX 300
 
-/* Writes the default of an option; empty if there is none to show. */
+/* Writes the default for help; an empty text if there is none. */
 static void default_of(const struct option_row *row, char *note)
 {
 	const char *text = row->default_note != NULL ? row->default_note : row->default_text;
@@ -252,7 +252,7 @@ static void default_of(const struct option_row *row, char *note)
 		row->note(note, NOTE_MAX);
 }
 
-/* Writes the values if the help text ends in a colon, after a blank; else an empty text. */
+/* Writes a blank and the list of values if the help text ends in a colon; otherwise "". */
 static void words_of(const struct option_row *row, char *words)
 {
 	size_t used = 0, len = strlen(row->help);
@@ -276,7 +276,7 @@ static void words_of(const struct option_row *row, char *words)
 #define HELP_COLUMN 26
 #define HELP_WIDTH  100
 
-/* Position in the help text of an option. */
+/* Output of a help text, with its current column. */
 struct help_line {
 	FILE *out;
 	size_t column;
@@ -337,7 +337,7 @@ static void print_text(const struct option_row *row, FILE *out)
 	fputc('\n', out);
 }
 
-/* Prints "--NAME VALUE", or "KEY = VALUE" for the file. Returns its length. */
+/* Prints "--NAME VALUE", or with `key` "KEY = VALUE". Returns the length. */
 static int print_name(const struct option_row *row, bool key, FILE *out)
 {
 	const char *value = row->placeholder;
@@ -355,7 +355,7 @@ static void print_row(const struct option_row *row, bool key, FILE *out)
 	print_text(row, out);
 }
 
-/* Returns the next part that is not an option itself, or NULL. */
+/* Returns the next option that is documented only inside the value of `row`, or NULL. */
 static const struct option_row *next_hidden_part(
 	const struct config *config, const struct option_row *row, const struct config_row **part)
 {
@@ -378,7 +378,7 @@ static void print_parts(const struct config *config, const struct option_row *ro
 	}
 }
 
-/* Returns the length of the first sentence of a text without its full stop, or up to a colon. */
+/* Returns the length of the summary: up to the first full stop or colon, without it. */
 static size_t summary_length(const char *help)
 {
 	const char *end = strstr(help, ". "), *colon = strstr(help, ": ");
@@ -476,7 +476,7 @@ static void print_keys(const struct option_owner *owner, FILE *out)
 		print_row(row, true, out);
 }
 
-/* Prints the usage; that of the default command also lists the others. */
+/* Prints the usage of a command. For the default command, also lists all commands. */
 static void print_usage(const struct command *command, const struct program *program, FILE *out)
 {
 	const struct command *const *each = program->commands;
@@ -502,7 +502,10 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
 		fprintf(out, "  %s\n", *lines);
 }
 
-/* Returns the next value that has a description. *row and *i are 0 at first. */
+/*
+ * Returns the next value of OPTION_CHOICE with its description (option_row.suits), or NULL. *row
+ * and *i hold the position, initially 0.
+ */
 static const char *next_word(
 	const struct config *config, uint32_t *row, uint32_t *i, const char **suits)
 {
@@ -517,7 +520,7 @@ static const char *next_word(
 	return NULL;
 }
 
-/* Returns the option of a choice, and the text before its values. */
+/* Returns the name of the option whose value is a choice. *before: prefix of the value. */
 static const char *choice_name(const struct option_row *row, const char **before)
 {
 	bool part = row->hidden && row->part_of != NULL;
@@ -587,7 +590,7 @@ void options_help(const struct config *config, const struct program *program, bo
 
 /* --- man page --- */
 
-/* Prints text for roff: with dashes that can be copied, and without requests. */
+/* Prints text for roff. Escapes "-", so that readers can copy the dash, and "\". */
 static void print_escaped(const char *text, FILE *out)
 {
 	for (; *text != '\0'; text++) {
@@ -627,7 +630,7 @@ static void print_man_default(const struct option_row *option, FILE *out)
 	fputc('\n', out);
 }
 
-/* Prints the text that follows a name in the man page. */
+/* Prints the description of an option for the man page. */
 static void print_man_rest(const struct config_row *row, FILE *out)
 {
 	const struct option_row *option = row->row;

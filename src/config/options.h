@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Finds the options of a command, and prints help, man page and words for completion. */
+/* Finds options of a command by name. Prints help, the man page, and words for shell completion. */
 
 #include <stdio.h>
 
@@ -11,32 +11,32 @@
 const struct config_row *options_find(const struct config *config, const char *name);
 /* Returns the option of -LETTER, or NULL. */
 const struct config_row *options_find_letter(const struct config *config, char letter);
-/* Returns the name of the row that equals `name`: the current or the former one. */
+/* Returns the row's own string that equals `name`: its current or former name. */
 const char *options_name_as(const struct option_row *row, const char *name);
-/* Writes the documented spelling, such as "--top" or "--set confidence". Returns text. */
+/* Writes the option as documented, for example "--top" or "--set confidence". Returns `text`. */
 const char *options_spelling(const struct option_row *row, char *text, size_t size);
 /* Returns the option with the name most similar to a mistyped one, or NULL. */
 const struct config_row *options_nearest(const struct config *config, const char *name);
 /* Writes the error of an unknown key, with a suggestion, to text[size]. */
 void options_say_unknown(const struct config *config, const char *name, char *text, size_t size);
 
-/* Returns the keys of the owner's sections, also those of its parts, from 0; NULL after the last. */
+/* Returns key i of the owner and its sub-owners, from 0; the row is NULL after the last. */
 struct config_row options_key(const struct option_owner *owner, uint32_t i);
 /*
- * Return the row of a key of the owner's sections (NAME or NAME.PROPERTY), or NULL; write the error
- * of an unknown key.
+ * Find a key (NAME or NAME.PROPERTY) of the sections of an owner, or write the error of an unknown
+ * key. The returned row is NULL if there is no such key.
  */
 struct config_row options_find_key(const struct option_owner *owner, const char *key);
 void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size);
 
-/* Prints --help, or with `all` --help all. */
+/* Prints the text of --help. all: of --help all. */
 void options_help(const struct config *config, const struct program *program, bool all, FILE *out);
-/* Print the options for the man page in roff, and the sections that occur once. */
+/* Print the man page in roff: options of a command, and the sections that all commands share. */
 void options_man(const struct config *config, FILE *out);
 void options_man_terms(const struct config *config, const struct program *program, FILE *out);
 /*
- * Prints words for completion, one per line: commands, options, and "OPTION VALUE" for known
+ * Prints words for shell completion, one per line: commands, options, and "OPTION VALUE" for known
  * values.
  */
 void options_words(const struct config *config, const struct program *program, FILE *out);
