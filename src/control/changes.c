@@ -16,7 +16,7 @@
 #include "report/merge/measurement_report.h"
 
 #define PATIENCE_S     2
-#define END_PATIENCE_S 5 /* seconds to wait for the thread before a warning */
+#define END_PATIENCE_S 5 /* waiting time for the thread before a warning, s */
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
@@ -24,17 +24,17 @@ _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_E
 
 enum change_state {
 	CHANGE_ASKED,
-	CHANGE_READY,  /* the set is ready for the reporter */
-	CHANGE_TAKEN,  /* accepted by the reporter; first epoch unknown */
-	CHANGE_PLACED, /* first epoch is `from`, not open yet */
+	CHANGE_READY,  /* measurements are allocated; the reporter must install them */
+	CHANGE_TAKEN,  /* installed by the reporter; first epoch still unknown */
+	CHANGE_PLACED, /* first epoch known (`from`), but not open yet */
 	CHANGE_DONE,   /* the answer is complete */
 };
 
 /* A requested change. */
 struct change {
-	char *words; /* NULL: reload of command line and file */
+	char *words; /* command of the client; NULL: reload */
 	enum change_state state;
-	bool left; /* the client left before the epoch opened */
+	bool left; /* the client no longer waits for the answer */
 	uint64_t from;
 	struct change_answer answer;
 	struct change *next;
@@ -45,30 +45,31 @@ struct changes {
 	pthread_t thread;
 
 	/* Used by the thread only. */
-	const struct config *newest; /* last prepared configuration */
+	const struct config *newest; /* configuration of the last change that was prepared */
 
 	pthread_mutex_t lock; /* protects the following */
-	pthread_cond_t work;  /* signals a request, an unused set or the end */
+	pthread_cond_t work;  /* signals a new request, measurements to free, or the end */
 	pthread_cond_t done;  /* signals a change of state */
-	struct change *first; /* list of requests, oldest first */
+	struct change *first; /* all requests, oldest first */
 	uint64_t nb_asked;
-	struct measurements *ready;  /* set for the reporter */
-	struct measurements *unused; /* sets to free */
+	struct measurements *ready;  /* to be installed by the reporter */
+	struct measurements *unused; /* to be freed by the thread */
 	bool ending;
 
 	struct change reload;
-	bool reload_again;          /* this and the following: used by the reporter only */
-	const struct config *taken; /* last accepted configuration */
+	bool reload_again;          /* a reload was requested during a reload */
+	const struct config *taken; /* configuration of the last installed change */
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
-	bool waiting;                                       /* some measurements are pending */
+	bool waiting;                                       /* some measurements have not started */
 	/*
-	 * Number of changes that concern the reporter. Written under the lock. Read without it,
-	 * relaxed: details are read under the lock, and a missed change is found at the next call.
+	 * Number of changes that are ready but not done. Written under the lock. The reporter reads
+	 * it without the lock, relaxed, to see if there is work. It reads the changes under the
+	 * lock, and it finds a missed change at its next call.
 	 */
 	_Atomic uint32_t open;
 };
 
-/* --- list of changes, under the lock --- */
+/* --- list of changes; the caller holds the lock --- */
 
 static void change_free(struct change *change)
 {
@@ -112,7 +113,7 @@ static void set_state(struct changes *changes, struct change *change, enum chang
 
 /* --- the thread --- */
 
-/* Returns the requested configuration, from malloc(), or NULL with an error. */
+/* Returns the configuration after the change, from malloc(); NULL with an error on failure. */
 static struct config *read_config(const struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -161,7 +162,7 @@ static bool make_plan(
 	return plan_change(plan, run->plan, config, &topology, error);
 }
 
-/* Creates the set of a configuration. Returns NULL with an error. */
+/* Allocates the measurements of a configuration. Returns NULL with an error on failure. */
 static struct measurements *make_set(
 	const struct changes *changes, struct config *config, char *error)
 {
@@ -179,7 +180,7 @@ static struct measurements *make_set(
 	return NULL;
 }
 
-/* Returns NULL if nothing changes or the change is impossible. */
+/* Returns the measurements for a change. Returns NULL if nothing changes or the change fails. */
 static struct measurements *prepare(struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -225,7 +226,7 @@ static void answer_change(struct changes *changes, struct change *change)
 		set_state(changes, change, CHANGE_DONE);
 		return;
 	}
-	if (changes->ready != NULL) { /* not accepted */
+	if (changes->ready != NULL) { /* the reporter has not installed the previous change */
 		changes->ready->next = changes->unused;
 		changes->unused = changes->ready;
 	}
@@ -260,7 +261,7 @@ static void *prepare_changes(void *arg)
 		} else if (change != NULL) {
 			answer_change(changes, change);
 		} else {
-			/* Idle. Requests and the end are set and signalled under the lock. */
+			/* No wake-up is lost: requests and the end are signalled under the lock. */
 			pthread_cond_wait(&changes->work, &changes->lock);
 		}
 	}
@@ -288,7 +289,7 @@ struct changes *changes_start(const struct changes_params *params)
 	return NULL;
 }
 
-/* Passes sets that no generation uses to the thread. */
+/* Passes measurements that no worker uses to the thread, which frees them. */
 static void free_measurements(struct changes *changes, struct measurements *unused)
 {
 	struct measurements **end = &changes->unused;
@@ -357,8 +358,10 @@ void changes_free(struct changes *changes)
 
 /* --- requesting threads --- */
 
-/* Under the lock: waits while the change is in a state before `state`. Returns false if it still is
- * after `seconds`. */
+/*
+ * Waits until the change reaches `state`, at most `seconds`. Returns false after a timeout. The
+ * wait also ends if a newer reload replaced the request `number`. The caller holds the lock.
+ */
 static bool await_state(struct changes *changes, const struct change *change, uint64_t number,
 	enum change_state state, int seconds)
 {
@@ -374,8 +377,9 @@ static bool await_state(struct changes *changes, const struct change *change, ui
 }
 
 /*
- * Under the lock: waits until the change is accepted or refused, and a limited time for its epoch.
- * Returns false, with the answer filled, if it is neither after CONTROL_ANSWER_S.
+ * Waits until the change is installed or refused, at most CONTROL_ANSWER_S. After a timeout, fills
+ * *answer and returns false. Otherwise also waits for the first epoch with the change, at most
+ * PATIENCE_S. The caller holds the lock.
  */
 static bool await(struct changes *changes, const struct change *change, uint64_t number,
 	struct change_answer *answer)
@@ -384,10 +388,10 @@ static bool await(struct changes *changes, const struct change *change, uint64_t
 		await_state(changes, change, number, CHANGE_DONE, PATIENCE_S);
 		return true;
 	}
-	/* The thread may be writing the answer of the change. */
+	/* change->answer must not be read: the thread may be writing it. */
 	*answer = (struct change_answer){.number = number, .refused = true};
 	snprintf(answer->error, sizeof(answer->error),
-		"not done after %d s: %s; the change may still follow: see ctl measure list",
+		"the change is not done after %d s: %s; it may still take effect; see ctl measure list",
 		CONTROL_ANSWER_S,
 		change->state == CHANGE_READY
 			? "the reporter is not responding"
@@ -408,8 +412,8 @@ static struct change *change_create(const char *words)
 	return NULL;
 }
 
-/* Under the lock. */
-static void ask_reporter(struct changes *changes, struct change *change)
+/* The caller holds the lock. */
+static void queue_change(struct changes *changes, struct change *change)
 {
 	change->answer.number = ++changes->nb_asked;
 	append(changes, change);
@@ -427,7 +431,7 @@ struct change_answer changes_ask(struct changes *changes, const char *words)
 		change_free(change);
 		return answer;
 	}
-	ask_reporter(changes, change);
+	queue_change(changes, change);
 	if (await(changes, change, change->answer.number, &answer))
 		answer = change->answer;
 	if (change->state == CHANGE_DONE) {
@@ -459,7 +463,7 @@ void changes_reload(struct changes *changes)
 		take_out(changes, &changes->reload);
 		set_state(changes, &changes->reload, CHANGE_DONE);
 		changes->reload = (struct change){.state = CHANGE_ASKED};
-		ask_reporter(changes, &changes->reload);
+		queue_change(changes, &changes->reload);
 	}
 	pthread_mutex_unlock(&changes->lock);
 }
@@ -470,16 +474,16 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 
 	pthread_mutex_lock(&changes->lock);
 	reloading = changes->reload.state < CHANGE_TAKEN;
-	if (!reloading) /* otherwise the thread may be writing it */
+	if (!reloading) /* else the thread may be writing the answer */
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 	if (reloading || !changes->reload_again)
 		return reloading;
-	changes_reload(changes); /* the file may have changed meanwhile */
+	changes_reload(changes); /* the file may have changed since it was read */
 	return true;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void apply_change(struct changes *changes, struct change *change, uint64_t at_least)
 {
 	change->answer.epoch = at_least;
@@ -487,11 +491,11 @@ static void apply_change(struct changes *changes, struct change *change, uint64_
 	set_state(changes, change, CHANGE_TAKEN);
 }
 
-/* Returns true with the number of an epoch if it is open. */
+/* Returns true, with the printed number of epoch `from`, if that epoch has begun. */
 static bool is_open(const struct changes *changes, uint64_t from, uint64_t *number)
 {
 	struct epochs *epochs = changes->params.run->epochs;
-	/* Pairs with the release of the thread that opens the epoch, after it wrote the number. */
+	/* Pairs with the release store of `open`: the number of the epoch was written before. */
 	uint64_t open = atomic_load_explicit(&epochs->open, memory_order_acquire);
 
 	if (from > open || (from == open && epochs_is_end(epochs, open)))
@@ -500,7 +504,7 @@ static bool is_open(const struct changes *changes, uint64_t from, uint64_t *numb
 	return true;
 }
 
-/* Under the lock: updates the state of a change. */
+/* Updates the state of a change after epochs began. The caller holds the lock. */
 static void check_change(struct changes *changes, struct change *change)
 {
 	const struct run *run = changes->params.run;
@@ -520,7 +524,7 @@ static void check_change(struct changes *changes, struct change *change)
 		(unsigned long long)change->answer.epoch);
 }
 
-/* Under the lock: updates pending measurements. */
+/* Finds measurements that have started, and publishes that. The caller holds the lock. */
 static void look_at_measurements(struct changes *changes)
 {
 	const struct run *run = changes->params.run;
@@ -542,7 +546,7 @@ static void look_at_measurements(struct changes *changes)
 		changes->params.publish(&run->next->plan, changes->since);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void look_at_all(struct changes *changes)
 {
 	struct change *change = changes->first, *next;
@@ -557,7 +561,7 @@ static void look_at_all(struct changes *changes)
 	}
 }
 
-/* Keeps the start of unchanged measurements; others become pending. */
+/* Unchanged measurements keep their first epoch; that of others becomes unknown. */
 static void take_config(struct changes *changes, const struct config *config, uint64_t at_least)
 {
 	struct change_since before[CONFIG_MEASUREMENTS_MAX];
@@ -573,7 +577,7 @@ static void take_config(struct changes *changes, const struct config *config, ui
 	changes->waiting = true;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void take_ready(struct changes *changes, uint64_t at_least)
 {
 	take_config(changes, changes->ready->config, at_least);

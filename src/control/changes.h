@@ -4,15 +4,15 @@
 /*
  * Changes measurements while packets flow.
  *
- * A thread reads the request, checks it as at the start, and creates a set of measurements
- * (parallel/run/measurements.h) with all its memory. The reporter installs the set when it returns
- * generations, and passes the old set to the thread, which frees it. So the reporter never waits,
- * and workers notice nothing. Changes are prepared one at a time, each on top of the last accepted
- * one. A refused change has no effect.
+ * A thread reads the request, checks it as at the start, and allocates the new measurements with
+ * all their memory (struct measurements). The reporter installs them between two epochs. It passes
+ * the old ones back to the thread, which frees them. So the reporter and the workers never wait for
+ * a change. The thread prepares one change at a time, based on the last one that succeeded. A
+ * refused change has no effect.
  *
- * Locks: `publish` takes its own lock while the lock of the changes is held; `settle` is called
- * without a lock. The requesting thread waits for this thread, then for the reporter, each with a
- * timeout. This thread waits for requests, and in `settle`. The reporter waits for neither.
+ * Locks: publish() takes its own lock while the lock of the changes is held. settle() is called
+ * without a lock. Waiting: the client waits for the thread, and then for the reporter, each with a
+ * timeout. The thread waits for requests, and in settle(). The reporter waits for neither.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@
 
 #define CHANGE_ERROR_MAX 1024
 
-/* Start of a measurement in its present form. */
+/* First interval of a measurement with its present options. */
 struct change_since {
 	uint64_t epoch;
-	bool at_least; /* pending: starts at `from` or later */
-	uint64_t from; /* first epoch; UINT64_MAX: unknown */
+	bool at_least; /* `epoch` is only a lower bound */
+	uint64_t from; /* internal number of the first epoch; UINT64_MAX: unknown */
 };
 
 struct changes_params {
@@ -35,8 +35,8 @@ struct changes_params {
 	struct writer *writer;
 	uint64_t first_epoch; /* number of the first epoch */
 	/*
-	 * publish: called by the reporter; publishes a new or confirmed plan. settle: called by the
-	 * thread; waits until no thread reads an older plan.
+	 * publish: called by the reporter; publishes a new plan or new first intervals to clients.
+	 * settle: called by the thread; waits until no thread reads an older plan.
 	 */
 	void (*publish)(const struct plan *plan, const struct change_since *since);
 	void (*settle)(void);
@@ -46,7 +46,7 @@ struct changes;
 
 /* Starts the thread. Returns NULL if that fails. */
 struct changes *changes_start(const struct changes_params *params);
-/* Refuses further requests and waits for the thread. */
+/* Refuses new requests and waits until the thread has ended. */
 void changes_end(struct changes *changes);
 void changes_free(struct changes *changes);
 
@@ -56,29 +56,31 @@ struct change_answer {
 	bool mistake;    /* the request is malformed */
 	bool same;       /* the request changes nothing */
 	uint32_t measurements;
-	uint64_t epoch; /* first epoch with the change */
+	uint64_t epoch; /* first interval with the change */
 	bool at_least;  /* the change starts at `epoch` or later */
 	char error[CHANGE_ERROR_MAX];
 };
 
 /*
- * Requests a change, in the syntax of config_change(). Any thread except the reporter. Waits until
- * the change is accepted, then a limited time for its first epoch. After CONTROL_ANSWER_S the
- * answer is `refused` and `error` has the reason; the change may still take effect.
+ * Requests a change and waits. words: as for config_change(). Waits until the change is installed
+ * or refused, then a limited time for its first interval. After CONTROL_ANSWER_S the answer is
+ * `refused`, with the reason in `error`; the change may still take effect. Any thread except the
+ * reporter.
  */
 struct change_answer changes_ask(struct changes *changes, const char *words);
 
-/* Starts to reload the command line and the file. Called by the reporter. */
+/* Starts a reload of the command line and the file. Called by the reporter. */
 void changes_reload(struct changes *changes);
 /*
- * Returns false, with the result in *answer, after the reload has finished. Called by the reporter.
+ * Returns true while the reload is running; then false, with the result in *answer. Called by the
+ * reporter.
  */
 bool changes_reloading(struct changes *changes, struct change_answer *answer);
-/* Waits a limited time for the first epoch of a reload. Any thread except the reporter. */
+/* Waits a limited time for the first interval after a reload. Any thread except the reporter. */
 void changes_await_reload(struct changes *changes, struct change_answer *answer);
 
 /*
- * Installs a prepared change; it starts at epoch `at_least` or later. Called often, by the
- * reporter.
+ * Installs a change that is ready. at_least: lower bound of its first interval. Called often, by
+ * the reporter.
  */
 void changes_look(struct changes *changes, uint64_t at_least);

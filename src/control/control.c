@@ -21,29 +21,29 @@
 #include "control/reply.h"
 
 #define RELOAD_PATIENCE_S   2
-#define ANSWER_PATIENCE_S   5 /* seconds to wait for handlers before a warning */
+#define ANSWER_PATIENCE_S   5 /* waiting time for handlers before a warning, s */
 #define TOP_DEFAULT         10
-#define TOP_MAX             40 /* most rows; an IPv6 row has nearly 400 bytes */
-#define DELIVERIES_MAX      40 /* most deliveries, of about 300 bytes each */
-#define DRILL_DOWN_KEYS_MAX 60 /* most drill-down keys, of nearly 200 bytes each */
+#define TOP_MAX             40 /* rows in a reply of 16 KB; an IPv6 row has nearly 400 bytes */
+#define DELIVERIES_MAX      40 /* exports in a reply of 16 KB, with about 300 bytes each */
+#define DRILL_DOWN_KEYS_MAX 60 /* keys in a reply of 16 KB, with nearly 200 bytes each */
 
 /* Ledger of an epoch, or sum of several. */
 struct ledger_sum {
 	uint64_t epochs;
 	int64_t start, end;
 	struct ledger ledger;
-	uint64_t expired; /* flow records that ended before their epoch */
+	uint64_t expired; /* flow records that expired in the interval */
 	uint64_t took;    /* see struct report_epoch */
 };
 
 static struct {
 	pthread_mutex_t lock;    /* protects the following */
 	pthread_cond_t reloaded; /* signals that reloads_done changed */
-	pthread_cond_t answered; /* signals that one of the following counts is 0 */
-	uint32_t answering;      /* handlers that use state of the run */
+	pthread_cond_t answered; /* signals that answering or a reading[] became 0 */
+	uint32_t answering;      /* number of handlers that use a report or the changes */
 	/*
-	 * Handlers that read a plan: [turn]: started in this turn; the other: in the previous one,
-	 * only decreasing.
+	 * Number of handlers that read a plan. New handlers count in reading[turn].
+	 * control_settle() switches `turn` and waits until the old count is 0.
 	 */
 	uint32_t reading[2], turn;
 	const struct plan *plan;                            /* NULL: nothing runs */
@@ -51,14 +51,14 @@ static struct {
 	struct changes *changes;                            /* NULL: changes are not possible */
 	bool read_only;
 	struct report_epoch *last;          /* last epoch with packets; NULL: none yet */
-	struct report_epoch *deliveries;    /* deliveries until the last epoch; NULL: disabled */
+	struct report_epoch *deliveries;    /* delivery counts up to `last`; NULL: disabled */
 	uint64_t number;                    /* number of the last closed epoch */
-	struct ledger_sum epoch;            /* ledger of that epoch */
+	struct ledger_sum epoch;            /* ledger of interval `number` */
 	struct ledger_sum total;            /* since the start */
 	const struct profile *profile;      /* NULL: none */
 	struct shed_controller *controller; /* NULL: no load shedding */
 	uint32_t reloads_asked, reloads_done;
-	struct control_reloaded last_reload; /* completed reload */
+	struct control_reloaded last_reload; /* result of the last reload */
 } control = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.reloaded = PTHREAD_COND_INITIALIZER,
@@ -66,8 +66,8 @@ static struct {
 };
 
 /*
- * Replaces perror() of the C library in the whole process, so that messages of libraries enter the
- * log. DPDK's telemetry calls it if a client disconnects before its reply.
+ * Replaces perror() of the C library in the whole process, so that the messages of libraries are
+ * logged. DPDK's telemetry library calls perror() if a client disconnects before its reply.
  */
 void perror(const char *what)
 {
@@ -80,7 +80,7 @@ void perror(const char *what)
 		log_info("%s: %s", what, why);
 }
 
-/* Ends the use of run state by a handler, which counted itself under the lock. */
+/* Ends the use of a report or of the changes by a handler. */
 static void end_answer(void)
 {
 	pthread_mutex_lock(&control.lock);
@@ -100,8 +100,9 @@ static void end_reading(uint32_t turn)
 }
 
 /*
- * Under the lock: waits until all counts are 0. Handlers only copy what they counted, and wait at
- * most RELOAD_PATIENCE_S and CONTROL_ANSWER_S; socket I/O follows afterwards.
+ * Waits until all counts are 0. The caller holds the lock. The wait is short: a handler holds a
+ * count while it copies data, or for at most RELOAD_PATIENCE_S or CONTROL_ANSWER_S; it sends its
+ * reply afterwards.
  */
 static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
 {
@@ -122,7 +123,7 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 		}
 }
 
-/* Begins the definition of the handler of a command. */
+/* Begins the definition of a telemetry handler. */
 #define ANSWER(name)                                                                               \
 	static int answer_##name(__attribute__((unused)) const char *command,                      \
 		__attribute__((unused)) const char *parameters, struct rte_tel_data *answer)
@@ -130,8 +131,8 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 /* --- parts of replies --- */
 
 static const char no_worker[] =
-	"use ctl states WORKER, with the number of a worker, or ctl states MODE, with a mode of "
-	"--overload except off";
+	"use ctl states WORKER with the number of a worker, or ctl states MODE with a mode of "
+	"--overload other than off";
 static const char unchangeable[] = "not allowed: this run was started with --control read";
 
 static const char too_long[] = "the command is longer than 1022 characters";
@@ -177,7 +178,7 @@ static void reply_lcore(struct rte_tel_data *dict, const void *plan, uint32_t nu
 	reply_int(dict, "node", lcore->node);
 }
 
-/* A plan, and the first epoch of each of its measurements. */
+/* A plan, and the first interval of each of its measurements. */
 struct control_plan {
 	const struct plan *plan;
 	const struct change_since *since;
@@ -230,8 +231,8 @@ static void reply_plan(
 }
 
 /*
- * Returns the plan, or NULL if nothing runs, and the start of its measurements. end_reading(*turn)
- * must follow.
+ * Returns the plan, with the first intervals of its measurements in `since`. Returns NULL if
+ * nothing runs. The caller must call end_reading(*turn) in both cases.
  */
 static const struct plan *begin_reading(
 	struct change_since since[CONFIG_MEASUREMENTS_MAX], uint32_t *turn)
@@ -292,7 +293,7 @@ ANSWER(stats)
 	return 0;
 }
 
-/* Returns a report, shared and counted; NULL: none. release_report() must follow. */
+/* Returns a report with a new reference; NULL: none. Free it with release_report(). */
 static struct report_epoch *borrow_report(struct report_epoch *const *report)
 {
 	struct report_epoch *epoch;
@@ -332,7 +333,7 @@ static void reply_rows(
 	}
 }
 
-/* Returns the measurement of this name; the first if the name is empty; NULL: none. */
+/* Returns the measurement of this name; if the name is empty, the first one; NULL: none. */
 static const struct report_measurement *find_measurement(
 	const struct report_epoch *epoch, const char *name)
 {
@@ -450,7 +451,7 @@ ANSWER(deliveries)
 
 /* --- /sketchtap/within --- */
 
-/* Keys of a drill-down, and their rule. */
+/* Keys into which a measurement drills down, and the rule that extracts them from packets. */
 struct control_keys {
 	const struct key_rule *rule;
 	const struct key *keys;
@@ -474,7 +475,7 @@ static int answer_within_of(
 	inside = &measurement->inside;
 	if (!inside->only)
 		return reply_error(
-			answer, "the measurement has no within, so it counts all packets");
+			answer, "the measurement has no within option, so it counts all packets");
 	networks = &epoch->measurements[inside->networks];
 	reply_start(answer);
 	reply_uint(answer, "epoch", epoch->number);
@@ -509,7 +510,7 @@ static void reply_ns(
 	reply_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
 }
 
-/* Costs of an epoch with its distinct key rules, and the rule of each measurement. */
+/* Measured costs of an epoch by key rule and by measurement. */
 struct control_costs {
 	const struct report_epoch *epoch;
 	const struct costs *costs;
@@ -537,7 +538,10 @@ static void reply_cost_of_measurement(struct rte_tel_data *dict, const void *of,
 	reply_ns(dict, "distinct_ns", with->costs->distinct[number], with->costs);
 }
 
-/* Adds the cost of a packet in this state, as the profile predicts it. */
+/*
+ * Adds predicted costs of a packet, from the profile. number 0: at full detail; 1: if packets are
+ * only counted.
+ */
 static void reply_capacity(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -596,7 +600,10 @@ static void answer_costs_of(
 	reply_profile(answer);
 }
 
-/* Sums the costs of a worker, or of all without parameters. Returns false for an unknown worker. */
+/*
+ * Sums the costs of a worker, or of all workers if parameters are empty. Returns false if the
+ * worker does not exist.
+ */
 static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
 {
 	unsigned long worker = 0;
@@ -625,7 +632,7 @@ ANSWER(costs)
 		reply_mistake(answer, "use ctl costs WORKER, with the number of a worker");
 	else if (costs.packets == 0)
 		reply_error(answer,
-			"no burst of the last interval was timed: workers time one in 64 bursts, "
+			"no burst was timed in the last interval: workers time one burst in 64, and "
 			"only at full detail");
 	else
 		answer_costs_of(answer, epoch, &costs);
@@ -656,7 +663,6 @@ static void reply_present(struct rte_tel_data *answer, const struct shed_status 
 	reply_list(answer, "measurements", 0, present->nb_measurements, reply_shedding, present);
 }
 
-/* Returns NULL, or an error. */
 static const char *reply_states(
 	struct shed_controller *controller, const char *parameters, struct rte_tel_data *answer)
 {
@@ -690,7 +696,7 @@ static const char *reply_states(
 	return NULL;
 }
 
-/* Returns the controller, or NULL. It is valid until end_reading(). */
+/* Returns the controller, or NULL. The caller must count itself by begin_reading() before. */
 static struct shed_controller *offered_controller(void)
 {
 	struct shed_controller *controller;
@@ -733,7 +739,7 @@ static bool wait_for_reload(uint32_t asked)
 	return (int32_t)(control.reloads_done - asked) >= 0;
 }
 
-/* Adds a text of any length, in pieces: NAME, NAME_2, ... */
+/* Adds a text that may be longer than a DPDK string: in pieces NAME, NAME_2, ... */
 static void reply_long_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
 	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
@@ -750,7 +756,6 @@ static void reply_long_text(struct rte_tel_data *dict, const char *name, const c
 
 _Static_assert(REPLY_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "reply_text() truncates nothing");
 
-/* Adds the first epoch of a change. */
 static void reply_first_epoch(struct rte_tel_data *dict, const struct change_answer *change)
 {
 	if (change->same)
@@ -759,7 +764,7 @@ static void reply_first_epoch(struct rte_tel_data *dict, const struct change_ans
 	reply_uint(dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
-/* Adds the result of a change, or the text `error`. */
+/* Adds the result of a change. error: text to add instead; NULL: none. */
 static void reply_change(
 	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
 {
@@ -784,7 +789,9 @@ static void reply_reloaded(struct rte_tel_data *dict, const struct control_reloa
 		reply_change(dict, "measurements_error", &reloaded->change);
 }
 
-/* Returns NULL, or why changes are not possible. end_answer() must follow in both cases. */
+/*
+ * Returns NULL, or why changes are not possible. The caller must call end_answer() in both cases.
+ */
 static const char *begin_changing(struct changes **changes)
 {
 	const char *why = NULL;
@@ -822,8 +829,8 @@ ANSWER(reload)
 	const char *why = begin_changing(&changes);
 
 	if (why == NULL && !reload(&reloaded))
-		why = "the reload is not complete yet: an output is not responding, or rules take "
-		      "effect at the end of an interval";
+		why = "the reload is not complete yet: an output is not responding, or the "
+		      "rules take effect at the end of the interval";
 	if (why == NULL && reloaded.changeable)
 		changes_await_reload(changes, &reloaded.change);
 	end_answer();
@@ -931,7 +938,7 @@ void control_stop(void)
 	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
-	/* No run is set, so new handlers return at once. */
+	/* This ends: there is no plan and no report any more, so new handlers return at once. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
 					  &control.reading[1]},
@@ -941,7 +948,6 @@ void control_stop(void)
 	report_epoch_free(deliveries);
 }
 
-/* Returns the previous report. */
 static struct report_epoch *replace(struct report_epoch **shared, struct report_epoch *report)
 {
 	struct report_epoch *before = *shared;
@@ -1007,8 +1013,8 @@ static const struct option_row control_rows[] = {
 		.word = use_word,
 		.default_text = "change",
 		.config_only = true,
-		.help = "Select what the control socket allows. change: change measurements "
-			"(sketchtap ctl). read: only query.",
+		.help = "Select what clients of the control socket may do. change: query, and "
+			"change measurements (sketchtap ctl). read: only query.",
 	},
 	{0},
 };

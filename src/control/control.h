@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Serves requests to a running measurement on DPDK's telemetry socket, under /sketchtap/. Handlers
- * run in threads of the telemetry library and read only reports published here, which are
- * immutable. The lock is held to exchange pointers and counts, never while a reply is built. Add a
- * command as a row of CONTROL_COMMANDS() (control_commands.h).
+ * Serves requests to a running instance on DPDK's telemetry socket, under /sketchtap/.
+ *
+ * Handlers run in threads of the telemetry library. They read reports that are published here and
+ * never change. The lock protects pointers and counts; no reply is built under it. To add a
+ * command, add a row to CONTROL_COMMANDS() (control_commands.h).
  */
 
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include "report/rows/report.h"
 #include "config/option.h"
 
-/* Use of the control socket. */
+/* Permissions of clients (--control). */
 enum control_use {
 	CONTROL_CHANGE,
 	CONTROL_READ,
@@ -35,51 +36,53 @@ struct profile;
 /* Registers the commands. Call once, before EAL opens the socket. */
 void control_offer(void);
 
-/* Sets the profile of this host before control_start(). It is immutable. */
+/* Sets the packet costs of this host, which never change. Call before control_start(). */
 void control_offer_profile(const struct profile *profile);
 
 /*
- * Sets the controller of --overload; NULL: none. Call before control_start(); it must live until
- * control_stop().
+ * Sets the controller of --overload; NULL: none. Call before control_start(). The controller must
+ * live until control_stop().
  */
 struct shed_controller;
 void control_set_shed_controller(struct shed_controller *controller);
 
 /*
- * Starts serving requests, until control_stop(). first_epoch: first epoch of the plan's
- * measurements. The plan must live until then, or until it is replaced. control_stop() waits for
- * running handlers. With `changes` NULL or read_only, commands that change something are refused.
+ * Starts serving requests. first_epoch: first interval of all measurements. The plan must live
+ * until control_stop(), or until control_change() and control_settle() replace it. Commands that
+ * change the run are refused if `changes` is NULL or read_only is set. control_stop() waits for
+ * running handlers.
  */
 void control_start(
 	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only);
 void control_stop(void);
 
 /*
- * Publishes another plan, or other first epochs of its measurements. control_settle() waits until
- * no thread reads an older plan.
+ * control_change() publishes another plan, or other first intervals of its measurements.
+ * control_settle() waits until no thread reads an older plan.
  */
 void control_change(const struct plan *plan, const struct change_since *since);
 void control_settle(void);
 
 /*
- * Publishes a closed epoch, and the deliveries so far; NULL: disabled. Handlers share the reports;
- * the caller keeps its references.
+ * Publishes the report of an epoch, and the delivery counts up to its end; NULL: disabled. Handlers
+ * take references; the caller keeps its own.
  */
 void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /*
- * Returns the number of the last /sketchtap/reload, which raises the same request as SIGHUP and
- * waits for completion. The thread that reloads calls this first and reports the number afterwards.
+ * Returns the number of the last /sketchtap/reload request. Such a request acts as SIGHUP, and its
+ * handler waits for the result. The reporter calls this before a reload, and passes the number to
+ * control_reload_done() afterwards.
  */
 uint32_t control_reload_asked(void);
 
 struct control_reloaded {
 	uint32_t outputs; /* reopened files */
-	bool changeable;  /* measurements can change; `measurements` has the result */
+	bool changeable;  /* measurements can change; `change` is the result */
 	struct change_answer change;
 	bool has_monitor; /* --prefixes is set */
-	uint32_t rules;   /* number of prefixes now in effect */
-	/* Reason for a failed reload; empty: success. */
+	uint32_t rules;   /* number of --prefixes now in effect */
+	/* Reasons for failure; empty: success. */
 	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];
 };
 

@@ -2,64 +2,67 @@
 #pragma once
 
 /*
- * Commands of the control socket: control.c implements each in a function answer_NAME(), and
- * sketchtap ctl sends them.
+ * Commands of the control socket. control.c has a function answer_NAME() for each, and sketchtap
+ * ctl sends them.
  *
  * COMMAND(NAME, help of the socket, {arguments of "ctl NAME", help of ctl}, ...)
  *
- * Lower-case arguments are literal and select one of several uses. Upper-case arguments are
- * placeholders, [] encloses optional ones, and "..." means repeatable.
+ * A command may have several forms of arguments. Lower-case arguments are literal and select the
+ * form. Upper-case arguments are placeholders, [] encloses optional ones, and "..." means
+ * repeatable.
  */
 
 #define CONTROL_PATH "/sketchtap/"
 
 /*
- * Longest command, in characters. DPDK reads one more; a command of that length may be truncated.
+ * Longest command, in characters. DPDK truncates commands at 1023: one of that length may be
+ * incomplete.
  */
 #define CONTROL_COMMAND_MAX 1022
 
-/* Timeout of a reply in seconds: a change may have to prepare memory. */
+/* Timeout of a reply, seconds. It is long because a change may allocate much memory. */
 #define CONTROL_ANSWER_S 30
 
-#define CONTROL_COMMANDS(COMMAND)                                                                      \
-	COMMAND(stats, "Packet ledgers of the last interval and since the start. No parameters",       \
-		{"", "packet ledgers of the last interval and since the start"})                       \
-	COMMAND(top,                                                                                   \
-		"Heaviest keys of the last interval with packets. Parameters: measurement, number of " \
-		"rows (10; at most 40)",                                                               \
-		{"[MEASUREMENT [N]]", "N heaviest keys of the last interval: 10, at most 40"})         \
-	COMMAND(follow,                                                                                \
-		"Oldest stored interval from a number on, of the last 300. Parameters: "               \
-		"interval (the last), first part of the reply (0)",                                    \
-		{"[EPOCH [PART]]", "interval EPOCH, or the next one stored, of the last 300"})         \
-	COMMAND(deliveries,                                                                            \
-		"Delivery counts of each export from the start to the end of the last interval, for "  \
-		"at most 40 exports. No parameters",                                                   \
-		{"", "delivery counts of each export, for at most 40 exports"})                        \
-	COMMAND(within,                                                                                \
-		"At most 60 heavy keys into which a measurement drills down (within). Parameters: "    \
-		"measurement",                                                                         \
-		{"MEASUREMENT", "at most 60 keys into which MEASUREMENT drills down (within)"})        \
-	COMMAND(plan, "Lcores with their tasks, queues and memory. No parameters",                     \
-		{"", "lcores, queues, memory, measurements"})                                          \
-	COMMAND(costs,                                                                                 \
-		"Time per packet in each processing step, in ns, last interval with packets. "         \
-		"Parameters: worker (all)",                                                            \
-		{"[WORKER]", "time per packet in each processing step, last interval"})                \
-	COMMAND(states,                                                                                \
-		"Detail that --overload has reduced at present. Parameters: a worker (all), or a new " \
-		"mode of --overload, except off",                                                      \
-		{"[WORKER]", "detail that --overload has reduced"},                                    \
-		{"MODE", "change --overload to MODE, except off"})                                     \
-	COMMAND(measure,                                                                               \
-		"Changes measurements. Parameters: add|change NAME OPTION=VALUE..., or remove "        \
-		"NAME",                                                                                \
-		{"list", "measurements, their first intervals, and pending changes"},                  \
-		{"add NAME OPTION=VALUE ...", "add measurement NAME"},                                 \
-		{"change NAME OPTION=VALUE ...",                                                       \
-			"change its options; OPTION= restores the default"},                           \
-		{"remove NAME", "remove measurement NAME"})                                            \
-	COMMAND(reload,                                                                                \
-		"As SIGHUP: reopens outputs and reloads --config and --prefixes. Reports refused "     \
-		"changes. No parameters",                                                              \
+#define CONTROL_COMMANDS(COMMAND)                                                                         \
+	COMMAND(stats, "Packet ledgers of the last interval and since the start. No parameters",          \
+		{"", "packet ledgers of the last interval and since the start"})                          \
+	COMMAND(top,                                                                                      \
+		"Heaviest keys of the last interval with packets. Parameters: measurement, number of "    \
+		"rows (default 10, at most 40)",                                                          \
+		{"[MEASUREMENT [N]]",                                                                     \
+			"N heaviest keys of the last interval; default 10, at most 40"})                  \
+	COMMAND(follow,                                                                                   \
+		"Interval EPOCH, or the next stored one; the last 300 are stored. Parameters: "           \
+		"EPOCH (default: the last), first part of the reply (default: 0)",                        \
+		{"[EPOCH [PART]]", "interval EPOCH, or the next stored one of the last 300"})             \
+	COMMAND(deliveries,                                                                               \
+		"Delivery counts of each export since the start of the run, for "                         \
+		"at most 40 exports. No parameters",                                                      \
+		{"", "delivery counts of exports (at most 40) since the start"})                          \
+	COMMAND(within,                                                                                   \
+		"Heavy keys into which a measurement drills down (option within); at most 60. "           \
+		"Parameters: measurement",                                                                \
+		{"MEASUREMENT", "keys into which MEASUREMENT drills down (within); at most 60"})          \
+	COMMAND(plan, "Lcores with their tasks, queues and memory. No parameters",                        \
+		{"", "lcores, queues, memory, measurements"})                                             \
+	COMMAND(costs,                                                                                    \
+		"ns per packet in each processing step, in the last interval with packets. "              \
+		"Parameters: worker (default: all)",                                                      \
+		{"[WORKER]", "ns per packet in each processing step, in the last interval"})              \
+	COMMAND(states,                                                                                   \
+		"Present reduction of detail by --overload. Parameters: worker (default: all), or a new " \
+		"mode of --overload other than off",                                                      \
+		{"[WORKER]", "present reduction of detail by --overload"},                                \
+		{"MODE", "set the mode of --overload, other than off"})                                   \
+	COMMAND(measure,                                                                                  \
+		"Changes measurements. Parameters: add|change NAME OPTION=VALUE..., or remove "           \
+		"NAME",                                                                                   \
+		{"list", "measurements, their first intervals, and pending changes"},                     \
+		{"add NAME OPTION=VALUE ...", "add measurement NAME"},                                    \
+		{"change NAME OPTION=VALUE ...",                                                          \
+			"change its options; OPTION= undoes earlier changes"},                            \
+		{"remove NAME", "remove measurement NAME"})                                               \
+	COMMAND(reload,                                                                                   \
+		"Reopens outputs, and reloads --config and --prefixes, as SIGHUP. Reports refused "       \
+		"changes. No parameters",                                                                 \
 		{"", "reload configuration and rules, reopen outputs (as SIGHUP)"})

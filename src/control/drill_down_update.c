@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* Returns the rows of the networks of a drill-down in this epoch; NULL: none. */
+/* Returns the report of the measurement whose heavy keys select the packets; NULL: none. */
 static const struct report_measurement *find_networks(
 	const struct report_epoch *report, const struct plan_measurement *networks)
 {
@@ -17,7 +17,10 @@ static const struct report_measurement *find_networks(
 	return NULL;
 }
 
-/* Adds heavy keys, whose rows come first. Returns how many did not fit. */
+/*
+ * Adds the keys with at least this share. Rows are sorted by share. Returns the number that did not
+ * fit.
+ */
 static uint32_t update_heavy_keys(struct heavy_keys *heavy,
 	const struct report_measurement *networks, double share, int64_t end)
 {
@@ -36,13 +39,13 @@ static void warn_if_full(struct drill_down *drill_down, const struct report_epoc
 {
 	if (left_out == 0 || !log_ratelimit_due(&drill_down->full, report->end, left_out))
 		return;
-	log_warning("interval %llu, %s: %u more heavy keys of %s than the limit of %u: "
-		    "raise the share of within%s",
+	log_warning("interval %llu, %s: %u heavy keys of %s exceed the limit of %u: "
+		    "their packets are not counted; raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
 		drill_down_options(config)->within.networks, KEY_SET_MAX, drill_down->full.since);
 }
 
-/* Updates the networks of one measurement. Returns how many keys did not fit. */
+/* Updates the keys of one drill-down. Returns the number of keys that did not fit. */
 static uint32_t update_sets(
 	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
 {

@@ -7,7 +7,7 @@
 #include "report/rows/report.h"
 
 /*
- * Updates the networks of every drill-down and adds them to the report, before the generation of
- * `epoch` is returned. Returns false if out of memory.
+ * Updates the keys of every drill-down and adds them to the report of `epoch`. Call before workers
+ * reuse the memory of that epoch, two epochs later. Returns false if out of memory.
  */
 bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -20,15 +20,15 @@
 
 static struct {
 	struct recent *_Atomic recent; /* NULL: not serving */
-	_Atomic uint32_t news;         /* incremented at each event; a futex of waiting threads */
+	_Atomic uint32_t news;         /* number of events so far; handlers wait on it as a futex */
 	_Atomic bool ended;            /* no more epochs */
-	_Atomic uint32_t answering;    /* handlers that may use `recent` */
-	_Atomic uint32_t followers;    /* threads of connected clients */
+	_Atomic uint32_t answering;    /* number of handlers that may use `recent` */
+	_Atomic uint32_t followers;    /* number of threads that serve a client of follow */
 } follow;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t
-	follower; /* marks a thread that counts as a follower until its client disconnects */
+/* Set in each thread that counts in `followers`, until its client disconnects. */
+static pthread_key_t follower;
 
 static void sleep_a_bit(void)
 {
@@ -68,8 +68,11 @@ void follow_stop(void)
 		sleep_a_bit();
 	atomic_store(&follow.recent, NULL);
 	wake_followers();
-	/* Handlers count themselves before they read `recent`, so none is missed. */
-	while (atomic_load(&follow.answering) > 0) /* at most FOLLOW_PATIENCE_NS and a copy */
+	/*
+	 * A handler increments `answering` before it reads `recent`, so none is missed. It takes at
+	 * most FOLLOW_PATIENCE_NS and the time of a copy.
+	 */
+	while (atomic_load(&follow.answering) > 0)
 		sleep_a_bit();
 }
 
@@ -95,7 +98,7 @@ static void count_in(void)
 }
 
 struct question {
-	bool any; /* true: last epoch; false: first from `epoch` on */
+	bool any; /* true: the last epoch; false: the first one with number >= `epoch` */
 	uint64_t epoch, part;
 };
 
@@ -138,7 +141,7 @@ static struct report_epoch *find(
 	return epoch;
 }
 
-/* Waits for an event after number `news`, at most `ns`. */
+/* Waits until follow.news differs from `news`, at most `ns`. */
 static void wait_for_news(uint32_t news, int64_t ns)
 {
 	const struct timespec left = {ns / SECOND_NS, ns % SECOND_NS};
@@ -147,8 +150,8 @@ static void wait_for_news(uint32_t news, int64_t ns)
 }
 
 /*
- * Returns the epoch of a question, and waits if there is none yet. Returns NULL after a timeout,
- * and whether the run ended.
+ * Returns the requested epoch, and waits until it is closed. Returns NULL after a timeout. *ended:
+ * the run has ended.
  */
 static struct report_epoch *find_or_wait(
 	const struct question *question, uint64_t *count, bool *ended)
@@ -156,7 +159,7 @@ static struct report_epoch *find_or_wait(
 	int64_t until = clock_now(CLOCK_MONOTONIC) + FOLLOW_PATIENCE_NS, left = 1;
 
 	for (;;) {
-		/* Read first: any later event wakes the thread. */
+		/* Read before `recent`: an event after this read wakes the thread. */
 		uint32_t news = atomic_load_explicit(&follow.news, memory_order_seq_cst);
 		struct recent *recent = atomic_load(&follow.recent);
 		struct report_epoch *epoch;
@@ -223,7 +226,10 @@ static void reply_worker(struct rte_tel_data *dict, const void *of, uint32_t num
 	reply_columns(dict, reply_load_columns, epoch->ledger.kept_up, &epoch->loads[number]);
 }
 
-/* Adds parts from number `part` on while they fit; one always fits. Returns the number added. */
+/*
+ * Adds parts to the reply, from number `part` on, while they fit. At least one fits. Returns their
+ * number.
+ */
 static uint64_t reply_parts(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t part)
 {
@@ -262,7 +268,7 @@ static int reply_epoch(struct rte_tel_data *answer, const struct report_epoch *e
 	uint64_t added;
 
 	if (part > 0 && part >= parts)
-		return reply_mistake(answer, "PART: no such part in this interval");
+		return reply_mistake(answer, "PART: the interval has fewer parts");
 	reply_start(answer);
 	reply_head(answer, epoch, count);
 	added = reply_parts(answer, epoch, part);

@@ -5,7 +5,7 @@
 
 #include "parallel/run/plan_capacity.h"
 
-/* Cost of a part that was never measured. */
+/* assumed cost of a step that is not in the profile, ns per packet */
 #define GUESS_NS 10
 
 static double mean_of(const struct profile *profile, const struct profile_what *what)
@@ -23,9 +23,10 @@ static double part_of(const struct profile *profile, enum profile_part part)
 }
 
 /*
- * Sets the costs of repeated packets of one flow. Until an epoch is closed, all flows count as new.
+ * Sets the additional costs of packets of known flows, by the state of the flow. Until an epoch is
+ * closed, all packets count as packets of new flows.
  */
-static void know_states(struct packet_costs *costs, const struct profile *profile,
+static void set_state_costs(struct packet_costs *costs, const struct profile *profile,
 	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
 {
 	struct profile_what what = *sketch;
@@ -59,13 +60,13 @@ void packet_costs_by_profile(
 		costs->distinct[m] = part_of(profile, PROFILE_DISTINCT);
 		costs->of[m] = mean_of(profile, &what) + costs->distinct[m];
 		costs->of_few[m] = costs->of[m];
-		know_states(costs, profile, &worker.sketches[m],
+		set_state_costs(costs, profile, &worker.sketches[m],
 			plan->measurements[m].params.deep.deepest, m);
 	}
 }
 
-/* Sums all instances. */
-static void meet_states(
+/* Computes the share of packets per flow state, over all workers. */
+static void set_state_shares(
 	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
 {
 	double packets[FLOW_STATES] = {0}, sum = 0;
@@ -85,7 +86,7 @@ static void meet_states(
 		costs->met[m][state] = packets[state] / sum;
 }
 
-/* Converts a measured cost, which is an average over all flow states. */
+/* Converts a measured cost, an average over all flow states, to the cost in the first state. */
 static double in_first_state(const struct packet_costs *costs, uint32_t m, double ns)
 {
 	double beyond = 0;
@@ -95,7 +96,7 @@ static double in_first_state(const struct packet_costs *costs, uint32_t m, doubl
 	return fmax(ns - beyond, 0);
 }
 
-static void know_by_bursts(
+static void set_measured_costs(
 	struct packet_costs *costs, const struct costs *timed, uint32_t nb_measurements)
 {
 	double packets = (double)timed->packets;
@@ -119,7 +120,7 @@ void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, ui
 	uint32_t nb_measurements = run_measurements(run, epoch)->plan.nb_measurements;
 
 	for (uint32_t m = 0; m < nb_measurements; m++)
-		meet_states(costs, run, epoch, m);
+		set_state_shares(costs, run, epoch, m);
 	if (timed->packets >= PACKET_COSTS_LEAST)
-		know_by_bursts(costs, timed, nb_measurements);
+		set_measured_costs(costs, timed, nb_measurements);
 }

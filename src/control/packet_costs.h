@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Processing time of a packet by part, for a set of measurements, as known to the shedding
- * controller.
+ * Processing time of a packet by processing step and measurement. The shed controller uses it to
+ * choose what to shed.
  */
 
 #include <stdint.h>
@@ -12,30 +12,34 @@
 #include "adapt/profile.h"
 #include "parallel/run/run.h"
 
-/* Fewest packets for a valid time per packet. */
+/* Fewest packets for which a measured time per packet is used. */
 #define PACKET_COSTS_LEAST 256
 
 struct packet_costs {
 	/*
-	 * ns per packet that all measurements count: fixed part; headers and keys; each
-	 * measurement, for flows in their first state.
+	 * ns per packet at full detail. fixed: receive and free. parse: headers and keys. of: each
+	 * measurement, for flows in their first state (enum flow_depth).
 	 */
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
-	/* The same for few keys: the lower limit of a step to coarser keys. */
+	/* `of` for few distinct keys: lower bound of the cost after a step to coarser keys. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
-	/* ns of `of` for its HyperLogLog */
+	/* part of `of`: HyperLogLog */
 	double distinct[CONFIG_MEASUREMENTS_MAX];
 	/*
-	 * Share of packets per state of their flow, and their additional ns over the first state.
+	 * met: share of packets whose flow is in a state. state: additional ns of such a packet
+	 * compared to the first state.
 	 */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
 };
 
-/* Fills in costs from the profile. Used until bursts are timed. Missing values are estimated. */
+/* Sets costs from the profile, to use until bursts are timed. Missing values are estimated. */
 void packet_costs_by_profile(
 	struct packet_costs *costs, const struct plan *plan, const struct profile *profile);
 
-/* Updates costs from a closed epoch of these measurements, and from its timed bursts, if any. */
+/*
+ * Updates costs from a closed epoch with the same measurements. timed: costs of its timed bursts,
+ * possibly of none.
+ */
 void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, uint64_t epoch,
 	const struct costs *timed);

@@ -17,15 +17,15 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
-#define REPLY_BYTES 16000 /* JSON, without the members after the items; 16 KB in all */
+#define REPLY_BYTES 16000 /* limit for the items; the rest of 16 KB is for members after them */
 
-/* Size of the reply. `trial`: values are counted, but not added. */
+/* bytes: size of the reply so far. trial: counts the bytes of values without adding them. */
 static _Thread_local struct {
 	size_t bytes;
 	bool trial;
 } reply;
 
-/* Counts the bytes of a member. Returns false if it must not be added. */
+/* Counts the bytes of a member. Returns false during a trial: the member must not be added. */
 static bool count(const char *name, size_t value)
 {
 	reply.bytes += strlen(name) + value + sizeof("\"\":,") - 1;
@@ -65,7 +65,10 @@ void reply_int(struct rte_tel_data *dict, const char *name, int value)
 		rte_tel_data_add_dict_int(dict, name, value);
 }
 
-/* Writes ASCII only: for other bytes, DPDK reads its table of escapes at a negative index. */
+/*
+ * Replaces bytes that are not ASCII: for these, DPDK reads its table of escapes at a negative
+ * index.
+ */
 void reply_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
 	char value[REPLY_TEXT_MAX];

@@ -10,11 +10,12 @@
 
 #include "report/rows/rows.h"
 
-#define REPLY_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
+/* bytes of a text with its final 0; longer ones are truncated */
+#define REPLY_TEXT_MAX RTE_TEL_MAX_STRING_LEN
 
 /* Begins a reply. */
 void reply_start(struct rte_tel_data *answer);
-/* Replies with an error. Returns 0, as handlers do. */
+/* Replies with an error. Returns 0, the return value of handlers. */
 int reply_error(struct rte_tel_data *answer, const char *why);
 /* Replies that the request is malformed. Returns 0. */
 int reply_mistake(struct rte_tel_data *answer, const char *why);
@@ -28,7 +29,9 @@ __attribute__((format(printf, 3, 4))) void reply_text(
 
 /* Adds a dictionary to another one, which owns it. Returns NULL if out of memory. */
 struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
-/* Adds a dictionary under a number. Returns NULL if `several` is NULL or out of memory. */
+/*
+ * Adds a dictionary with a number as its name. Returns NULL if `several` is NULL or out of memory.
+ */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
 /* Fills the dictionary of an item: element `number` of `of`. */
@@ -38,12 +41,12 @@ typedef void (*reply_item)(struct rte_tel_data *dict, const void *of, uint32_t n
 void reply_list(struct rte_tel_data *dict, const char *name, uint32_t first, uint32_t n,
 	reply_item item, const void *of);
 /*
- * Returns true if one more item fits in the reply, of which the socket library sends 16 KB and
- * drops the rest.
+ * Returns true if one more item fits in the reply. The telemetry library sends at most 16 KB of a
+ * reply and drops the rest.
  */
 bool reply_fits(reply_item item, const void *of, uint32_t number);
 
-/* Adds the known values of a table without `place`, such as reply_row_columns. */
+/* Adds the known values of a row. columns: a table of output columns, such as reply_row_columns. */
 void reply_columns(
 	struct rte_tel_data *dict, const struct column *columns, bool kept_up, const void *item);
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
@@ -51,8 +54,8 @@ void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const str
 void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /*
- * Adds a ledger with start and end (ns since 1970), rates and expired records. If time stamps are
- * generated, rates use `took` (struct report_epoch), which is added; else it is 0.
+ * Adds a ledger with start and end (ns since 1970), rates and expired records. took: duration for
+ * the rates if timestamps are generated (struct report_epoch), also added; otherwise 0.
  */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

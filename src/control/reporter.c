@@ -27,47 +27,50 @@
 #include "report/ledger/prefix_report.h"
 #include "report/merge/records.h"
 
-/* Sleep time when idle. Live epochs close at most this late. */
+/* Sleep time when idle. Epochs of live ports end at most this late. */
 #define NAP_NS       100000
 /*
- * The same without polled devices, until the end of an epoch is near: a wake-up costs as much as
- * many records.
+ * Sleep time without polled devices, unless the end of an epoch is near. It is longer because a
+ * wake-up costs as much CPU time as many flow records.
  */
 #define LONG_NAP_NS  10000000
-/* A worker that delays an epoch for longer is logged. */
+/* A worker that delays the end of an epoch for longer than this is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
-/* The same for lcores that do not end: sources may wait for a file, and drivers for a link. */
+/*
+ * An lcore that needs longer than this to end is logged. A source may wait for a file, a driver for
+ * a link.
+ */
 #define END_NS       (5 * SECOND_NS)
-#define WAITING_PART 4 /* outputs may hold up a paced source for 1/4 of an interval */
-/* Interval at which --packets reads device counters. */
+#define WAITING_PART 4 /* the writer may delay a source with --pace for 1/4 of an interval */
+/* Time between reads of device counters to check --packets. */
 #define ASK_NS       1000000
-/* Maximum age of records before they are passed to the writer. */
+/* Maximum time for which flow records are held back from the writer. */
 #define RECORDS_NS   SECOND_NS
 
 struct reporter {
 	struct reporter_params params;
 	struct run *run;
 	uint64_t epoch; /* oldest epoch without a report */
-	/* Lower bound of its printed number, which is unknown until it opens. */
+	/* Lower bound of the printed number of `epoch`. The number is known when packets arrive. */
 	uint64_t number;
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* start of waiting for workers, monotonic ns; 0: not waiting */
 	bool warned;           /* a long wait was logged */
-	bool recycling;        /* the generation of the previous epoch is not returned yet */
-	struct log_ratelimit drowns;
-	struct log_ratelimit missing; /* rate limits of warnings about missing byte counts */
+	bool recycling;        /* memory of the previous epoch is still being cleared */
+	struct log_ratelimit overloaded;
+	struct log_ratelimit missing; /* warnings about missing byte counts */
 	struct worker_loads loads;
 	struct records records;
-	int64_t records_written; /* last time when no record was waiting, monotonic ns */
-	uint64_t held;           /* most records at the end of an epoch */
+	int64_t records_written; /* last time when no flow record was waiting, monotonic ns */
+	uint64_t held;           /* upper bound of flow records at the end of an epoch */
 	struct service service;
 	struct changes *changes; /* NULL: changes are not possible */
-	bool reloading;          /* a client waits for completion */
-	uint32_t reload;         /* number of the last request before the reload started */
+	bool reloading;          /* a reload is running */
+	uint32_t reload;         /* number of the control socket's request for the reload */
 	struct control_reloaded reloaded;
 
-	/* Live ports: clock and ledger. */
+	/* Only for live ports: clock and ledger. */
 	uint64_t open;
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
@@ -75,7 +78,7 @@ struct reporter {
 	struct port_events links;
 	struct forwarded forwarded;
 	struct shed_controller *controller; /* NULL: no load shedding */
-	int64_t arrival_ns;                 /* report_epoch.arrival_ns of the newest report */
+	int64_t arrival_ns; /* arrival_ns of the newest report (struct report_epoch) */
 };
 
 static uint64_t monotonic_now(void)
@@ -129,8 +132,8 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 			: "the interval ends at its start plus its duration");
 }
 
-/* Closes the open live epoch when it is due and the next generation is clean. */
-static void reply_time(struct reporter *reporter)
+/* Ends the open epoch of live ports if it is due and the memory of the next epoch is cleared. */
+static void end_due_epoch(struct reporter *reporter)
 {
 	struct epochs *epochs = reporter->run->epochs;
 	struct epoch_clock *clock = &reporter->clock;
@@ -189,7 +192,7 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	return true;
 }
 
-/* Returns the ns in which the packets of the interval arrived; 0: the source waits. */
+/* Returns the ns in which the packets of the interval arrived; 0: the source waits for workers. */
 static uint64_t time_of_arrival(
 	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
 {
@@ -202,7 +205,9 @@ static uint64_t time_of_arrival(
 	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
 }
 
-/* Begins the report of an epoch, without measurements. Returns NULL if out of memory. */
+/*
+ * Allocates the report of an epoch and fills all but measurements. Returns NULL if out of memory.
+ */
 static struct report_epoch *begin_report(
 	struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
@@ -236,17 +241,17 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 {
 	const struct report_load *busiest = balance_busiest(report);
 
-	if (!balance_drowns(&reporter->drowns, report))
+	if (!balance_drowns(&reporter->overloaded, report))
 		return;
 	log_warning(
 		"interval %llu: worker %u is overloaded: it receives %.0f %% of the packets, %.2f times "
 		"the mean%s",
 		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
 		balance_share(report, busiest) * 100, balance_ratio(report),
-		reporter->drowns.since);
+		reporter->overloaded.since);
 }
 
-/* Publishes the epoch and the deliveries until its end. */
+/* Publishes the report and the delivery counts so far to clients and metrics. */
 static void publish(struct reporter *reporter, struct report_epoch *report)
 {
 	struct report_epoch *deliveries = writer_deliveries(reporter->params.writer);
@@ -264,8 +269,9 @@ static void publish(struct reporter *reporter, struct report_epoch *report)
 }
 
 /*
- * Records of flows that end with an interval arrive together. If the source does not wait, up to
- * the capacity of the largest tables so far may be waiting.
+ * Limits the flow records that wait in the writer. The records of all flows that end with an
+ * interval come at once, so the limit must hold a full flow table. A source that waits for outputs
+ * needs no limit.
  */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
 {
@@ -278,7 +284,7 @@ static void bound_flows(struct reporter *reporter, const struct plan *plan)
 	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
 }
 
-/* Installs changed measurements that are ready. */
+/* Installs measurements of a change that is ready. */
 static void look_at_changes(struct reporter *reporter)
 {
 	const struct run *run = reporter->run;
@@ -293,9 +299,11 @@ static void look_at_changes(struct reporter *reporter)
 }
 
 /*
- * A source that waits also waits for outputs; otherwise outputs must keep up. After a delay, a
- * paced source produces intervals faster than its pace: busy outputs may then take a part of the
- * time of an interval, because that does not delay the next one.
+ * Passes a report to the writer. A source that waits for workers also waits for outputs.
+ *
+ * A source with --pace does not wait, but after a delay it produces intervals faster than its pace
+ * until it has caught up. Meanwhile, busy outputs may use a part of the time of an interval, which
+ * does not delay the next one.
  */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
@@ -303,10 +311,10 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 
 	if (!run_is_live(reporter->run) && reporter->arrival_ns > 0)
 		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
-	/* No timeout: a stop request ends it (wait_until_writable()). */
+	/* No timeout is needed: a stop request ends the wait (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
-		look_at_changes(reporter); /* requests are answered in any case */
+		look_at_changes(reporter); /* so that clients get answers */
 	}
 	writer_push(writer, report);
 }
@@ -322,7 +330,10 @@ static void hand_over(struct reporter *reporter, struct report_epoch *report)
 	push(reporter, report);
 }
 
-/* Passes on waiting records of the epoch, whose end may be unknown. */
+/*
+ * Passes the waiting flow records of the epoch to the writer. end: end of the epoch, or its start
+ * if the epoch is open.
+ */
 static void hand_over_records(struct reporter *reporter, const struct epoch_info *info, int64_t end)
 {
 	struct report_epoch *report;
@@ -336,8 +347,8 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 }
 
 /*
- * More records may follow. The end of the epoch is withheld: a file may be complete only with all
- * records, and an open epoch has only a number and a start.
+ * Passes flow records to the writer before the end of their epoch. Reports the start as the end: a
+ * later end would tell the writer that the records of the interval are complete.
  */
 static void hand_over_some(void *arg)
 {
@@ -348,7 +359,7 @@ static void hand_over_some(void *arg)
 	reporter->records_written = clock_now(CLOCK_MONOTONIC);
 }
 
-/* Passes on old records of an epoch that may still be open. */
+/* Passes flow records to the writer if they have waited for RECORDS_NS. */
 static void look_at_records(struct reporter *reporter)
 {
 	int64_t now;
@@ -388,7 +399,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
-/* Keys skipped by the only measurement were not counted at all. */
+/* With a single measurement, packets of keys that it skipped were not counted at all. */
 static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *left_out = &report->measurements[0].waited.left_out;
@@ -420,8 +431,9 @@ static void warn_missing_bytes(struct reporter *reporter, const struct report_ep
 	if (missing == 0 || !log_ratelimit_due(&reporter->missing, report->end, missing))
 		return;
 	if (report->ledger.collected) {
-		log_warning("interval %llu: flow records without a count of bytes: their bytes are "
-			    "at least those of IP headers, and upper bounds are empty%s",
+		log_warning(
+			"interval %llu: some flow records have no byte count: only the bytes of "
+			"IP headers are counted, and upper bounds are empty%s",
 			(unsigned long long)report->number, reporter->missing.since);
 		return;
 	}
@@ -432,7 +444,7 @@ static void warn_missing_bytes(struct reporter *reporter, const struct report_ep
 		(unsigned long long)report->number, number, reporter->missing.since);
 }
 
-/* Reports an epoch that all workers have left, and starts to return its generation. */
+/* Reports an epoch that all workers have left, and starts to clear its memory. */
 static void close_epoch(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -445,7 +457,7 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	/* rows of exporters are written even if their sum is unknown */
+	/* a failure of later steps does not suppress rows of exporters */
 	complete = report != NULL &&
 		   (!ledger.collected || collector_report_report(run, reporter->epoch, report));
 	complete = complete && measurement_report_report(run, reporter->epoch, report) &&
@@ -496,7 +508,7 @@ static void show_progress(struct reporter *reporter)
 		(uint64_t)clock_now(CLOCK_MONOTONIC));
 }
 
-/* Logs lcores that have not left an ended epoch. */
+/* Logs an lcore that is late to leave an ended epoch. */
 static void wait_for_workers(struct reporter *reporter)
 {
 	const struct epochs *epochs = reporter->run->epochs;
@@ -514,7 +526,7 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "receiver, participant", late);
 }
 
-/* Logs lcores that have not ended after the last report. */
+/* Logs that lcores still run long after the last report. */
 static void wait_for_lcores(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -530,7 +542,7 @@ static void wait_for_lcores(struct reporter *reporter)
 			: "a worker or receiver that is not responding");
 }
 
-/* Handles SIGHUP and reloads of the control socket. */
+/* Starts a reload, after SIGHUP or a request of the control socket. */
 static void reload(struct reporter *reporter)
 {
 	reporter->reload = control_reload_asked();
@@ -603,7 +615,7 @@ static void obey_signals(struct reporter *reporter)
 	reporter->stopping = true;
 }
 
-/* Not after the stop, when links go down. */
+/* Checks links and removal of ports. Not after the stop, which takes links down. */
 static void look_at_ports(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -629,7 +641,7 @@ static void look_at_ports(struct reporter *reporter)
 }
 
 /*
- * Returns the ns until the next event: end of the epoch, end of the run, or read of device
+ * Returns the ns until the next event: end of the epoch or of the run, or a read of device
  * counters.
  */
 static int64_t left(const struct reporter *reporter)
@@ -646,7 +658,7 @@ static int64_t left(const struct reporter *reporter)
 	return left;
 }
 
-/* waits: waiting for workers to leave an epoch. */
+/* Sleeps. waits: some workers have not left the last epoch. */
 static void wait_for_epoch(const struct reporter *reporter, bool waits)
 {
 	const struct run *run = reporter->run;
@@ -657,7 +669,7 @@ static void wait_for_epoch(const struct reporter *reporter, bool waits)
 	nanosleep(&nap, NULL);
 }
 
-/* Runs until the last report is passed on and all lcores have ended. */
+/* Returns after the last report was passed to the writer and all lcores have ended. */
 static void report_epochs(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -665,8 +677,8 @@ static void report_epochs(struct reporter *reporter)
 
 	for (;;) {
 		/*
-		 * Pairs with the release of the thread that advances the time, after it wrote the
-		 * end.
+		 * Pairs with the release store of `open`: the end of the previous epoch was written
+		 * before.
 		 */
 		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(run->epochs, open);
@@ -675,7 +687,7 @@ static void report_epochs(struct reporter *reporter)
 		look_at_changes(reporter);
 		if (live && !ended) {
 			look_at_ports(reporter);
-			reply_time(reporter);
+			end_due_epoch(reporter);
 		}
 		shed_controller_look(reporter->controller, clock_now(CLOCK_MONOTONIC), open);
 		look_at_records(reporter);
@@ -733,7 +745,6 @@ void reporter_destroy(struct reporter *reporter)
 	free(reporter);
 }
 
-/* Starts serving requests of the control socket. */
 static void start_changes(struct reporter *reporter)
 {
 	const struct reporter_params *params = &reporter->params;

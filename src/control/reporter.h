@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reporter lcore: publishes the time for live ports, closes epochs, merges and ranks the results of
- * workers, balances the ledger, and passes the report to the writer. Sleeps in between; never on
- * the packet path.
+ * Reporter: publishes the time to workers of live ports, ends epochs, merges and ranks the results
+ * of workers, balances the ledger, and passes the report to the writer. Sleeps between these tasks;
+ * never on the packet path.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct reporter_params {
 	uint64_t first_epoch;        /* number of the first epoch */
 };
 
-/* Packets shed by the sketches of a measurement, over all its keys and sketches. */
+/* Packets that the sketches of a measurement shed. Changes of its options do not reset the sum. */
 struct reporter_shed {
 	char name[64];
 	uint64_t packets;
@@ -35,26 +35,26 @@ struct reporter_shed {
 
 struct reporter_result {
 	uint64_t epochs;   /* number of epochs with packets */
-	struct ledger sum; /* sum of their ledgers, without packets shed by sketches */
-	/* The first measurements that shed; the last entry is the sum of all others. */
+	struct ledger sum; /* sum of their ledgers; excludes packets that only a sketch shed */
+	/* The first measurements that shed packets. The last entry sums up all others. */
 	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
 	uint32_t nb_shed;
-	bool several;                   /* some epoch had several measurements */
-	double worst_rate;              /* largest share of packets lost in an epoch, 0 to 1 */
+	bool several;                   /* there were several measurements in at least one epoch */
+	double worst_rate;              /* largest share of lost packets in an epoch, 0 to 1 */
 	uint64_t worst_epoch;           /* epoch of worst_rate */
 	bool forwards;                  /* --forward is set */
 	struct forwarded_sum forwarded; /* result of forwarding */
-	bool port_gone;                 /* removal of a port ended the run */
+	bool port_gone;                 /* the run ended because a port was removed */
 	bool out_of_memory;             /* an epoch could not be reported */
-	bool generated;                 /* time stamps are generated; rates are meaningless */
-	uint64_t wall, cpu;             /* ns from the first to the last packet; ns of all CPUs */
+	bool generated;     /* timestamps are synthetic, so rates by time are meaningless */
+	uint64_t wall, cpu; /* wall clock time and CPU time of the run, ns */
 };
 
 struct reporter;
 
 /*
- * Allocates all memory for reports. Returns NULL if out of memory. profile: known packet costs for
- * --overload; must outlive the reporter.
+ * Allocates all memory for reports. Returns NULL if out of memory. profile: packet costs of this
+ * host, for --overload; must outlive the reporter.
  */
 struct reporter *reporter_create(struct run *run, const struct profile *profile);
 void reporter_destroy(struct reporter *reporter);

@@ -5,8 +5,9 @@
  * Notifies the service manager (base/notify.h): ready, status, watchdog, stopping. Does nothing
  * without a service manager. Single-threaded.
  *
- * Sends the watchdog signal four times per period, only while no epoch is overdue. Long epochs, no
- * traffic or missing input do not stop it; lcores that fail to leave an ended epoch do.
+ * Sends the watchdog signal four times per watchdog period while no epoch is overdue. The signals
+ * continue during long epochs, without traffic and without input. They stop if an lcore fails to
+ * leave an ended epoch.
  */
 
 #include <stdbool.h>
@@ -17,26 +18,27 @@
 
 struct service {
 	const struct notify *notify;
-	bool ready_due;   /* READY=1 is still to be sent */
+	bool ready_due;   /* READY=1 has not been sent yet */
 	bool stopping;    /* STOPPING=1 was sent */
 	uint64_t fed_ns;  /* time of the last watchdog signal */
 	uint64_t told_ns; /* time of the last STATUS= */
-	bool fed, told;   /* fed_ns and told_ns are valid */
+	bool fed, told;   /* fed_ns is valid; told_ns is valid */
 };
 
 /* now_ns: CLOCK_MONOTONIC */
-/* notify NULL: no service manager. */
+/* notify: NULL if there is no service manager. */
 void service_init(struct service *service, const struct notify *notify);
 
 /*
- * Reports that all ports run and all outputs are open, at the start or after service_reloading().
+ * Sends READY=1. Call when all ports run and all outputs are open: at the start, and after each
+ * service_reloading().
  */
 void service_ready(struct service *service);
 void service_reloading(struct service *service, uint64_t now_ns);
 void service_stopping(struct service *service);
 
-/* Reports the status after a closed epoch, at most once per second. */
+/* Sends the status line of a closed epoch, at most once per second. */
 void service_epoch(struct service *service, const struct report_epoch *epoch, uint64_t now_ns);
 
-/* Signals the watchdog. Call often while no epoch is overdue. */
+/* Sends the watchdog signal if it is due. Call often, but only while no epoch is overdue. */
 void service_alive(struct service *service, uint64_t now_ns);

@@ -23,8 +23,9 @@
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /*
- * Smoothing of the ratio between the measured cost of a packet and the sum of its parts: weight of
- * the newest window, and largest ratio.
+ * A worker's `scale` is the measured cost of a packet divided by the sum of the costs of its
+ * processing steps. It is smoothed: SCALE_NEWS is the weight of the newest window, SCALE_MAX the
+ * largest value.
  */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
@@ -38,24 +39,28 @@ struct worker_report {
 
 struct shed_controller_worker {
 	struct worker *worker;
-	struct worker_report last; /* counters at the end of the last window */
+	struct worker_report last; /* counters at the end of the last window of 10 ms */
 	double scale, last_target_ns;
 	struct demand demand;
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
 	struct step_hysteresis hysteresis;
-	/* One is published; the other is free once the worker has acknowledged it. */
+	/*
+	 * states[at] is published. The other one may be written after the worker accepted
+	 * states[at].
+	 */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool unreported;        /* the published setting has no row of --export overload yet */
-	struct shed_reason why; /* reason of the published setting */
-	uint32_t held_off;      /* measurements held off until the end of the epoch, one bit each */
-	struct burst_shed_level level; /* highest level in the last window with packets */
-	bool busy;                     /* the last window had packets */
+	bool unreported;        /* the published setting is not logged yet */
+	struct shed_reason why; /* reason for the published setting */
+	uint32_t held_off;      /* bit m: measurement m stays off until the end of the epoch */
+	/* highest level of queue shedding in the last window with packets */
+	struct burst_shed_level level;
+	bool busy; /* the last window had packets */
 };
 
-/* Memory limit of --overload (docs/ADAPTIVE.md). */
+/* docs/ADAPTIVE.md promises these memory limits of --overload. */
 _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker) +
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
@@ -66,30 +71,35 @@ struct shed_controller {
 	const struct run *run;
 	const struct profile *profile;
 	enum shed_policy how;
-	_Atomic int asked; /* requested policy; SHED_POLICY_OFF: none */
+	_Atomic int asked; /* policy requested by a client; SHED_POLICY_OFF: no request */
 	int64_t looked;    /* end of the last window, monotonic ns */
 	uint64_t open;
 
 	/* Measurements of the newest epoch. */
-	uint64_t set; /* number of their set */
+	uint64_t set; /* number of the struct measurements */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
-	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* time since the last complete interval, ns */
-	uint32_t due; /* measurements near their deadline, one bit each */
+	/* time since the last interval at full detail, ns */
+	int64_t not_whole[CONFIG_MEASUREMENTS_MAX];
+	uint32_t due;                            /* bit m: measurement m is near its deadline */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* measurements by rank */
-	/* Available steps, equal for all workers except for their scale. By rank: */
+	/*
+	 * Input of choose(): steps with their costs and errors. Equal for all workers. Arrays are
+	 * indexed by rank.
+	 */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
 	struct choose_states
-		flows[CONFIG_MEASUREMENTS_MAX]; /* also for measurements without flows */
+		flows[CONFIG_MEASUREMENTS_MAX]; /* used if a measurement has flow states */
 	struct packet_costs costs;
-	uint32_t held_back; /* measurements with reduced flow detail in this epoch, one bit each */
-	uint32_t useless;   /* measurements with a logged useless step */
+	uint32_t held_back; /* bit m: measurement m had reduced flow detail in this epoch */
+	uint32_t useless;   /* bit m: a useless step of measurement m was logged */
 
 	void *work;
 	struct shed_log log;
 	/*
-	 * Most workers that shed at a time in this epoch, and whether any shed in the previous one.
+	 * reduced: largest number of workers that shed load at the same time in this epoch.
+	 * was_reduced: a worker shed load in the previous epoch.
 	 */
 	uint32_t reduced;
 	bool was_reduced;
@@ -111,7 +121,7 @@ static enum flow_depth deepest_of(const struct shed_controller *controller, uint
 	return controller->plan->measurements[m].params.deep.deepest;
 }
 
-static void publish_setting(struct shed_controller *controller, uint32_t i)
+static void put_state_costs(struct shed_controller *controller, uint32_t i)
 {
 	struct choose_states *states = &controller->flows[i];
 	uint32_t m = controller->order[i];
@@ -122,7 +132,10 @@ static void publish_setting(struct shed_controller *controller, uint32_t i)
 	}
 }
 
-/* With --overload queries a measurement is complete or off: that single step is returned. */
+/*
+ * Returns the number of steps in effect. With --overload queries, a measurement has either no step
+ * or all: the last one turns it off.
+ */
 static uint32_t steps_taken(const struct shed_controller *controller, uint32_t m, uint32_t step)
 {
 	const struct steps *steps = &controller->steps[m];
@@ -135,7 +148,7 @@ static struct detail detail_of(const struct shed_controller *controller, uint32_
 	return steps_detail(&controller->steps[m], steps_taken(controller, m, step));
 }
 
-/* Returns the ns per packet that measurement m processes. */
+/* Returns the cost of measurement m at this detail, in ns per packet that it processes. */
 static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
 {
 	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
@@ -147,9 +160,9 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
 }
 
 /*
- * Headers and keys are shared costs of all measurements and fall with the share of processed
- * packets. If measurements sample different packets, this is too low; the scale of a worker
- * corrects it.
+ * Sets the costs of all steps. The cost of parsing is split evenly between the measurements, so it
+ * falls with the share of packets that they process. This is too low if measurements sample
+ * different packets; the scale of a worker corrects it.
  */
 static void put_costs(struct shed_controller *controller)
 {
@@ -167,19 +180,20 @@ static void put_costs(struct shed_controller *controller)
 
 			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
 		}
-		publish_setting(controller, i);
+		put_state_costs(controller, i);
 	}
 }
 
 /* --- steps --- */
 
-#define TYPICAL_PACKETS 1e6 /* packets of a typical interval */
-#define TYPICAL_KEY     1e4 /* packets of a relevant key */
+#define TYPICAL_PACKETS 1e6 /* packets per interval in the error estimate */
+#define TYPICAL_KEY     1e4 /* packets per key in the error estimate */
 #define TYPICAL_RISK    1e-5
 
 /*
- * Returns the relative width of the bounds of a typical key. The sum of a key step cannot be split,
- * and an uncounted key is unknown.
+ * Estimates the error of a detail: the width between the bounds of a typical key, relative to its
+ * packets. After a step to coarser keys, a typical key may have none of the packets, which adds 1.
+ * For a key that is not counted, any number of packets is possible.
  */
 static double error_of(const struct detail *detail)
 {
@@ -239,7 +253,7 @@ static enum choose_how choose_how_of(enum shed_policy how)
 	}
 }
 
-/* Sorts by rank, then by order of request. */
+/* Sorts controller->order by rank. Equal ranks keep the order of the configuration. */
 static void rank_measurements(struct shed_controller *controller)
 {
 	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
@@ -254,7 +268,7 @@ static void rank_measurements(struct shed_controller *controller)
 	}
 }
 
-/* Builds the choice problem by the present ranks. */
+/* Builds the input of choose() for the present ranks. */
 static void make_problem(struct shed_controller *controller)
 {
 	rank_measurements(controller);
@@ -267,7 +281,7 @@ static void make_problem(struct shed_controller *controller)
 	put_costs(controller);
 }
 
-/* Starts a worker at full detail. */
+/* Resets a worker to full detail. */
 static void begin_worker(
 	const struct shed_controller *controller, struct shed_controller_worker *of)
 {
@@ -281,7 +295,7 @@ static void begin_worker(
 	of->held_off = 0;
 }
 
-/* Restarts at full detail, after a change of measurements or of the policy. */
+/* Resets all workers to full detail, after a change of measurements or of the policy. */
 static void begin(struct shed_controller *controller, const struct measurements *measurements,
 	enum shed_policy how)
 {
@@ -309,7 +323,8 @@ static void begin(struct shed_controller *controller, const struct measurements 
 }
 
 /*
- * Returns the published steps of a measurement; 0 for a worker that still has older measurements.
+ * Returns the published number of steps of measurement m; 0 if the setting is for older
+ * measurements.
  */
 static uint32_t published_steps(const struct shed_controller *controller,
 	const struct shed_controller_worker *of, uint32_t m)
@@ -319,7 +334,10 @@ static uint32_t published_steps(const struct shed_controller *controller,
 	return setting->of == controller->set ? setting->step[m] : 0;
 }
 
-/* Returns the most steps taken by one of these workers, and how many have taken none. */
+/*
+ * Returns the largest number of steps of measurement m at a worker, or at any worker (UINT32_MAX).
+ * *whole: number of these workers without a step.
+ */
 static uint32_t most_steps(
 	const struct shed_controller *controller, uint32_t m, uint32_t worker, uint32_t *whole)
 {
@@ -351,7 +369,7 @@ static struct worker_report read_worker(const struct worker *worker)
 		atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
 	worker_report.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
 	worker_report.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
-	/* Pairs with the release in take_states(): the worker no longer reads older settings. */
+	/* Pairs with the release in take_states(). The worker no longer reads older settings. */
 	worker_report.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
 	return worker_report;
 }
@@ -365,7 +383,7 @@ static uint64_t all_packets(const struct worker_report *worker_report)
 	return packets;
 }
 
-/* Logs the settings that the worker has accepted. */
+/* Logs the published setting after the worker accepted it. */
 static void log_taken(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *worker_report)
 {
@@ -403,7 +421,10 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 	return flows;
 }
 
-/* Returns the steps to publish for an item. Held-off measurements stay so. */
+/*
+ * Returns the number of steps to publish for the measurement of rank i. A measurement in held_off
+ * stays off.
+ */
 static uint32_t wanted_steps(const struct shed_controller *controller,
 	const struct shed_controller_worker *of, uint32_t i)
 {
@@ -414,7 +435,7 @@ static uint32_t wanted_steps(const struct shed_controller *controller,
 		held_off ? controller->items[i].nb_steps : of->hysteresis.now.step[i]);
 }
 
-/* Publishes the decided setting if the worker has accepted the previous one. */
+/* Publishes the chosen setting to a worker that has accepted the previous one. */
 static void publish(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *worker_report)
 {
@@ -450,8 +471,8 @@ static void publish(struct shed_controller *controller, struct shed_controller_w
 }
 
 /*
- * Returns true if the worker has the decided setting: not after a deadline, or with measurements
- * held off.
+ * Returns true if the published steps are those chosen last. They differ if a measurement is held
+ * off, or if look_at_deadlines() chose again.
  */
 static bool has_decided(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
@@ -466,7 +487,7 @@ static bool has_decided(
 }
 
 /*
- * Learns the ratio between the measured cost of packets in full bursts and the sum of their parts.
+ * Updates the scale of a worker from the time of its full bursts. *cost_ns: measured ns per packet.
  */
 static void learn_costs(const struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
@@ -478,7 +499,7 @@ static void learn_costs(const struct shed_controller *controller, struct shed_co
 	if (packets < PACKET_COSTS_LEAST)
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
-	/* Only if the setting was constant during the window. */
+	/* The prediction is valid only if the setting was constant during the window. */
 	if (of->last.taken != of->states[of->at].number || !has_decided(controller, of))
 		return;
 	choose_predict(&controller->problem, INFINITY, of->hysteresis.work, &of->hysteresis.now);
@@ -487,7 +508,7 @@ static void learn_costs(const struct shed_controller *controller, struct shed_co
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
 }
 
-/* Logs queue shedding: a row for each window with another highest level. */
+/* Logs a change of the highest level of queue shedding since the previous window. */
 static void log_level(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, struct shed_reason why)
 {
@@ -509,7 +530,7 @@ static void log_level(struct shed_controller *controller, struct shed_controller
 	pthread_mutex_unlock(&controller->lock);
 }
 
-/* Adds rows of what the worker did since the last row, in the order of its packets. */
+/* Logs the changes of a worker since the previous window, in the order of its packets. */
 static void log_changes(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, const struct shed_reason *why)
 {
@@ -531,7 +552,7 @@ static void look_at_worker(
 	struct shed_reason why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
-	if ((int64_t)window.packets < 0) /* an earlier estimate of waiting packets was too high */
+	if ((int64_t)window.packets < 0) /* the previous backlog was overestimated */
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
@@ -550,8 +571,9 @@ static void look_at_worker(
 }
 
 /*
- * Sets the key step, common to all workers: the coarsest one that any worker requires. Uses
- * decided, not accepted settings: a worker without packets accepts none.
+ * Sets the key rule of each measurement. All workers use the same rule: the coarsest that any
+ * worker needs. This takes the chosen settings, not the accepted ones, because a worker without
+ * packets accepts none.
  */
 static void step_keys(struct shed_controller *controller, uint64_t open)
 {
@@ -571,7 +593,7 @@ static void step_keys(struct shed_controller *controller, uint64_t open)
 
 /* --- all workers --- */
 
-/* Returns the measurements with reduced flow detail at a worker, one bit each. */
+/* Returns a bit per measurement: set if its flow detail is reduced at this worker. */
 static uint32_t reduced_measurements(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
@@ -610,7 +632,7 @@ static void watch(struct shed_controller *controller)
 		controller->reduced = workers;
 }
 
-/* Returns the first step that does not reduce the cost of a packet; 0 if there is none. */
+/* Returns the number of the first step that does not save time; 0: none. */
 static uint32_t useless_step(const struct choose_item *item)
 {
 	for (uint32_t s = 1; s <= item->nb_steps; s++)
@@ -619,7 +641,7 @@ static uint32_t useless_step(const struct choose_item *item)
 	return 0;
 }
 
-/* Logs steps that save no time, by the costs of an epoch. */
+/* Warns once per measurement about a step that saves no time. */
 static void warn_useless(struct shed_controller *controller)
 {
 	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
@@ -638,8 +660,8 @@ static void warn_useless(struct shed_controller *controller)
 }
 
 /*
- * Returns true if the epoch has a measurement completely, by its report, since no thread controls
- * while an epoch is merged.
+ * Returns true if the measurement had full detail in the whole epoch. Uses the report, because the
+ * controller does not run while the reporter merges an epoch.
  */
 static bool is_whole(
 	const struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
@@ -652,7 +674,10 @@ static bool is_whole(
 	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
 }
 
-/* Logs at the end of an epoch whether detail was reduced or restored, and rows that did not fit. */
+/*
+ * Logs at the end of an epoch that detail was reduced or is full again, and that log rows were
+ * dropped.
+ */
 static void log_state(struct shed_controller *controller, const struct report_epoch *report)
 {
 	bool less = controller->reduced > 0;
@@ -669,8 +694,9 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 		log_notice("interval %llu: full detail again", (unsigned long long)report->number);
 	if (controller->log.missing > 0 && log_ratelimit_due(&controller->warned_missing,
 						   report->end, controller->log.missing))
-		log_warning("interval %llu: %llu changes without a row of --export overload: limit "
-			    "%u per interval%s",
+		log_warning(
+			"interval %llu: --export overload has no row for %llu changes: the limit "
+			"is %u rows per interval%s",
 			(unsigned long long)report->number,
 			(unsigned long long)controller->log.missing, SHED_LOG_ROWS_MAX,
 			controller->warned_missing.since);
@@ -679,10 +705,10 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 }
 
 /*
- * Follows changes of measurements and policy. Must run first: sets of the last epoch are freed once
- * no epoch uses them.
+ * Handles changes of measurements and policy. Must run before other accesses to `plan`: the
+ * measurements of an epoch are freed when no epoch uses them.
  */
-static void read_workers(struct shed_controller *controller, uint64_t open)
+static void follow_changes(struct shed_controller *controller, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(controller->run, open);
 	bool others = measurements->number != controller->set;
@@ -712,10 +738,10 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 	if (controller == NULL)
 		return;
 	run = controller->run;
-	/* A source can open epochs before their measurements are installed. */
+	/* A packet source may open an epoch before its measurements are installed. */
 	if (!epochs_is_ready(run->epochs, open))
 		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
-	read_workers(controller, open);
+	follow_changes(controller, open);
 	if (controller->looked == 0) /* no packets yet */
 		controller->looked = monotonic;
 	if (monotonic - controller->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
@@ -728,14 +754,14 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 	controller->looked = monotonic;
 }
 
-/* Returns true if the next interval of a measurement must be complete. */
+/* Returns true if the next interval of a measurement must have full detail to meet its deadline. */
 static bool is_due(
 	struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
 	const struct measurement_config *config = controller->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(controller->run->config)->interval;
 
-	/* Sums intervals instead of using end times, because clocks are adjusted. */
+	/* A sum of intervals, because end times jump if the clock is set. */
 	controller->not_whole[m] += interval;
 	if (is_whole(controller, report, m))
 		controller->not_whole[m] = 0;
@@ -743,7 +769,7 @@ static bool is_due(
 	       controller->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
 }
 
-/* Updates ranks by deadlines and chooses steps again. */
+/* Gives measurements near their deadline the first rank, and chooses steps again. */
 static void look_at_deadlines(struct shed_controller *controller, const struct report_epoch *report)
 {
 	uint32_t due = 0;
@@ -757,7 +783,7 @@ static void look_at_deadlines(struct shed_controller *controller, const struct r
 	for (uint32_t w = 0; w < controller->nb_workers; w++) {
 		struct shed_controller_worker *of = &controller->workers[w];
 
-		/* Keeps the memory of failed steps: the load has not changed. */
+		/* The record of failed steps is kept, because the load has not changed. */
 		of->hysteresis.calm = 0;
 		choose(of->hysteresis.how, &controller->problem, of->last_target_ns / of->scale,
 			controller->work, &of->hysteresis.now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Rows of --export overload: changes of detail and their reasons, until their epoch ends. */
+/* Collects rows of --export overload during an epoch: changes of detail and their reasons. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "report/rows/report.h"
 #include "sketch/flow_states.h"
 
-/* Most rows per interval; further changes have no row. */
+/* Limit of rows per interval. Further changes are only counted. */
 #define SHED_LOG_ROWS_MAX 2048
 
 struct shed_log {
@@ -24,9 +24,10 @@ struct shed_log {
 struct shed_reason {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	const char *reason;
-	uint64_t backlog;          /* packets in the queues */
-	double rate;               /* packets per second received in the last window */
-	double cost_ns, target_ns; /* ns per packet: measured, and the target; 0: unknown */
+	uint64_t backlog; /* packets in the queues */
+	double rate;      /* packets per second received in the last window */
+	/* ns per packet: measured cost (0: unknown), and target of the controller */
+	double cost_ns, target_ns;
 	double share;
 };
 
@@ -34,11 +35,11 @@ struct shed_reason {
 bool shed_log_init(struct shed_log *log);
 void shed_log_fini(struct shed_log *log);
 
-/* Logs a change of the number of steps of a measurement, at this packet of a worker. */
+/* Logs a change of the number of steps of a measurement. packet: number of the worker's packet. */
 void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
-/* Logs a change of flow detail at this packet, if there is one. Ignores why->share. */
+/* Logs a change of flow detail. Adds no row if both are equal. Ignores why->share. */
 void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why);
