@@ -16,7 +16,7 @@
 #include "parallel/process.h"
 
 #define PATIENCE_S        5
-/* s. A change must allocate its memory. The limit of the run is shorter. */
+/* Timeout of a reply, seconds: longer than that of the run, which may allocate much memory. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
 static void print_no_answer(int seconds)
@@ -27,8 +27,8 @@ static void print_no_answer(int seconds)
 }
 
 /*
- * Returns true if the peer is a run. Generators also have such a socket, but other commands. A
- * stopped run sends nothing.
+ * Returns true if the peer is a run: it lists the command /sketchtap/plan. A generator also has a
+ * telemetry socket, but not this command. A suspended process sends nothing.
  */
 static bool is_run(int fd, bool quiet)
 {
@@ -37,8 +37,7 @@ static bool is_run(int fd, bool quiet)
 
 	if (answer == NULL)
 		return false;
-	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1,
-		0); /* greeting with version and process ID */
+	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0); /* greeting of DPDK */
 	if (n > 0)
 		n = send(fd, "/", 1, MSG_NOSIGNAL) == 1
 			    ? recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0)
@@ -49,7 +48,8 @@ static bool is_run(int fd, bool quiet)
 	} else if (quiet) {
 		/* the caller tries again */
 	} else if (n == 0) {
-		cli_error(0, "the run closed the connection: it ends, or ten others are connected");
+		cli_error(0,
+			"the run closed the connection: it is ending, or ten others are connected");
 	} else if (errno == EAGAIN) {
 		print_no_answer(PATIENCE_S);
 	}
@@ -57,7 +57,6 @@ static bool is_run(int fd, bool quiet)
 	return n > 0;
 }
 
-/* Sets the timeout of connect, send and receive. */
 static void set_patience(int fd, int seconds)
 {
 	const struct timeval patience = {.tv_sec = seconds};
@@ -100,8 +99,8 @@ static void name_of(const char *path, char name[64])
 }
 
 /*
- * Connects to the only run that answers; lists them if several do. Returns -1 with a message on
- * failure.
+ * Connects to the run that answers. If several answer, lists their names as an error. Returns -1
+ * with a message on failure.
  */
 static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 {
@@ -157,7 +156,8 @@ void connection_error(void)
 	if (errno == EAGAIN)
 		print_no_answer(ANSWER_PATIENCE_S);
 	else
-		cli_error(0, "the run closed the connection: it ends, or ten others are connected");
+		cli_error(0,
+			"the run closed the connection: it is ending, or ten others are connected");
 }
 
 bool connection_send(int fd, const char *command)

@@ -25,9 +25,9 @@ static const char *const output_columns[] = {"epoch", "measurement", "start", "e
 static const char *const stats_columns[] = {
 	"epoch", "measurement", "start", "end", "distinct_keys", "sketch", NULL};
 
-/* Rows of all files of a kind, and the current row. */
+/* Reads the files of --output, or those of --stats, one after the other. Holds the current row. */
 struct csv_replay_rows {
-	const char *option; /* option that writes these files */
+	const char *option; /* "--output" or "--stats" */
 	const char *const *required;
 	struct csv_replay_files files;
 	uint32_t open;             /* number of opened files; `file` is the last one */
@@ -38,14 +38,14 @@ struct csv_replay_rows {
 	char *fields[FIELDS_MAX];
 	char *names[FIELDS_MAX]; /* columns of the file, in `header` */
 	char header[LINE_MAX_BYTES];
-	uint32_t next;  /* column after the one read last */
+	uint32_t next;  /* index of the column where field() starts to search */
 	bool there;     /* there is a current row */
 	uint64_t epoch; /* epoch of the current row */
 };
 
 struct csv_replay {
 	struct csv_replay_rows outputs, stats;
-	uint64_t last; /* lowest allowed epoch: that of the last returned */
+	uint64_t last; /* number of the last returned epoch; smaller numbers are an error */
 	bool cut;
 	int status; /* exit status; not 0: reading has stopped */
 	char error[CSV_REPLAY_ERROR_MAX];
@@ -79,8 +79,8 @@ __attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *r
 /* --- lines --- */
 
 /*
- * Returns the field that begins at *rest without its quotes, and moves *rest after it. Returns NULL
- * if the quotes do not enclose the field.
+ * Returns the field at *rest without its quotes, and moves *rest to the next field. Returns NULL if
+ * the quotes enclose only a part of the field.
  */
 static char *next_field(char **rest)
 {
@@ -130,7 +130,7 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 			return set_error(replay, rows, EXIT_TEXT, "NUL byte");
 		if (len == LINE_MAX_BYTES - 1)
 			return set_error(replay, rows, EXIT_TEXT,
-				"more than %d bytes; a row never has that many",
+				"line longer than %d bytes; give a CSV file of sketchtap",
 				LINE_MAX_BYTES - 1);
 		rows->text[len++] = (char)byte;
 	}
@@ -148,8 +148,8 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 /* --- files --- */
 
 /*
- * Returns the text of a field of the current row; "" if the file has no such column. Fields are
- * mostly read in the order of columns.
+ * Returns the text of a field of the current row; "" if the file has no such column. Searches from
+ * the last column on, because fields are mostly read in that order.
  */
 static const char *field(void *of, const char *name)
 {
@@ -179,8 +179,8 @@ static bool read_header(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	if (!read_line(replay, rows)) {
 		if (replay->status == 0)
-			set_error(replay, rows, EXIT_TEXT,
-				"it has no header: a CSV file of %s begins with one", rows->option);
+			set_error(replay, rows, EXIT_TEXT, "no header line; give a CSV file of %s",
+				rows->option);
 		return false;
 	}
 	rows->fields[0] += byte_order_mark(rows->fields[0]);
@@ -191,8 +191,7 @@ static bool read_header(struct csv_replay *replay, struct csv_replay_rows *rows)
 	for (const char *const *name = rows->required; *name != NULL; name++)
 		if (!has_column(rows, *name))
 			return set_error(replay, rows, EXIT_TEXT,
-				"it has no column '%s': it is no CSV file of %s", *name,
-				rows->option);
+				"no column '%s'; give a CSV file of %s", *name, rows->option);
 	return true;
 }
 
@@ -212,7 +211,7 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 /* --- fields --- */
 
-/* Reads the next row, if any. */
+/* Reads the next row of all files. Clears rows->there at the end and on error. */
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	const char *text;
@@ -252,7 +251,7 @@ static bool read_times(
 	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s': not a time", start, end);
 }
 
-/* Returns the measurement of the row; adds it if needed. Returns NULL if out of memory. */
+/* Returns the measurement of the current row, and adds it if it is new. NULL if out of memory. */
 static struct epoch_view_measurement *measurement_of(
 	struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
@@ -309,8 +308,8 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 }
 
 /*
- * Returns how much column share deviates from the shares computed from bytes, or from packets. The
- * metric with the smaller deviation is the metric of the measurement.
+ * Returns how much the column `share` deviates from shares computed from bytes, or from packets.
+ * The metric of the measurement is the one with the smaller deviation.
  */
 static double share_deviation(const struct epoch_view_measurement *measurement, bool bytes)
 {

@@ -3,8 +3,8 @@
 
 /*
  * Reads epochs from the CSV files of a run: rows of --output, and optionally of --stats. Rotated
- * files must be in the order in which they were written. Missing values are unknown. The shares of
- * rows show the metric of a measurement.
+ * files must be in the order in which they were written. Missing values are marked unknown. The
+ * files do not contain the metric of a measurement; it is derived from the shares of rows.
  */
 
 #include <stdbool.h>
@@ -22,23 +22,23 @@ struct csv_replay_files {
 struct csv_replay;
 
 /*
- * Opens the first file of each kind and reads its header. Returns NULL if it cannot be read or is
- * of another kind, with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
+ * Opens the first file of each kind and reads its header. If that fails, returns NULL, with a line
+ * in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);
 void csv_replay_close(struct csv_replay *replay); /* NULL is allowed */
 
 /*
- * Removes every "--stats FILE" from words[*n] and reduces *n. The files are moved to the end of the
- * array, in their order.
+ * Removes every "--stats FILE" from words[], reduces *n, and lists the files in *stats. Their names
+ * move to the end of words[], in their order.
  */
 void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats);
 
 /* Returns the next epoch that has rows, owned by the caller; NULL at the end or on error. */
 struct epoch_view *csv_replay_next(struct csv_replay *replay);
 
-/* Returns the exit status of reading so far: 0, or another one with its line in *error. */
+/* Returns 0, or after an error the exit status, with the error line in *error. */
 int csv_replay_status(const struct csv_replay *replay, const char **error);
 /* Returns true if the last line of a file was incomplete. */
 bool csv_replay_cut(const struct csv_replay *replay);

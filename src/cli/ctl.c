@@ -19,7 +19,7 @@
 #define EXIT_TEXT    2
 #define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
 #define LINE_SIZE    CLI_ERROR_MAX
-#define REFUSAL_END  "_error" /* end of the names of texts with a reason (control/control.c) */
+#define REFUSAL_END  "_error" /* end of JSON names whose text is the reason of a refusal */
 #define USE_COLUMN   37       /* column of the descriptions in --help */
 
 struct use {
@@ -47,7 +47,7 @@ static const char usage_begin[] =
 static const char usage_end[] =
 	"\n"
 	"Options are those of a [measurement NAME] section: key, sketch, width, memory, top, ...\n"
-	"A change applies from the interval in the reply on, until the next reload.\n"
+	"A change applies from the interval named in the reply, until the next reload.\n"
 	"Exit status: 0; 1: no instance answers, or it refuses the command; 2: usage error.\n"
 	"\n"
 	"Examples:\n"
@@ -82,7 +82,7 @@ static bool send_command(const char *name, const char *command, char *answer)
 
 /* --- answers --- */
 
-/* Joins the parts of a text: NAME, NAME_2, ... */
+/* Joins a long text, which a reply has in pieces NAME, NAME_2, ... */
 static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
 {
 	char piece[64];
@@ -118,7 +118,7 @@ static void print_list(const struct json_node *node)
 		json_print(list, stdout);
 }
 
-/* Returns true for the reason of a refused part of a reload. */
+/* Returns true if the value is the reason why a part of a reload was refused. */
 static bool is_refusal(const struct json_node *part)
 {
 	size_t length = strlen(part->name), end = strlen(REFUSAL_END);
@@ -135,7 +135,7 @@ static bool has_refused(const struct json_node *node)
 	return has;
 }
 
-/* Prints the answer, and all refusals to standard error. */
+/* Prints the answer to a reload. Prints refused parts also to standard error. */
 static void print_all(const struct json_node *node)
 {
 	json_print(node, stdout);
@@ -225,13 +225,16 @@ static const struct ctl_command *find_command(const char *name)
 	return command->name != NULL ? command : NULL;
 }
 
-/* Returns the length of the first word if it selects the use; 0: the command has one use. */
+/*
+ * Returns the length of the literal first argument, such as "add", of this form of the command; 0:
+ * the command has a single form.
+ */
 static int verb_length(const struct use *use)
 {
 	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
 }
 
-/* Returns the use of a command; NULL with a message if there is none. */
+/* Returns the form of a command that its first argument selects; NULL with a message: none. */
 static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";
@@ -250,7 +253,7 @@ static const struct use *find_use(const struct ctl_command *command, const char 
 	return NULL;
 }
 
-/* Returns the maximum number of words of a use. */
+/* Returns the maximum number of arguments of this form. */
 static int most_words(const struct use *use)
 {
 	const char *at = use->words;

@@ -11,7 +11,7 @@
 #include "control/control_commands.h"
 
 #define QUESTION_MAX 256
-#define ROWS_KEPT    10 /* rows of a measurement in an answer (RECENT_ROWS); fewer rows are all */
+#define ROWS_KEPT    10 /* rows that the run stores per measurement (RECENT_ROWS) */
 #define ROWS_MORE    40 /* rows that /sketchtap/top returns */
 #define PARTS_MAX    UINT16_MAX
 
@@ -19,7 +19,7 @@ struct epoch_stream {
 	int fd;
 	bool everything;
 	char *rows_of;
-	struct epoch_view *epoch; /* epoch with missing parts; NULL: none */
+	struct epoch_view *epoch; /* epoch that is not complete yet; NULL: none */
 	uint64_t parts;           /* number of requested parts */
 	bool asked_rows;          /* the pending request is for rows */
 	bool asked_deliveries;    /* the pending request is for deliveries */
@@ -27,7 +27,7 @@ struct epoch_stream {
 	char answer[CONNECTION_ANSWER_MAX];
 };
 
-/* Sends the request. A broken connection is detected when the answer is received. */
+/* Sends stream->question. Ignores errors: receiving the answer fails after them. */
 static void send_request(struct epoch_stream *stream)
 {
 	connection_send(stream->fd, stream->question);
@@ -84,7 +84,7 @@ int epoch_stream_fd(const struct epoch_stream *stream)
 
 /* --- answers --- */
 
-/* Returns the complete epoch and requests the next one. */
+/* Passes the epoch to the caller and requests the next one. */
 static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	VERIFY(stream->epoch, !=, NULL);
@@ -100,7 +100,7 @@ static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_
 	return EPOCH_STREAM_EPOCH;
 }
 
-/* Requests the deliveries, which follow after the parts of the last epoch. */
+/* Requests delivery counts, the last part of an epoch. */
 static enum stream_event ask_deliveries(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	if (!stream->everything)
@@ -119,7 +119,7 @@ static enum stream_event take_deliveries(
 	return return_epoch(stream, epoch);
 }
 
-/* Requests more rows of the selected measurement. Returns false if there are no more. */
+/* Requests more rows of the selected measurement. Returns false if the run has no more. */
 static bool ask_rows(struct epoch_stream *stream)
 {
 	const struct epoch_view_measurement *measurement =
@@ -134,7 +134,7 @@ static bool ask_rows(struct epoch_stream *stream)
 	return true;
 }
 
-/* Takes the rows, unless they belong to a newer epoch. */
+/* Stores the requested rows, unless they are of a newer epoch. */
 static enum stream_event take_rows(
 	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
@@ -148,7 +148,7 @@ static enum stream_event take_rows(
 	return ask_deliveries(stream, epoch);
 }
 
-/* Returns true if an answer has ports or workers, which follow after all measurements. */
+/* Returns true if an answer contains ports or workers: these come after the last measurement. */
 static bool has_all_measurements(const struct json_node *answer)
 {
 	return json_find(answer, "ports") != NULL || json_find(answer, "workers") != NULL;
@@ -161,7 +161,7 @@ static enum stream_event take_parts(
 	uint64_t parts = strtoull(json_value(answer, "parts"), NULL, 10);
 	uint64_t left = strtoull(json_value(answer, "left_off"), NULL, 10);
 
-	/* The other parts are no longer available: continue with this epoch, the oldest one. */
+	/* The run no longer stores stream->epoch. Receive its oldest epoch instead. */
 	if (stream->epoch != NULL && stream->epoch->number != number) {
 		epoch_view_free(stream->epoch);
 		stream->epoch = NULL;
@@ -176,7 +176,7 @@ static enum stream_event take_parts(
 		return EPOCH_STREAM_ODD;
 	epoch_view_add_answer(stream->epoch, answer);
 	if (left > 0 && (stream->everything || !has_all_measurements(answer))) {
-		/* Each answer must add parts; else this would never end. */
+		/* An answer without new parts would cause an endless loop. */
 		if (parts - left <= stream->parts || parts > PARTS_MAX)
 			return EPOCH_STREAM_ODD;
 		stream->parts = parts - left;

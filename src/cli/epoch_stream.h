@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Follows the epochs of a run through its control socket as they close. Only epoch_stream_open()
- * blocks: epoch_stream_fd() is readable when epoch_stream_take() has an answer to read.
+ * Receives the epochs of a run from its control socket, each when it ends. Only epoch_stream_open()
+ * blocks. epoch_stream_take() can read an answer if epoch_stream_fd() is readable.
  */
 
 #include <stdint.h>
@@ -15,24 +15,24 @@ enum stream_event {
 	EPOCH_STREAM_NOTHING, /* no epoch yet */
 	EPOCH_STREAM_ENDED,   /* the run ended normally, after its last epoch */
 	EPOCH_STREAM_GONE,    /* the connection broke */
-	EPOCH_STREAM_ODD,     /* invalid answer: another version, or out of memory */
+	EPOCH_STREAM_ODD,     /* invalid answer: the run has another version, or out of memory */
 };
 
 struct epoch_stream;
 
 /*
- * Connects to a run by name and starts with the last closed epoch. everything: also ports, workers
- * and deliveries. Returns NULL if no run answers; prints the reason to standard error unless
- * `quiet` is set.
+ * Connects to a run by name and starts with its last closed epoch. everything: also requests ports,
+ * workers and deliveries. Returns NULL if no run answers; prints the reason to standard error
+ * unless `quiet` is set.
  */
 struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet);
-/* As epoch_stream_open() for a connected socket, which it owns then. fd -1: returns NULL. */
+/* Same with a connected socket, of which it takes ownership. Returns NULL if fd is -1. */
 struct epoch_stream *epoch_stream_begin(int fd, bool everything);
 void epoch_stream_close(struct epoch_stream *stream); /* NULL is allowed */
 
 /*
- * Selects a measurement for which more rows are requested than an answer has, while its epoch is
- * the last one. NULL: none.
+ * Selects a measurement whose rows are all requested: 40 instead of 10. The run answers this only
+ * for its last epoch. NULL: none.
  */
 void epoch_stream_rows_of(struct epoch_stream *stream, const char *measurement);
 

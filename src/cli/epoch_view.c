@@ -123,7 +123,7 @@ bool epoch_view_read_number(const char *text, uint64_t *value)
 	return true;
 }
 
-/* Returns a number from 0 to 1; 0 if it is another one. */
+/* Returns the number, or 0 if it is not between 0 and 1. */
 static double read_fraction(const char *text)
 {
 	double value = strtod(text, NULL);
@@ -208,7 +208,10 @@ const char *epoch_view_read_row(struct epoch_view *epoch,
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
 		const char *text = source->text(source->of, key_fields[f].name);
 
-		/* With a column of flow records, TCP flags are those of the record. */
+		/*
+		 * Skip the TCP flags of a flow record (a row with column "first"): they are not in
+		 * the key.
+		 */
 		if (*text != '\0' && (key_fields[f].column != KEY_COLUMN_RECORD ||
 					     *source->text(source->of, "first") == '\0'))
 			row->fields[f] = epoch_view_copy(epoch, text);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An epoch as seen by a client: from answers to /sketchtap/follow, or from rows of --output.
- * Missing values are 0, NULL or marked unknown.
+ * An epoch as seen by a client, from answers to /sketchtap/follow or from rows of --output. Missing
+ * values are 0, NULL or marked unknown.
  */
 
 #include <stdbool.h>
@@ -35,9 +35,9 @@ struct epoch_view {
 	uint64_t number;
 	uint64_t closed; /* number of closed epochs, including this one; 0: unknown */
 	int64_t start, end;
-	bool has_ledger; /* the ledger is known; else there are only rows */
+	bool has_ledger; /* false: only rows are known */
 	bool live, late;
-	/* ns of processing, if timestamps are generated (struct report_epoch); else 0 */
+	/* processing time in ns, if timestamps are generated (struct report_epoch); otherwise 0 */
 	uint64_t took;
 	uint64_t closing_ns, expired;
 	struct ledger ledger;
@@ -69,7 +69,7 @@ struct epoch_view_row *epoch_view_add_row(
  */
 const char *epoch_view_copy(struct epoch_view *epoch, const char *text);
 
-/* Values of one item by name: a part of an answer, or a row of a file. */
+/* Access to the values of an item by name. The item is a part of an answer, or a row of a file. */
 struct epoch_view_source {
 	const char *(*text)(void *of, const char *name); /* "": unknown */
 	void *of;
@@ -79,8 +79,8 @@ struct epoch_view_source {
 bool epoch_view_read_number(const char *text, uint64_t *value);
 
 /*
- * Read known values. Return NULL, or the text of the first number that is malformed. The last one
- * adds a row.
+ * Read the values that an item has. Return NULL, or the text of the first malformed number.
+ * epoch_view_read_row() adds a new row.
  */
 const char *epoch_view_read(struct epoch_view *epoch, const struct epoch_view_source *source,
 	const struct column *columns, void *item);
@@ -88,7 +88,7 @@ const char *epoch_view_read_ledger(const struct epoch_view_source *source, struc
 const char *epoch_view_read_row(struct epoch_view *epoch,
 	struct epoch_view_measurement *measurement, const struct epoch_view_source *source);
 
-/* Adds an answer: head of the epoch, and some of its parts. */
+/* Adds an answer of /sketchtap/follow: ledger, and some parts of the epoch. */
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer);
 /* Replaces the rows of a measurement by "rows" of /sketchtap/top. */
 void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
@@ -101,12 +101,12 @@ void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node 
 struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name);
 
 /*
- * Returns the ledger of the only measurement, with the packets that its sketch shed; of several
- * measurements, that of the run.
+ * Returns the ledger of the run. If there is a single measurement, returns its own ledger, which
+ * also counts the packets that its sketch shed.
  */
 const struct ledger *epoch_view_ledger(const struct epoch_view *epoch);
 
 /* Returns the duration in ns; 0: unknown. */
 uint64_t epoch_view_duration(const struct epoch_view *epoch);
-/* Returns the ns to compute rates with: the processing time if timestamps are generated. */
+/* Returns the duration for rates, ns: the processing time if timestamps are generated. */
 uint64_t epoch_view_rate_time(const struct epoch_view *epoch);

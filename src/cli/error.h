@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Prints a printable line to standard error. */
+/* Error messages of the client commands. */
 
 #define CLI_ERROR_MAX 2048
 
-/* Returns `status`. */
+/* Prints a line to standard error, with unprintable characters replaced. Returns `status`. */
 __attribute__((format(printf, 2, 3))) int cli_error(int status, const char *format, ...);

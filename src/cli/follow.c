@@ -33,7 +33,7 @@ static const char usage[] =
 	"Ends with the run. A run keeps its last 300 intervals; older ones count as missing.\n"
 	"Exit status: 0; 1: no instance answers, or the connection broke; 2: usage error.\n";
 
-/* Missing epochs before an epoch: their count, and first and last number. */
+/* Epochs that are missing before an epoch: how many, and first and last of their numbers. */
 struct follow_missed {
 	uint64_t epochs, first, last;
 };
@@ -236,7 +236,10 @@ static void print_missed(const struct follow_missed *missed)
 
 /* --- following --- */
 
-/* Prints the text. Returns false on failure. A closed pipe is not an error, but the end. */
+/*
+ * Prints the text. Returns false, with the exit status, if printing must end. The status is 0 if
+ * the reader closed the pipe.
+ */
 static bool print(const struct text *text, int *status)
 {
 	bool printed = !text->failed && fwrite(text->data, 1, text->len, stdout) == text->len &&
@@ -291,10 +294,13 @@ static int end(const struct following *following)
 	return status;
 }
 
-/* A run answers every second, even without a new epoch (FOLLOW_PATIENCE_NS). */
+/*
+ * Time without an answer before a warning, seconds. A run answers every second
+ * (FOLLOW_PATIENCE_NS).
+ */
 #define SILENCE_S 10
 
-/* Waits for the run. Returns false if the reader of standard output has left. */
+/* Waits for an answer. Returns false if the reader of standard output closed the pipe. */
 static bool wait_for_news(const struct epoch_stream *stream)
 {
 	struct pollfd files[] = {
@@ -343,7 +349,7 @@ static int follow_run(struct following *following, struct epoch_stream *stream)
 	return status;
 }
 
-/* Returns 0, or the exit status. */
+/* Returns 0, or the exit status of a usage error. */
 static int read_arguments(int argc, char **argv, struct following *following)
 {
 	for (int i = 1; i < argc; i++) {

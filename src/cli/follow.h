@@ -13,8 +13,8 @@ int follow(int argc, char **argv);
 struct following {
 	const char *name; /* name of the run; NULL: the only one */
 	bool json;
-	uint64_t closed, number; /* position and number of the last epoch; closed 0: none yet */
+	uint64_t closed, number; /* the last epoch, as in struct epoch_view; closed 0: none yet */
 };
 
-/* Adds the line of an epoch. */
+/* Appends the line of an epoch to `text`. */
 void following_add(struct following *following, const struct epoch_view *epoch, struct text *text);

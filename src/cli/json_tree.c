@@ -21,8 +21,8 @@ static bool skip(const char **at, char expected)
 }
 
 /*
- * Reads a string after the opening quote. DPDK escapes only ASCII characters; a run sends no
- * others.
+ * Reads a string after the opening quote. Decodes \n, \t and escaped ASCII characters: a run sends
+ * no other escapes.
  */
 static char *read_string(const char **at)
 {
@@ -233,7 +233,7 @@ static bool has_values_only(const struct json_node *node)
 	return node->is_object && part == NULL;
 }
 
-/* Returns true if all parts are objects of values: rows of a table. */
+/* Returns true if every member is an object without nested objects, as rows of a table are. */
 static bool is_table(const struct json_node *node)
 {
 	const struct json_node *part = node->first;

@@ -28,7 +28,7 @@
 #define RIGHT  940
 #define HEIGHT 190 /* height of a panel */
 #define TITLE  34  /* space above a panel */
-#define AXIS   22  /* space below the last panel */
+#define AXIS   22  /* height of the time axis */
 #define LINE   17  /* line height of flow names */
 #define TICKS  4
 
@@ -43,9 +43,9 @@ static const char usage[] =
 	"Exit status: 0; 1: a file cannot be read or written; 2: usage error, or malformed file.\n";
 
 /*
- * Data of a chart: the heaviest flows of one measurement over the whole time, with rate, bounds and
- * share, and the losses. If there are many epochs, they are merged into steps, which add their
- * values and bounds.
+ * Data of a chart: rates, bounds and shares of the heaviest flows of one measurement, and losses.
+ * Successive epochs are merged into at most SERIES_STEPS steps: a step has the sums of their values
+ * and bounds.
  */
 #define SERIES_FLOWS 8
 #define SERIES_STEPS 600
@@ -54,12 +54,12 @@ struct series_figure {
 	double value, low, high;
 	double total;    /* total of all flows, for the share */
 	uint64_t epochs; /* number of epochs with a row of the flow */
-	bool high_known; /* the upper bound is known in all of these */
+	bool high_known; /* all these rows have an upper bound */
 };
 
 struct series_step {
 	int64_t start, end; /* ns since 1970-01-01 UTC */
-	double seconds;     /* duration of its epochs, without gaps */
+	double seconds;     /* sum of the durations of its epochs */
 	uint64_t epochs;
 	struct series_figure flows[SERIES_FLOWS];
 	uint64_t lost[LEDGER_COLUMNS]; /* lost packets by ledger column */
@@ -68,17 +68,17 @@ struct series_step {
 struct series {
 	char *measurement;
 	bool bytes;  /* the metric is bytes; else packets */
-	bool others; /* there are other measurements */
+	bool others; /* the files have other measurements */
 	bool cut;    /* the last line of a file was incomplete */
 	bool told_losses;
-	uint64_t epochs, without_ledger; /* number of epochs, and of those without ledger */
+	uint64_t epochs, without_ledger; /* number of epochs; number of those without ledger */
 	uint32_t nb_flows;
 	char *flows[SERIES_FLOWS]; /* heaviest first */
 	uint32_t nb_steps;
 	struct series_step *steps;
 };
 
-/* Colors of flows by rank, distinguishable by the color-blind. */
+/* Colors of flows by rank. Color-blind readers can distinguish them. */
 static const char *const colours[SERIES_FLOWS] = {
 	"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#5f5f5f"};
 
@@ -87,10 +87,10 @@ struct panel {
 	struct text *text;
 	const struct series *series;
 	double top, highest;
-	double from, to; /* seconds: time range of all panels */
+	double from, to; /* time range of all panels, seconds since 1970 */
 };
 
-/* A flow, and its sum over all epochs. */
+/* Packets or bytes of a flow over all epochs. */
 struct series_sum {
 	double value;
 	char flow[];
@@ -102,11 +102,11 @@ struct series_scan {
 	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
-	uint32_t of_bytes, of_packets; /* number of epochs by metric */
+	uint32_t of_bytes, of_packets; /* number of epochs with metric bytes; packets */
 	bool failed;
 };
 
-static struct series_scan *looking; /* argument of the callback of twalk(), which has none */
+static struct series_scan *looking; /* for keep_heavy(): twalk() passes no argument to it */
 
 static double counted(const struct epoch_view_row *row, bool bytes)
 {
@@ -204,7 +204,7 @@ static void add_figure(struct series_figure *sum, const struct report_figure *fi
 	sum->high += (double)figure->high;
 }
 
-/* Returns the total of all flows of the epoch, computed from the share of the first row. */
+/* Returns the total of all flows of the epoch. It is computed from the first row and its share. */
 static double total_of(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	const struct epoch_view_row *row = measurement->rows;
@@ -242,7 +242,7 @@ static void take_epoch(
 		return;
 	step = &series->steps[series->nb_steps > 0 ? series->nb_steps - 1 : 0];
 	if (series->nb_steps == 0 || step->epochs == each) {
-		/* The files grew since the first pass. */
+		/* There are more epochs than in the first pass: the files grew. */
 		if (series->nb_steps == SERIES_STEPS)
 			return;
 		step = &series->steps[series->nb_steps++];
@@ -261,7 +261,7 @@ static void take_epoch(
 			step->lost[c] += ledger_column(&measurement->ledger, c);
 }
 
-/* Reads every epoch of the files, into `scan` on the first pass. */
+/* Reads all epochs of the files. The first pass fills `scan`; the second fills series->steps. */
 static bool read_all(struct series *series, struct series_scan *scan,
 	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
@@ -289,7 +289,7 @@ static bool read_all(struct series *series, struct series_scan *scan,
 
 /* --- both passes --- */
 
-/* Chooses metric, flows and steps from the first pass. */
+/* Chooses the metric and the flows from the first pass, and allocates the steps. */
 static bool choose_epochs(struct series *series, struct series_scan *scan)
 {
 	series->bytes = scan->of_bytes > scan->of_packets;
@@ -342,8 +342,8 @@ static void series_free(struct series *series)
 }
 
 /*
- * Reads the files twice. measurement: name; NULL: the first one. Returns NULL with a line in
- * error[CSV_REPLAY_ERROR_MAX], and the exit status.
+ * Reads the files in two passes. measurement: name; NULL: the first one. Returns NULL on failure,
+ * with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 static struct series *series_read(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, const char *measurement, char *error, int *status)
@@ -401,7 +401,7 @@ static double y_of(const struct panel *panel, double value)
 	return panel->top + HEIGHT - fmin(value / panel->highest, 1) * HEIGHT;
 }
 
-/* Returns an amount per second, or the amount if the duration is 0. */
+/* Returns the amount per second; if the step has no duration, the amount. */
 static double rate(const struct series *series, const struct series_step *step, double amount)
 {
 	double factor = series->bytes ? 8 : 1;
@@ -460,7 +460,10 @@ static void begin_panel(struct panel *panel, const char *title, const char *unit
 	}
 }
 
-/* Adds a time such as "12:00:03", with the day if there are several. */
+/*
+ * Adds a time such as "12:00:03". step: seconds between two labels; from 60 s on, also adds the
+ * day.
+ */
 static void add_time(struct text *text, int64_t ns, double step)
 {
 	time_t at = (time_t)(ns / SECOND_NS);
@@ -511,8 +514,8 @@ static void draw_times(const struct panel *panel)
 /* --- rates --- */
 
 /*
- * Returns true if the upper bound of a flow is known. It is unknown if an epoch has no row of the
- * flow.
+ * Returns true if the step has an upper bound of the flow. It has none if the flow has no row in
+ * one of its epochs.
  */
 static bool has_high(const struct series_step *step, uint32_t flow)
 {
@@ -535,7 +538,7 @@ static double largest_rate(const struct series *series)
 	return largest;
 }
 
-/* Draws a rectangle from the lower to the upper bound of each step. */
+/* Draws the bounds of a flow: a rectangle per step. */
 static void draw_intervals(const struct panel *panel, uint32_t flow)
 {
 	struct text *text = panel->text;
@@ -557,8 +560,8 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 }
 
 /*
- * Draws a line through the steps that have an upper bound (`ended`), or through the others.
- * Successive steps are connected. The tooltip is the name of the flow.
+ * Draws the rates of a flow, in the steps that have an upper bound (`ended`), or dashed in the
+ * others. Connects successive steps. The tooltip is the name of the flow.
  */
 static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 {
@@ -585,7 +588,7 @@ static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 	text_str(text, "</title></path>\n");
 }
 
-/* Returns true if a value has no upper bound. */
+/* Returns true if any value in the chart has no upper bound. */
 static bool any_open(const struct series *series)
 {
 	for (uint32_t s = 0; s < series->nb_steps; s++)
@@ -786,7 +789,10 @@ struct plot_asked {
 	const char *picture;
 };
 
-/* Returns 0, or the exit status. Moves the file names and the chart's to the front of words[]. */
+/*
+ * Parses the arguments. Moves the names of the CSV files and of the chart to the front of words[].
+ * Returns 0, or the exit status.
+ */
 static int read_arguments(int n, char **words, struct plot_asked *asked)
 {
 	uint32_t names = 0;
@@ -804,7 +810,7 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 				words[i]);
 	}
 	if (asked->measurement != NULL)
-		make_printable(asked->measurement); /* files also have printable names */
+		make_printable(asked->measurement); /* names in the files are also made printable */
 	if (names < 2)
 		return cli_error(EXIT_TEXT,
 			"plot: give files of --output and a chart: FILE.csv... PICTURE.svg");
@@ -826,8 +832,8 @@ static int check_twice(const struct csv_replay_files *files)
 		if (stat(files->paths[f], &file) == 0 && !S_ISREG(file.st_mode) &&
 			!S_ISDIR(file.st_mode))
 			return cli_error(EXIT_MACHINE,
-				"plot: %.200s: not a regular file, and cannot be read twice; write "
-				"its data to a file",
+				"plot: %.200s: not a regular file, so it cannot be read twice; "
+				"copy it to a file",
 				files->paths[f]);
 	return 0;
 }

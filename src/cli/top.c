@@ -24,7 +24,7 @@
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
-#define AGAIN_MS  1000 /* ms until the next attempt to connect to a run */
+#define AGAIN_MS  1000 /* ms between attempts to connect to a run */
 /* ns: longest time for which an interval of a file is shown */
 #define STAYS_NS  INT64_C(1000000000)
 #define ESCAPE    27
@@ -51,7 +51,7 @@ struct top_display {
 	struct view view;
 	struct epoch_stream *stream; /* NULL: not connected */
 	struct csv_replay *replay;   /* NULL: shows a live run */
-	int64_t due;                 /* monotonic ns when its next interval is shown */
+	int64_t due;                 /* monotonic ns when the next interval of a file is shown */
 	struct top_screen picture;
 	bool colors, quit;
 };
@@ -163,7 +163,7 @@ static void scroll_by(struct view *view, int rows)
 	view->first = (uint32_t)(first < 0 ? 0 : first > last ? last : first);
 }
 
-/* Shows the next interval of a file, if any. */
+/* Shows the next interval of a file. At the end of the last file, nothing changes. */
 static void next_recorded(struct top_display *screen)
 {
 	struct epoch_view *epoch;
@@ -269,7 +269,9 @@ static void take_news(struct top_display *screen)
 	}
 }
 
-/* Connects to the next run of the name. Until it answers, the last interval stays visible. */
+/*
+ * Tries to connect to the next run of this name. The last interval stays visible until it answers.
+ */
 static void look_again(struct top_display *screen)
 {
 	screen->stream = epoch_stream_open(screen->view.run, true, true);
@@ -433,7 +435,7 @@ int top(int argc, char **argv)
 		return status;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_error(EXIT_TEXT,
-			"top draws on a terminal, but standard input or output is another file; "
+			"top draws on a terminal, but standard input or output is not a terminal; "
 			"in scripts, use sketchtap follow --json");
 	screen = calloc(1, sizeof(*screen));
 	if (screen == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Replaces top.c if it cannot be built. */
+/* Replaces top.c in a build without ncurses. */
 
 #include "cli/error.h"
 #include "cli/top.h"
@@ -9,6 +9,6 @@ int top(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	return cli_error(1, "top: sketchtap was built without it, because " TOP_MISSING
-			    ": change that and build again, or use sketchtap follow");
+	return cli_error(1, "top: not part of this build: " TOP_MISSING
+			    "; build again, or use sketchtap follow");
 }

@@ -71,7 +71,7 @@ bool view_shows_bytes(const struct view *view)
 
 /* --- lines --- */
 
-/* Lines of the screen. Lines that do not fit are left out. */
+/* Lines of the screen. add_line() drops lines that do not fit. */
 struct screen_lines {
 	struct top_screen *picture;
 	uint32_t n, max;
@@ -88,7 +88,7 @@ static struct text *add_line(struct screen_lines *screen_lines, enum top_screen_
 	return &line->text;
 }
 
-/* Truncates text to a number of columns. Keys and names have only characters of one column. */
+/* Truncates text to a number of columns. Each character takes one column. */
 static void cut(struct text *text, uint32_t columns)
 {
 	size_t at = 0;
@@ -145,7 +145,7 @@ static void draw_title(
 		return;
 	text_printf(text, "sketchtap%s%s", view->run != NULL ? " " : "",
 		view->run != NULL ? view->run : "");
-	/* First, so that they also fit on a narrow screen. */
+	/* These states come first, so that a narrow screen shows them. */
 	text_str(text, view->frozen ? "  FROZEN" : "");
 	if (view->gone != NULL)
 		text_printf(text, "  %s", view->gone);
@@ -180,7 +180,7 @@ static void draw_rates(struct screen_lines *screen_lines, const struct epoch_vie
 		text_printf(text, ", by processing time");
 }
 
-/* Returns the column with most losses; LEDGER_COLUMNS if there are none. */
+/* Returns the ledger column with most lost packets; LEDGER_COLUMNS if none were lost. */
 static uint32_t most_lost(const struct ledger *ledger)
 {
 	uint32_t most = LEDGER_COLUMNS;
@@ -304,7 +304,7 @@ static void add_amount(struct text *text, uint64_t amount)
 	align(text, begin, 8);
 }
 
-/* Draws counts in columns of 8, then the name of the export. */
+/* Draws a line per export: counts in columns of width 8, then its name and kind. */
 static void draw_places(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	struct text *text = add_line(screen_lines, PICTURE_HEAD);
@@ -347,7 +347,10 @@ static const struct epoch_view_row *earlier_row(
 	return NULL;
 }
 
-/* Adds the past values, oldest first, scaled to the largest; blank if the flow was not listed. */
+/*
+ * Adds a bar per past interval, oldest first, scaled to the largest. Blank: the flow was not
+ * listed.
+ */
 static void add_past(struct text *text, const struct top_screen *screen, const struct view *view,
 	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
 	bool bytes)
@@ -392,7 +395,7 @@ static void add_error(struct text *text, const struct report_figure *figure)
 		text_printf(text, "%.*f%%", error < 9.95 ? 1 : 0, error < 0.05 ? 0.1 : error);
 }
 
-/* Draws a row. Columns: rank 4, rate 8, error 7, share 7, past 10, flow; with a blank between. */
+/* Draws the row of a flow. Widths of columns: rank 4, rate 8, error 7, share 7, past 10, flow. */
 static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view *epoch, const struct epoch_view_measurement *measurement,
 	const struct epoch_view_row *row)
@@ -510,19 +513,19 @@ static bool draw_rows(struct screen_lines *screen_lines, const struct view *view
 static void draw_help(struct screen_lines *screen_lines)
 {
 	static const char *const lines[] = {
-		"m, Tab      the next measurement",
-		"b           packets or bytes of rows",
+		"m, Tab      show the next measurement",
+		"b           show packets, or bytes",
 		"o           order: as ranked, by shown value, by flow",
 		"/ TEXT      mark flows that contain TEXT; Enter: done, Escape: clear",
-		"space, f    freeze, and resume",
-		"Right, n    the next interval of a file",
-		"d           deliveries of each export, and back",
+		"space, f    freeze the screen, or resume",
+		"Right, n    show the next interval of a file",
+		"d           show deliveries of each export, or flows",
 		"Up, Down, PageUp, PageDown, Home   scroll",
-		"?, h        this help, and back",
+		"?, h        show this help, or go back",
 		"q           quit",
 		"",
 		"error: largest possible error at the confidence of the run.",
-		"share: part of the measured packets or bytes, as the measurement counts.",
+		"share: part of all measured packets, or bytes if the measurement counts bytes.",
 		"past: the last ten intervals; blank if the flow was not listed.",
 		"Losses are red; docs/LOSS.md explains each.",
 	};
@@ -559,7 +562,7 @@ static bool draw_epoch(struct screen_lines *screen_lines, const struct view *vie
 bool top_screen_draw(struct top_screen *screen, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
-	/* The last line is the footer, if there are several. */
+	/* The last line is for the footer, unless it is the only one. */
 	struct screen_lines screen_lines = {
 		screen, 0, screen->rows > 1 ? screen->rows - 1 : screen->rows};
 	bool drawn = true;

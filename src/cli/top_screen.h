@@ -14,30 +14,30 @@
 #define VIEW_FIND_MAX       64
 
 enum view_order {
-	VIEW_BY_RANK,  /* rank of the run: by the metric of the measurement */
-	VIEW_BY_SHOWN, /* shown value: packets or bytes */
+	VIEW_BY_RANK,  /* order of the run: by the metric of the measurement */
+	VIEW_BY_SHOWN, /* order by the shown packets or bytes */
 	VIEW_BY_FLOW,
 	VIEW_ORDERS,
 };
 
-/* Shown data, and choices of the user. */
+/* Data to show, and choices of the user. */
 struct view {
 	const char *run;                        /* name of the run; NULL: the only one */
 	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; owned by the view */
 	uint32_t nb_epochs;
-	uint64_t missed;   /* epochs that the run no longer had when requested */
-	const char *gone;  /* reason why no more epochs arrive; NULL: they do */
-	char *measurement; /* name of the measurement; NULL: the first one */
-	bool metric_chosen,
-		bytes; /* the user chose bytes or packets; else the metric of the measurement */
+	uint64_t missed;    /* number of epochs that the run no longer stored */
+	const char *gone;   /* why no more epochs arrive; NULL: connected */
+	char *measurement;  /* name of the measurement; NULL: the first one */
+	bool metric_chosen; /* the user chose bytes or packets; else the metric of the measurement */
+	bool bytes;         /* chosen metric */
 	enum view_order order;
-	bool frozen, help, places; /* places: shows deliveries instead of flows */
+	bool frozen, help, places; /* places: show deliveries, not flows */
 	bool finding;              /* the user is typing `find` */
 	char find[VIEW_FIND_MAX];
 	uint32_t first; /* index of the first visible row */
 };
 
-/* Adds the newest epoch, and owns it. */
+/* Adds the newest epoch and takes ownership of it. */
 void view_add(struct view *view, struct epoch_view *epoch);
 /* Removes all epochs. */
 void view_clear(struct view *view);
