@@ -49,7 +49,7 @@ void finding_unseen(struct finding *finding, enum sys_read why, const char *what
 	switch (why) {
 	case SYS_DENIED:
 		finding_warning(finding, "not readable by this user: %s", what);
-		finding_wanted(finding, "the permission to read it");
+		finding_wanted(finding, "read permission");
 		finding_command(finding, "sudo sketchtap doctor");
 		break;
 	case SYS_GARBAGE:
@@ -59,7 +59,7 @@ void finding_unseen(struct finding *finding, enum sys_read why, const char *what
 	case SYS_READ:
 	case SYS_ABSENT:
 		finding_warning(finding, "unknown: there is no %s", what);
-		finding_wanted(finding, "a check by other means");
+		finding_wanted(finding, "another way to check this");
 		break;
 	}
 }
@@ -84,7 +84,6 @@ char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX])
 	return text;
 }
 
-/* Returns true if the word is in the list. */
 static bool has_word(const char *words, const char *word)
 {
 	size_t length = strlen(word);

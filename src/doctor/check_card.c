@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of a card: driver, IOMMU group, slot, NUMA node. */
+/* Checks of a PCI network card: driver, IOMMU group, slot, NUMA node. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define CLASS_ETHERNET 0x0200
 #define CLASS_BRIDGE   0x06
 
-/* Assumed speed of a card if its driver does not report one, bits per second. */
+/* Speed in bits per second that is assumed if the driver of a card does not report one. */
 #define RATE_ASSUMED 100e9
 
 #define FRAME_MIN 64 /* bytes with FCS, as in the 148.8 Mpps of the paper */
@@ -37,7 +37,7 @@ static bool is_uio(const char *driver)
 	return strcmp(driver, "igb_uio") == 0 || strcmp(driver, "uio_pci_generic") == 0;
 }
 
-/* Reads the class code, 24 bits. */
+/* Reads the PCI class code, 24 bits. */
 static enum sys_read device_class(const struct host *host, const char *address, uint32_t *class)
 {
 	char line[32], *end;
@@ -57,8 +57,8 @@ static bool card_exists(const struct host *host, const struct host_port *port)
 }
 
 /*
- * Returns false for other devices, such as disks: these are not checked further and must never be
- * unbound.
+ * Returns false for other PCI devices, such as disks. No further check applies to them, so that no
+ * command unbinds them.
  */
 static bool is_network_card(const struct host *host, const struct host_port *port)
 {
@@ -87,14 +87,14 @@ static bool card_interface(
 	return found;
 }
 
-/* Returns true if a name in /sys/bus/pci/devices is an address and safe in a command line. */
+/* Returns true if a name in /sys/bus/pci/devices is a PCI address, which is safe in a command. */
 static bool is_address(const char *name)
 {
 	return strlen(name) >= 12 && strlen(name) < HOST_ADDRESS_MAX &&
 	       strspn(name, "0123456789abcdef:.") == strlen(name);
 }
 
-/* Lists possible cards if no source is given. */
+/* Lists the Ethernet cards of the host if the user gave no --port. */
 static void check_no_port(const struct host *host, struct finding *finding)
 {
 	DIR *directory;
@@ -170,8 +170,8 @@ static void judge_beside_kernel(const struct host *host, const struct host_port 
 	const char *verbs = port_driver_of_card(driver)->verbs;
 
 	if (verbs == NULL || sys_exists(host->root, "/sys/class/infiniband_verbs")) {
-		finding_ok(finding, "%s: driver %s, which shares the card with DPDK", port->name,
-			driver);
+		finding_ok(
+			finding, "%s: driver %s; it shares the card with DPDK", port->name, driver);
 		return;
 	}
 	finding_missing(finding, "%s: driver %s, but no verbs devices", port->name, driver);
@@ -190,9 +190,9 @@ static void check_driver(
 	} else if (strcmp(driver, "vfio-pci") == 0) {
 		finding_ok(finding, "%s: vfio-pci", port->name);
 	} else if (is_uio(driver)) {
-		finding_warning(finding, "%s: %s, with which the card can write to any memory",
+		finding_warning(finding, "%s: driver %s: the card can write to any memory",
 			port->name, driver);
-		finding_wanted(finding, "vfio-pci, with protection by the IOMMU");
+		finding_wanted(finding, "driver vfio-pci: the IOMMU then protects memory");
 		command_bind(host, port, "", finding);
 	} else {
 		card_interface(host, port, interface);
@@ -261,14 +261,14 @@ static void check_iommu(
 
 	host_card_driver(host, port, driver);
 	if (port_driver_of_card(driver)->beside_kernel) {
-		finding_ok(finding, "%s: not needed with %s", port->name, driver);
+		finding_ok(finding, "%s: no IOMMU needed with driver %s", port->name, driver);
 	} else if (result == SYS_READ && group_is_free(host, port, other)) {
 		finding_ok(finding, "%s: group %s", port->name, group);
 	} else if (result == SYS_READ) {
 		finding_missing(finding, "%s: group %s also contains %s, which has a kernel driver",
 			port->name, group, other);
-		finding_wanted(
-			finding, "the whole group bound to vfio-pci, or a slot with its own group");
+		finding_wanted(finding,
+			"vfio-pci for the whole IOMMU group, or a slot with its own group");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", other);
 	} else if (is_uio(driver)) {
 		finding_warning(finding, "%s: none", port->name);
@@ -277,7 +277,7 @@ static void check_iommu(
 			   "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == SYS_READ &&
 		   mode[0] == 'Y') {
 		finding_warning(finding,
-			"%s: none, and vfio works without it: the card can write to any memory",
+			"%s: no IOMMU, and vfio works without one: the card can write to any memory",
 			port->name);
 		want_iommu(host, finding);
 	} else {
@@ -286,17 +286,16 @@ static void check_iommu(
 	}
 }
 
-/* Checks access to the device files of vfio. */
 static void check_vfio(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
 	char file[PCI_FILE_MAX];
 
 	if (!pci_device_file(host->root, port->address, file))
-		return; /* reported by the checks of driver and IOMMU */
+		return; /* the checks of driver and IOMMU report this */
 	if (!sys_exists(host->root, "%s", file)) {
 		finding_missing(finding, "%s: %s does not exist", port->name, file);
-		finding_wanted(finding, "the file of the IOMMU group, which vfio-pci creates");
+		finding_wanted(finding, "the device file of the IOMMU group; vfio-pci creates it");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", port->address);
 		return;
 	}
@@ -312,7 +311,7 @@ static void check_vfio(
 	finding_ok(finding, "%s: %s is accessible", port->name, file);
 }
 
-/* Returns bits per second: reported by the driver, else assumed. */
+/* Returns the speed of the port in bits per second. Sets *assumed if it is RATE_ASSUMED. */
 static double port_rate(const struct host *host, const struct host_port *port, bool *assumed)
 {
 	char interface[IFNAMSIZ];
@@ -352,7 +351,7 @@ static enum sys_read read_link(const struct host *host, const struct host_port *
 	return result;
 }
 
-/* Payload sizes in the device control register, bytes; 0: unreadable. */
+/* Largest payload and read request of the PCI Express device control register, bytes. */
 struct pcie_sizes {
 	enum sys_read result;
 	uint32_t payload, read_request;
@@ -375,9 +374,9 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	if ((config[6] & 0x10) == 0) /* no capability list */
 		return sizes;
 	at = config[0x34] & ~3u;
-	/* At most 48 entries: terminates also on a cyclic list. */
+	/* The limit of 48 capabilities also ends a cyclic list. */
 	for (int i = 0; i < 48 && at >= 64 && at + 10 <= sizeof(config); i++) {
-		if (config[at] == 0x10) { /* PCI Express: control register at 8 */
+		if (config[at] == 0x10) { /* PCI Express; its device control register is at 8 */
 			uint32_t control = config[at + 8] | (uint32_t)config[at + 9] << 8;
 
 			if ((control >> 5 & 7) > 5 || (control >> 12 & 7) > 5) {
@@ -394,7 +393,7 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	return sizes;
 }
 
-/* Returns the smallest frame at which the slot carries the full rate of the port; 0: none. */
+/* Returns the smallest frame at which the slot carries the line rate of the port; 0: none does. */
 static uint32_t smallest_full_frame(double bandwidth, double rate, uint32_t payload)
 {
 	uint32_t smallest = 0;
@@ -461,17 +460,17 @@ static void check_pcie_payload(
 	if (sizes.payload < 256) {
 		finding->status = FINDING_WARNING;
 		finding_wanted(
-			finding, "a payload of 256: smaller ones need more writes for long frames");
+			finding, "a payload of 256 bytes: with less, long frames need more writes");
 		finding_boot(finding, "pci=pcie_bus_perf");
 	} else if (sizes.read_request < 512) {
 		finding->status = FINDING_WARNING;
 		finding_wanted(finding,
-			"read requests of 512 or more, to fetch descriptors in fewer reads");
+			"read requests of 512 bytes or more: fewer reads then fetch the descriptors");
 		finding_command(finding, "sudo setpci -s %s CAP_EXP+8.w=2000:7000", port->address);
 	}
 }
 
-/* Returns the number of a virtual function; -1 if its physical function is not visible. */
+/* Returns the number of a virtual function; -1 if this host does not show its physical function. */
 static int function_number(const struct host *host, const struct host_port *port)
 {
 	char name[HOST_NAME_MAX];
@@ -489,7 +488,7 @@ static bool is_virtual_function(const struct host *host, const struct host_port 
 	return is_network_card(host, port) && pci_device_is_virtual(host->root, port->address);
 }
 
-/* The driver of the physical function permits or denies promiscuous mode. */
+/* Always warns: the driver of the physical function decides about promiscuous mode. */
 static void check_virtual_function(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -501,8 +500,8 @@ static void check_virtual_function(
 		"%s: a virtual function: its host may restrict it to "
 		"packets for its own address",
 		port->name);
-	finding_wanted(finding, "trust on, set on its host, so that promiscuous mode works; some "
-				"drivers do not report that it is refused");
+	finding_wanted(finding, "'trust on', set on the host of this function: promiscuous mode "
+				"needs it, and some drivers do not report a refusal");
 	if (sys_link(host->root, physical.address, sizeof(physical.address), SYS_PCI "/%s/physfn",
 		    port->address) == SYS_READ &&
 		number >= 0 && card_interface(host, &physical, interface))
@@ -527,8 +526,8 @@ static void check_card_node(
 	}
 	if (node < 0 || node >= HOST_NODES_MAX) {
 		finding_warning(finding, "%s: not reported by the firmware", port->name);
-		finding_wanted(
-			finding, "the right node: set --lcores to CPUs of the slot's socket");
+		finding_wanted(finding,
+			"lcores on the node of the card: set --lcores to CPUs of the slot's socket");
 		finding_command(finding, "lstopo-no-graphics");
 		return;
 	}
@@ -539,18 +538,18 @@ static void check_card_node(
 			cpu_set_add(&remote, cpu->id);
 	}
 	if (cpu_set_count(&remote) == 0) {
-		finding_ok(finding, "%s: node %d, as all polling CPUs", port->name, (int)node);
+		finding_ok(finding, "%s: node %d, that of all polling CPUs", port->name, (int)node);
 		return;
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
-		return; /* the other lcores may poll another port; otherwise the plan warns */
+		return; /* the remote CPUs may poll another port; if not, the plan warns */
 	}
 	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name,
 		(int)node, host_cpus_text(&remote, cpus, sizeof(cpus)));
 	finding_wanted(finding,
-		"CPUs of node %d: otherwise packets cross sockets; lower --workers "
-		"or move the card",
+		"polling CPUs on node %d: otherwise packets cross sockets; lower "
+		"--workers or move the card",
 		(int)node);
 	finding_command(finding, "cat %s/%s/local_cpulist", SYS_PCI, port->address);
 }

@@ -13,11 +13,11 @@
 
 #define SYS_CPU "/sys/devices/system/cpu"
 
-#define LATENCY_MAX_US 10 /* most exit latency of an idle state on cores next to polling ones */
+#define LATENCY_MAX_US 10 /* largest allowed exit latency of an idle state */
 
 #define CPUS_TEXT 160
 
-/* Returns false if the list is truncated: in a command it would affect other CPUs. */
+/* Writes a CPU list. Returns false if it is truncated: a command must not use such a list. */
 static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 {
 	host_cpus_text(cpus, text, CPUS_TEXT);
@@ -25,8 +25,8 @@ static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 }
 
 /*
- * Checks that a CPU list of the kernel (isolcpus, nohz_full, rcu_nocbs) has all polling CPUs. what:
- * state of the missing ones. why: benefit of the parameter.
+ * Checks that a CPU list of the kernel (isolcpus, nohz_full, rcu_nocbs) contains all polling CPUs.
+ * what: state of the missing CPUs. why: text for `wanted`.
  */
 static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	const char *parameter, const char *what, const char *why, struct finding *finding)
@@ -41,12 +41,12 @@ static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	}
 	finding_warning(finding, "CPUs %s %s", host_cpus_text(&lacking, cpus, sizeof(cpus)), what);
 	finding_wanted(finding, "%s", why);
-	/* With floating lcores there is no list of CPUs to isolate. */
+	/* Without pinned lcores, there is no list of CPUs to isolate. */
 	if (!host->needs->floating && all_in_text(polling, cpus))
 		finding_boot(finding, "%s%s", parameter, cpus);
 }
 
-/* Reads the CPUs isolated at boot or by a cpuset. */
+/* Reads the CPUs that are isolated, by a boot parameter or by a cpuset. */
 static enum sys_read isolated_cpus(const struct host *host, struct cpu_set *isolated)
 {
 	struct cpu_set partition;
@@ -66,12 +66,13 @@ static void check_isolation(const struct host *host, struct finding *finding)
 	if (finding_unless_read(finding, result, SYS_CPU "/isolated"))
 		return;
 	judge_boot_list(host, &isolated, "isolcpus=managed_irq,domain,", "are not isolated",
-		"isolated: otherwise the scheduler runs other threads on them", finding);
+		"isolated polling CPUs: otherwise the scheduler runs other threads on them",
+		finding);
 }
 
 /*
- * Reads the CPUs without a timer tick while one thread runs; none if the kernel does not support
- * it.
+ * Reads the CPUs that have no timer tick while they run a single thread. The result is empty if the
+ * kernel does not support this.
  */
 static enum sys_read tickless_cpus(const struct host *host, struct cpu_set *tickless)
 {
@@ -90,14 +91,17 @@ static void check_tick(const struct host *host, struct finding *finding)
 	if (finding_unless_read(finding, result, SYS_CPU "/nohz_full"))
 		return;
 	judge_boot_list(host, &tickless, "nohz_full=", "keep their timer tick",
-		"no tick while only one thread runs", finding);
+		"no timer tick while a CPU runs a single thread", finding);
 	if (finding->status != FINDING_OK && !sys_exists(host->root, SYS_CPU "/nohz_full")) {
-		finding_wanted(finding, "a kernel built with CONFIG_NO_HZ_FULL, and nohz_full=");
+		finding_wanted(finding,
+			"a kernel built with CONFIG_NO_HZ_FULL, and its parameter nohz_full=");
 		finding_command(finding, "%s", "");
 	}
 }
 
-/* Parses a CPU list of the kernel command line: N is the last CPU, "all" are all. */
+/*
+ * Parses a CPU list of the kernel command line. In it, N is the last CPU, and "all" is every CPU.
+ */
 static bool parse_boot_list(struct cpu_set *cpus, const char *value)
 {
 	char text[1024];
@@ -127,17 +131,17 @@ static void check_rcu(const struct host *host, struct finding *finding)
 		finding_unseen(finding, SYS_GARBAGE, "rcu_nocbs= of the kernel's command line");
 		return;
 	}
-	/* The kernel adds the tickless CPUs. */
+	/* The kernel also offloads the callbacks of tickless CPUs. */
 	tickless_cpus(host, &tickless);
 	for (uint32_t i = 0; i < CPU_SET_MAX / 64; i++)
 		offloaded.words[i] |= tickless.words[i];
 	judge_boot_list(host, &offloaded, "rcu_nocbs=", "run RCU callbacks",
-		"callbacks on other CPUs", finding);
+		"RCU callbacks on other CPUs", finding);
 }
 
 /*
- * Reads the first word of a file of each polling CPU. others: CPUs with another value than the
- * first, or than `good`.
+ * Reads a setting of each polling CPU. others: CPUs whose setting is not `good`. value: such a
+ * setting, or else `good`.
  */
 static enum sys_read common_setting(const struct host *host, const char *file, char *value,
 	size_t size, const char *good, struct cpu_set *others)
@@ -163,7 +167,7 @@ static enum sys_read common_setting(const struct host *host, const char *file, c
 	return result;
 }
 
-/* Reports that the kernel has no frequency driver, so the frequency cannot be set. */
+/* Reports that the kernel has no frequency driver. what: the setting that is therefore missing. */
 static void no_frequency_driver(const struct host *host, const char *what, struct finding *finding)
 {
 	if (!sys_exists(host->root, SYS_CPU "/online"))
@@ -172,7 +176,7 @@ static void no_frequency_driver(const struct host *host, const char *what, struc
 		finding_ok(finding, "no %s: the hypervisor decides", what);
 	else {
 		finding_warning(finding, "unknown: the kernel has no %s", what);
-		finding_wanted(finding, "the performance profile of the firmware");
+		finding_wanted(finding, "the performance profile in the firmware settings");
 	}
 }
 
@@ -196,7 +200,7 @@ static void check_frequency_governor(const struct host *host, struct finding *fi
 
 		finding_warning(finding, "%s on CPUs %s", governor, cpus);
 		finding_wanted(finding,
-			"performance: a slow rise of the frequency loses the start of a burst");
+			"performance: with other settings, the frequency rises too late for a burst");
 		finding_command(finding, "sudo cpupower -c %s frequency-set -g performance",
 			whole ? cpus : "all");
 		return;
@@ -234,12 +238,12 @@ static void check_boost(const struct host *host, struct finding *finding)
 		finding_ok(finding, "on");
 	} else {
 		finding_warning(finding, "off");
-		finding_wanted(finding, "on, for speed; off only for repeatable measurements");
+		finding_wanted(finding, "boost on; off only for repeatable measurements");
 		finding_command(finding, "echo %d | sudo tee %s", is_intel ? 0 : 1, path);
 	}
 }
 
-/* Finds the deepest enabled idle state of a CPU. */
+/* Finds the enabled idle state of a CPU with the longest exit latency, us. */
 static enum sys_read deepest_state(
 	const struct host *host, uint32_t cpu, char name[HOST_NAME_MAX], int64_t *latency)
 {
@@ -292,18 +296,19 @@ static void check_c_states(const struct host *host, struct finding *finding)
 		}
 	}
 	if (most <= LATENCY_MAX_US) {
-		finding_ok(finding, "deepest: %s, which takes %" PRId64 " us to leave",
+		finding_ok(finding, "deepest idle state: %s, %" PRId64 " us to leave",
 			deepest[0] != '\0' ? deepest : "none", most > 0 ? most : 0);
 		return;
 	}
-	finding_warning(
-		finding, "%s is allowed, which takes %" PRId64 " us to leave", deepest, most);
-	finding_wanted(finding, "at most %d us: an idle package slows down memory and PCIe",
+	finding_warning(finding, "idle state %s is allowed: it takes %" PRId64 " us to leave",
+		deepest, most);
+	finding_wanted(finding,
+		"idle states of at most %d us: deeper ones slow down memory and PCIe",
 		LATENCY_MAX_US);
 	finding_command(finding, "sudo cpupower idle-set -D %d", LATENCY_MAX_US);
 }
 
-/* Reads the present latency limit set by programs; four bytes, microseconds. */
+/* Reads the lowest latency limit that a program has set: four bytes, microseconds. */
 static void check_cpu_latency(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/dev/cpu_dma_latency";
@@ -317,10 +322,10 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	} else if (length != (int)sizeof(latency) || latency < 0) {
 		finding_unseen(finding, SYS_GARBAGE, path);
 	} else if (latency <= LATENCY_MAX_US) {
-		finding_ok(finding, "a program keeps it at %" PRId32 " us", latency);
+		finding_ok(finding, "a program limits the latency to %" PRId32 " us", latency);
 	} else {
-		/* Without a limit, the check of idle states decides. */
-		finding_ok(finding, "no program lowers it (%" PRId32 " us)", latency);
+		/* OK in any case: without a limit, the check of idle states decides. */
+		finding_ok(finding, "no program limits the latency (%" PRId32 " us)", latency);
 	}
 }
 
@@ -351,7 +356,7 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 		finding_warning(finding, "CPUs %s poll, but share cores",
 			host_cpus_text(&shared, cpus, sizeof(cpus)));
 		finding_wanted(finding,
-			"a core for each: two threads of a core do little more work "
+			"a core for each CPU: two threads of a core do little more work "
 			"than one; lower --workers");
 		finding_command(finding, "sketchtap plan");
 	} else if (cpu_set_count(&open) > 0) {
@@ -359,8 +364,8 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 
 		finding_warning(finding,
 			"CPUs %s share cores with polling CPUs, and are not isolated", cpus);
-		finding_wanted(
-			finding, "nothing on them: other threads there slow down the worker");
+		finding_wanted(finding,
+			"no threads on these CPUs: they slow down the worker on the same core");
 		if (whole)
 			finding_command(finding, "sudo chcpu -d %s", cpus);
 		else
@@ -370,7 +375,7 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 	}
 }
 
-/* Finds the name of the interrupt's handler. Returns false if it has none. */
+/* Finds the name of the handler of an interrupt. Returns false if there is none. */
 static bool interrupt_owner(const struct host *host, uint32_t number, char name[HOST_NAME_MAX])
 {
 	DIR *directory = sys_directory(host->root, "/proc/irq/%u", number);
@@ -389,7 +394,7 @@ static bool interrupt_owner(const struct host *host, uint32_t number, char name[
 	return found;
 }
 
-/* Reads the effective CPUs of an interrupt; its allowed CPUs on older kernels. */
+/* Reads the CPUs that handle an interrupt. Older kernels only tell which CPUs are allowed to. */
 static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, struct cpu_set *cpus)
 {
 	enum sys_read result =
@@ -402,7 +407,7 @@ static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, st
 
 struct interrupts {
 	uint32_t seen, unread, on_polling;
-	uint32_t first; /* an interrupt on a polling CPU */
+	uint32_t first; /* lowest interrupt number on a polling CPU */
 	enum sys_read why_unread;
 	char names[256];
 };
@@ -452,7 +457,7 @@ static void judge_interrupts(
 	}
 	finding_warning(finding, "%u on polling CPUs: %s%s", interrupts->on_polling,
 		interrupts->names, interrupts->on_polling > 4 ? ", ..." : "");
-	finding_wanted(finding, "on other CPUs; interrupts that cannot be moved need "
+	finding_wanted(finding, "interrupts on other CPUs; those that cannot be moved need "
 				"isolcpus=managed_irq");
 	if (cpu_set_read(&online, host->root, SYS_CPU "/online") != SYS_READ)
 		return;
@@ -525,15 +530,15 @@ static void check_irqbalance(const struct host *host, struct finding *finding)
 	isolated_cpus(host, &isolated);
 	open = cpu_set_minus(&host->needs->polling, &isolated);
 	if (cpu_set_count(&open) == 0) {
-		finding_ok(finding, "running, but not on isolated CPUs");
+		finding_ok(finding, "running, but it moves no interrupts to isolated CPUs");
 		return;
 	}
-	finding_warning(finding, "running: moves interrupts to any CPU that is not isolated");
-	finding_wanted(finding, "not running, or polling CPUs isolated");
+	finding_warning(finding, "running: it moves interrupts to any CPU that is not isolated");
+	finding_wanted(finding, "no irqbalance, or isolated polling CPUs");
 	finding_command(finding, "sudo systemctl disable --now irqbalance");
 }
 
-/* The watchdog may watch other CPUs. */
+/* Changes a warning to OK if the watchdog does not watch polling CPUs. */
 static void check_watchdog(const struct host *host, struct finding *finding)
 {
 	struct cpu_set watched;
@@ -544,7 +549,7 @@ static void check_watchdog(const struct host *host, struct finding *finding)
 		return;
 	watched = cpu_set_both(&watched, &host->needs->polling);
 	if (cpu_set_count(&watched) == 0)
-		finding_ok(finding, "on, but not on polling CPUs");
+		finding_ok(finding, "on, but it watches no polling CPU");
 }
 
 /* DPDK requires these on x86. */
@@ -552,7 +557,7 @@ static const char *const needed_features[] = {"ssse3", "sse4_1", "sse4_2", "popc
 
 struct feature {
 	const char *name;
-	bool built_in; /* the compiler may use it for this program */
+	bool built_in; /* this program was compiled for it */
 	const char *why;
 };
 
@@ -628,7 +633,7 @@ static void check_cpu_quota(const struct host *host, struct finding *finding)
 	} else {
 		finding_warning(finding, "%.1f CPUs", cpus);
 		finding_wanted(finding,
-			"more than the %u that always poll: otherwise they pause for "
+			"more than the %u CPUs that always poll: otherwise they pause for "
 			"milliseconds",
 			wanted);
 		finding_command(finding, "sudo systemctl set-property UNIT CPUQuota=");
@@ -646,11 +651,14 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 	sys_line(host->root, product, sizeof(product), "/sys/class/dmi/id/sys_vendor");
 	finding_warning(finding, "yes%s%s", product[0] != '\0' ? ": " : "", product);
 	finding_wanted(finding,
-		"none: a hypervisor suspends CPUs unnoticed; otherwise pinned CPUs, "
-		"and a passed-through card");
+		"no virtual machine: a hypervisor suspends CPUs unnoticed; at least pin "
+		"its CPUs, and pass the card through");
 }
 
-/* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat; all: 0 if there are fewer. */
+/*
+ * Adds the times of a line "cpuN ..." of /proc/stat: *all gets columns 1 to 8, *steal column 8.
+ * Sets *all to 0 if columns are missing.
+ */
 static void add_cpu_times(char *at, uint64_t *all, uint64_t *steal)
 {
 	for (uint32_t column = 1; column <= 8; column++) {
@@ -695,8 +703,8 @@ static void check_steal(const struct host *host, struct finding *finding)
 	}
 	finding_warning(
 		finding, "%.3f %% of the time since boot was taken by the hypervisor", share * 100);
-	finding_wanted(finding, "none: the queue of a suspended CPU overflows; let the host pin "
-				"and reserve the CPUs");
+	finding_wanted(finding, "no stolen time: queues overflow while a CPU is suspended; let the "
+				"host pin and reserve the CPUs");
 }
 
 const struct check cpu_checks[] = {
@@ -708,7 +716,7 @@ const struct check cpu_checks[] = {
 	{"boost", HOST_LIVE, .look = check_boost},
 	{"c-states", HOST_LIVE, .look = check_c_states},
 	{"cpu-latency", HOST_LIVE, .look = check_cpu_latency},
-	/* tuned is optional: other checks test the settings that it would change. */
+	/* tuned is optional: other checks test the settings that it changes. */
 	{"tuned", HOST_LIVE,
 		.value = {.kind = VALUE_WORDS,
 			.file = "/etc/tuned/active_profile",
@@ -717,8 +725,8 @@ const struct check cpu_checks[] = {
 				      "realtime*|network-throughput*|throughput-performance*",
 					     FINDING_OK, "{value}"},
 				{NULL, FINDING_WARNING, "{value}",
-					"cpu-partitioning or network-latency: they cover most of "
-					"these checks",
+					"profile cpu-partitioning or network-latency: they set most "
+					"of what these checks test",
 					"sudo tuned-adm profile network-latency"}}}},
 	{"interrupts", HOST_LIVE, .look = check_interrupts},
 	{"irqbalance", HOST_LIVE, .look = check_irqbalance},
@@ -727,14 +735,14 @@ const struct check cpu_checks[] = {
 			.absent = "this kernel has none",
 			.verdicts = {{"0", FINDING_OK, "off"},
 				{NULL, FINDING_WARNING, "on",
-					"off: it interrupts every CPU, and uses a hardware counter",
+					"watchdog off: it interrupts every CPU and uses a hardware counter",
 					"sudo sysctl -w kernel.nmi_watchdog=0"}}}},
 	{"watchdog", HOST_LIVE,
 		.value = {.file = "/proc/sys/kernel/watchdog",
 			.absent = "this kernel has none",
 			.verdicts = {{"0", FINDING_OK, "off"},
 				{NULL, FINDING_WARNING, "on",
-					"off: its threads run on polling CPUs",
+					"watchdog off: its threads run on polling CPUs",
 					"sudo sysctl -w kernel.watchdog=0"}}},
 		.look = check_watchdog},
 	{"perf-event", HOST_LIVE,
@@ -742,7 +750,7 @@ const struct check cpu_checks[] = {
 			.absent = "this kernel has none",
 			.verdicts = {{">=1", FINDING_OK, "only root samples whole CPUs ({value})"},
 				{NULL, FINDING_WARNING, "any user may sample whole CPUs ({value})",
-					"1 or more: sampling interrupts polling CPUs",
+					"perf_event_paranoid of 1 or more: sampling interrupts polling CPUs",
 					"sudo sysctl -w kernel.perf_event_paranoid=2"}}}},
 	{"cpu-features", HOST_ANY, .file = "/proc/cpuinfo", .look = check_cpu_features},
 	{"cpu-quota", HOST_ANY, .file = "/proc/self/cgroup", .look = check_cpu_quota},

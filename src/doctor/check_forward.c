@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of --forward: received packets are sent unmodified. */
+/* Checks of --forward, which sends received packets unmodified. */
 
 #include <string.h>
 
@@ -28,11 +28,11 @@ static void check_sending(
 		return;
 	}
 	finding_missing(finding, "%s: cannot transmit", port->name);
-	finding_wanted(finding, "%s=... in its DEVARGS: sent packets are discarded",
+	finding_wanted(finding, "%s=... in its DEVARGS: without it, sent packets are discarded",
 		port_driver_find(port->driver)->sends_to[0]);
 }
 
-/* Missing checksums of local senders are not visible here; only that the sender is local. */
+/* Warns about any local sender: whether its packets lack checksums is not visible here. */
 static void check_checksums(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -43,7 +43,7 @@ static void check_checksums(
 	}
 	finding_warning(finding,
 		"%s: not a card: local senders may omit checksums and merge packets", port->name);
-	finding_wanted(finding, "off at the sender: packets are forwarded unmodified");
+	finding_wanted(finding, "offloads off at the sender: packets are forwarded as they arrive");
 	finding_command(finding, "sudo ethtool -K INTERFACE tx off tso off gso off");
 }
 
@@ -59,7 +59,8 @@ static void check_joined(
 		return;
 	}
 	finding_warning(finding, "%s: packets are merged before they are sent", port->name);
-	finding_wanted(finding, "off: merged packets are sent merged, or dropped if too long");
+	finding_wanted(
+		finding, "merging off: merged packets are sent merged, or dropped if too long");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of a kernel interface: state, and offloads that change packets before capture. */
+/*
+ * Checks of a kernel interface: its state, and offloads that change packets before they are read.
+ */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,8 +36,8 @@ static void check_virtual_port(
 }
 
 /*
- * Returns true if /sys belongs to another network namespace: it then shows other interfaces,
- * possibly of the same name.
+ * Returns true if /sys belongs to another network namespace than this process. It then shows other
+ * interfaces, possibly one of the same name.
  */
 static bool sys_is_of_another_namespace(const struct host *host, const struct host_port *port)
 {
@@ -79,7 +81,7 @@ static void check_interface(
 	sys_line(host->root, state, sizeof(state), SYS_NET "/%s/operstate", port->interface);
 	if ((flags & FLAG_UP) == 0) {
 		finding_warning(finding, "%s: %s is down", port->name, port->interface);
-		finding_wanted(finding, "up: no packets arrive while it is down");
+		finding_wanted(finding, "interface up: no packets arrive while it is down");
 		finding_command(finding, "sudo ip link set dev %s up", port->interface);
 	} else if (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0) {
 		finding_ok(finding, "%s: %s is up%s", port->name, port->interface,
@@ -127,7 +129,8 @@ static void check_merging(
 	}
 	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
 		joining == 1 ? "joins" : "join");
-	finding_wanted(finding, "off: otherwise packets are merged, and the counts are too low");
+	finding_wanted(finding,
+		"these offloads off: otherwise packets are merged, and counts are too low");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 
@@ -145,7 +148,7 @@ static void check_vlan_strip(
 	} else {
 		finding_warning(finding, "%s: VLAN tags are removed from packets", port->name);
 		finding_wanted(
-			finding, "not removed: otherwise four bytes per tag are not counted");
+			finding, "tags in packets: otherwise four bytes per tag are not counted");
 		finding_command(finding, "sudo ethtool -K %s rxvlan off", port->interface);
 	}
 }
@@ -163,15 +166,16 @@ static void check_rx_ring(
 	} else {
 		finding_warning(finding, "%s: %u descriptors of %u", port->name, settings->ring,
 			settings->ring_max);
-		finding_wanted(finding, "all: they buffer packets while the kernel is busy");
+		finding_wanted(
+			finding, "all descriptors: they buffer packets while the kernel is busy");
 		finding_command(
 			finding, "sudo ethtool -G %s rx %u", port->interface, settings->ring_max);
 	}
 }
 
 /*
- * Reads the packets that the kernel dropped from its backlog queue: second column, one line per
- * CPU.
+ * Sums the packets that the kernel dropped from its backlog queues: the second number of each line
+ * is that of a CPU.
  */
 static void check_backlog(const struct host *host, struct finding *finding)
 {
@@ -198,7 +202,7 @@ static void check_backlog(const struct host *host, struct finding *finding)
 	} else {
 		finding_warning(
 			finding, "%llu packets dropped by the kernel backlog since boot", all);
-		finding_wanted(finding, "none: these losses are not counted");
+		finding_wanted(finding, "no drops: sketchtap cannot count these losses");
 		finding_command(finding, "sudo sysctl -w net.core.netdev_max_backlog=100000");
 	}
 }

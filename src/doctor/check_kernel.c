@@ -46,33 +46,32 @@ static void check_rights(const struct host *host, struct finding *finding)
 		    "CapEff in /proc/self/status"))
 		return;
 	if (lacking[0] == '\0' && counts) {
-		finding_ok(finding, "this user may load and attach it");
+		finding_ok(finding, "this user may load and attach the program");
 		return;
 	}
 	if (lacking[0] == '\0') {
 		finding_warning(finding, "this user lacks cap_perfmon");
-		finding_wanted(finding,
-			"cap_perfmon, to count in the kernel; --design async does not need it");
+		finding_wanted(finding, "cap_perfmon to count in the kernel, or --design async");
 		finding_command(finding, "sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep "
 					 "$(command -v sketchtap)");
 		return;
 	}
 	finding_missing(finding, "this user lacks %s", lacking);
-	finding_wanted(finding, "root, or these capabilities on the program");
+	finding_wanted(finding, "root, or these capabilities on the executable file");
 	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
 }
 
 const struct check kernel_checks[] = {
 	{"kernel-program", HOST_PROGRAM, .look = check_built},
-	/* Kernels from 6.6 on have links at tc. */
+	/* From 6.6 on, a BPF link at tc removes the program when the run ends. */
 	{"kernel-version", HOST_PROGRAM,
 		.value = {.kind = VALUE_VERSION,
 			.file = "/proc/sys/kernel/osrelease",
 			.verdicts = {{">=6.6", FINDING_OK,
 					     "kernel {value}: the end of a run removes the program"},
 				{">=6.1", FINDING_WARNING, "kernel {value} has no links at tc",
-					"6.6 or later: a killed run leaves its filter, which the next "
-					"start replaces"},
+					"kernel 6.6 or later: otherwise a killed run leaves its "
+					"filter, until the next start"},
 				{NULL, FINDING_MISSING, "kernel {value}", "6.1 or later"}}}},
 	{"kernel-rights", HOST_PROGRAM, .look = check_rights},
 	{"bpf-jit", HOST_PROGRAM,
@@ -80,14 +79,14 @@ const struct check kernel_checks[] = {
 			.absent = "programs are compiled",
 			.verdicts = {{">=1", FINDING_OK, "programs are compiled"},
 				{NULL, FINDING_WARNING, "programs are interpreted",
-					"compiled: many times as fast",
+					"compiled programs: they are many times as fast",
 					"sudo sysctl net.core.bpf_jit_enable=1"}}}},
-	/* ARPHRD_ETHER and ARPHRD_LOOPBACK. Another check reports a missing interface. */
+	/* Values: ARPHRD_ETHER, ARPHRD_LOOPBACK. Another check reports a missing interface. */
 	{"frames", HOST_PROGRAM, .where = host_interface_exists,
 		.value = {.file = SYS_NET "/{interface}/type",
 			.name = "type of the interface",
 			.verdicts = {{"1|772", FINDING_OK, "{port}: Ethernet frames"},
 				{NULL, FINDING_MISSING, "{port}: frames are not Ethernet",
-					"the interface below it", "ip -brief link"}}}},
+					"the Ethernet interface below it", "ip -brief link"}}}},
 	{0},
 };

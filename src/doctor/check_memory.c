@@ -15,7 +15,7 @@
 #define CAPABILITY_IPC_LOCK 14
 #define PAGE_SIZES_MAX      8
 
-/* Hugepages of one size, on one node or on all. */
+/* Hugepages of one size, on one node or on all nodes. */
 struct huge_pages {
 	uint64_t kilobytes; /* page size */
 	uint64_t total, free;
@@ -45,20 +45,20 @@ static uint64_t huge_total(const struct huge_node *node)
 	return bytes;
 }
 
-/* Reads a number of pages; 0 if implausible. */
+/* Reads a number of pages; 0 if the file has no plausible number. */
 static uint64_t read_pages(
 	const struct host *host, const char *directory, const char *size, const char *file)
 {
 	int64_t pages;
 
-	/* 2^31 pages of any size exceed any memory. */
+	/* No host has 2^31 hugepages. */
 	if (sys_number(host->root, &pages, "%s/%s/%s", directory, size, file) != SYS_READ ||
 		pages < 0 || pages > INT32_MAX)
 		return 0;
 	return (uint64_t)pages;
 }
 
-/* Returns true if the kernel shows hugepages there. */
+/* Reads the hugepages in node->directory. Returns false if there are none. */
 static bool read_huge_node(const struct host *host, struct huge_node *node)
 {
 	DIR *directory = sys_directory(host->root, "%s", node->directory);
@@ -87,7 +87,7 @@ static bool read_huge_node(const struct host *host, struct huge_node *node)
 	return node->nb_sizes > 0;
 }
 
-/* Returns the smallest size: it wastes least, and can be reserved at run time. */
+/* Returns the smallest size. It wastes least, and can be reserved without a reboot. */
 static const struct huge_pages *smallest_pages(const struct huge_node *node)
 {
 	const struct huge_pages *smallest = &node->sizes[0];
@@ -110,7 +110,7 @@ static void command_more_pages(
 		pages->total + (bytes + page - 1) / page, node->directory, pages->kilobytes);
 }
 
-/* Hugepages of each node and of all; nb_sizes 0: not shown. */
+/* Hugepages per node and in sum. nb_sizes is 0 for a node that does not exist. */
 struct huge_host {
 	struct huge_node nodes[HOST_NODES_MAX];
 	struct huge_node all;
@@ -135,7 +135,10 @@ static bool read_huge_host(const struct host *host, struct huge_host *huge)
 	return true;
 }
 
-/* Returns the first node with less than planned; NULL: none. *lacking: missing bytes. */
+/*
+ * Returns the first node with less free hugepages than planned; NULL: none. *lacking: missing
+ * bytes.
+ */
 static const struct huge_node *short_node(
 	const struct host_needs *needs, const struct huge_host *huge, uint64_t *lacking)
 {
@@ -225,13 +228,12 @@ static void check_hugepages(const struct host *host, struct finding *finding)
 	lacking_node = short_node(host->needs, &huge, &lacking);
 	if (lacking_node == NULL)
 		return;
-	/* The run then uses ordinary memory, which only a card cannot use well. */
+	/* The run uses ordinary memory instead, which is only bad for a card. */
 	finding->status = card ? FINDING_MISSING : FINDING_WARNING;
 	want_hugepages(host->needs, finding);
 	command_more_pages(finding, lacking_node, lacking);
 }
 
-/* Returns true if a hugetlbfs is mounted at the path. */
 static bool is_hugetlbfs(const struct host *host, const char *path)
 {
 	FILE *mounts = sys_open(host->root, "/proc/mounts");
@@ -247,7 +249,7 @@ static bool is_hugetlbfs(const struct host *host, const char *path)
 	return found;
 }
 
-/* Hugepages need no hugetlbfs, unless --eal names its directory. */
+/* A run needs a hugetlbfs only if --eal has --huge-dir. */
 static void check_hugetlbfs(const struct host *host, struct finding *finding)
 {
 	char path[SYS_PATH_MAX];
@@ -262,7 +264,7 @@ static void check_hugetlbfs(const struct host *host, struct finding *finding)
 	make_ascii(path);
 	if (!is_hugetlbfs(host, path)) {
 		finding_missing(finding, "--huge-dir %s is not a mounted hugetlbfs", path);
-		finding_wanted(finding, "a mount there, or no --huge-dir");
+		finding_wanted(finding, "a hugetlbfs mounted there, or no --huge-dir");
 		finding_command(finding, "sudo mount -t hugetlbfs nodev '%s'", path);
 		return;
 	}
@@ -312,7 +314,7 @@ static void check_memory(const struct host *host, struct finding *finding)
 		finding_warning(
 			finding, "node %u has %s free", n, host_size_text(node->free_memory, size));
 		finding_wanted(finding,
-			"%s there; otherwise the CPUs of the node use memory of another node",
+			"%s free on this node: otherwise its CPUs use memory of another node",
 			host_size_text(needs->ordinary_bytes[n], want));
 		finding_command(finding, "numastat -m");
 		return;
@@ -320,7 +322,7 @@ static void check_memory(const struct host *host, struct finding *finding)
 	finding_ok(finding, "%s available, %s planned", size, want);
 }
 
-/* Reads the soft limit in bytes; UINT64_MAX: unlimited. */
+/* Reads the soft limit of locked memory in bytes; UINT64_MAX: unlimited. */
 static enum sys_read locked_memory_limit(const struct host *host, uint64_t *bytes)
 {
 	char text[256];
@@ -334,7 +336,7 @@ static enum sys_read locked_memory_limit(const struct host *host, uint64_t *byte
 	return result;
 }
 
-/* Returns true if a driver locks its frames in memory, as for a card. */
+/* Returns true if the driver of a port locks its frames in memory, as is done for a card. */
 static bool any_locks_memory(const struct host *host)
 {
 	for (uint32_t p = 0; p < host->nb_ports; p++)
@@ -343,7 +345,7 @@ static bool any_locks_memory(const struct host *host)
 	return false;
 }
 
-/* Memory of devices is locked and counts against the limit, unless the process may exceed it. */
+/* Checks the limit of locked memory: memory that a device accesses is locked. */
 static void check_memlock(const struct host *host, struct finding *finding)
 {
 	uint64_t limit, wanted = sum_of(host->needs->huge_bytes, host->needs->huge_anywhere);
@@ -362,7 +364,7 @@ static void check_memlock(const struct host *host, struct finding *finding)
 	}
 	host_size_text(limit, size);
 	if (host_capability(host, CAPABILITY_IPC_LOCK, &may_lock) == SYS_READ && may_lock) {
-		finding_ok(finding, "%s, not binding for this user (cap_ipc_lock)", size);
+		finding_ok(finding, "%s, but this user may exceed it (cap_ipc_lock)", size);
 		return;
 	}
 	if (limit >= wanted) {
@@ -396,7 +398,7 @@ const struct check memory_checks[] = {
 			.file = "/sys/kernel/mm/transparent_hugepage/enabled",
 			.verdicts = {{"*\\[always]*|*\\[madvise]*", FINDING_OK, "{value}"},
 				{"*\\[never]*", FINDING_WARNING, "{value}",
-					"madvise: sketches request large pages",
+					"madvise: sketches request transparent hugepages",
 					"echo madvise | sudo tee {file}"}}}},
 	{"numa-balancing", HOST_LIVE,
 		.value = {.file = "/proc/sys/kernel/numa_balancing",
@@ -404,7 +406,7 @@ const struct check memory_checks[] = {
 			.verdicts = {{"0", FINDING_OK, "off"},
 				{NULL, FINDING_WARNING,
 					"on: the kernel unmaps pages to detect their users",
-					"off: memory is already on the right node",
+					"balancing off: memory is already on the right node",
 					"sudo sysctl -w kernel.numa_balancing=0"}}},
 		.look = check_numa_balancing},
 	{"swap", HOST_LIVE,
@@ -414,8 +416,8 @@ const struct check memory_checks[] = {
 			.name = "SwapTotal in /proc/meminfo",
 			.verdicts = {{"0 bytes", FINDING_OK, "none"},
 				{NULL, FINDING_WARNING, "{value}",
-					"none: reading a page back from disk takes milliseconds, "
-					"in which queues overflow",
+					"no swap: queues overflow in the milliseconds that reading "
+					"a page from disk takes",
 					"sudo swapoff -a"}}}},
 	{0},
 };

@@ -33,7 +33,7 @@ static void check_plan(const struct host *host, struct finding *finding)
 	finding_command(finding, "sketchtap plan");
 }
 
-/* Returns the capabilities that a port needs without root, as bits. */
+/* Returns the capabilities that a user other than root needs for a port, as bits. */
 static uint64_t needs_of(const struct host *host, const struct host_port *port)
 {
 	const struct port_driver *card;
@@ -50,14 +50,14 @@ static uint64_t needs_of(const struct host *host, const struct host_port *port)
 	card = port_driver_of_card(kernel);
 	if (card->beside_kernel)
 		return port_driver_needs(card, false);
-	/* Physical addresses, needed without IOMMU, are for root only. */
+	/* Without an IOMMU, DPDK needs physical addresses, which only root may read. */
 	if (strcmp(kernel, "vfio-pci") != 0 ||
 		!sys_exists(host->root, "/sys/bus/pci/devices/%s/iommu_group", port->address))
 		return UINT64_C(1) << CAP_SYS_RAWIO | UINT64_C(1) << CAP_SYS_ADMIN;
 	return 0;
 }
 
-/* Appends a name in the format of setcap(8). */
+/* Appends a capability to a list in the format of setcap(8). */
 static void add_name(char *names, size_t size, uint32_t capability)
 {
 	size_t used = strlen(names);
@@ -91,7 +91,7 @@ static void check_privileges(
 		return;
 	}
 	finding_missing(finding, "%s: this user lacks %s", port->name, lacking);
-	finding_wanted(finding, "root, or these capabilities on the program");
+	finding_wanted(finding, "root, or these capabilities on the executable file");
 	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
 }
 
@@ -101,7 +101,7 @@ static bool goes_by_queues(const struct host *host, const struct host_port *port
 	return host->needs->queue_fill;
 }
 
-/* For drivers that are known only after binding, the run itself reports this. */
+/* Reports nothing if the DPDK driver is not known before the run; the run then reports it. */
 static void check_queue_fill(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -118,7 +118,8 @@ static void check_queue_fill(
 		"%s: its driver does not report how full a queue is: --overload estimates it from "
 		"full polls, and may react too late",
 		port->name);
-	finding_wanted(finding, "--design async, whose rings are read, or a port that reports it");
+	finding_wanted(
+		finding, "a port that reports it, or --design async, which reads its own rings");
 }
 
 static const char *dpdk_version(const struct host *host)
@@ -131,7 +132,7 @@ static const char *libpcap_version(const struct host *host)
 	return host->calls.libpcap_version;
 }
 
-/* EAL creates missing parent directories. */
+/* Checks the nearest existing parent, because EAL creates missing directories. */
 static void check_runtime_directory(const struct host *host, struct finding *finding)
 {
 	char path[SYS_PATH_MAX];
@@ -143,15 +144,15 @@ static void check_runtime_directory(const struct host *host, struct finding *fin
 		!sys_exists(host->root, "%s", path))
 		*slash = '\0';
 	if (sys_allows(host->root, W_OK | X_OK, "%s", path)) {
-		finding_ok(finding, "DPDK can put its files below %s", path);
+		finding_ok(finding, "DPDK can create its files below %s", path);
 		return;
 	}
 	finding_missing(finding, "this user cannot write below %s", path);
-	finding_wanted(finding, "a directory for DPDK's files; RUNTIME_DIRECTORY names one");
+	finding_wanted(finding, "RUNTIME_DIRECTORY set to a writable directory for files of DPDK");
 	finding_command(finding, "export RUNTIME_DIRECTORY=$(mktemp -d)");
 }
 
-/* SO_RCVBUFFORCE, if permitted, sets any size; otherwise the kernel has a limit. */
+/* Without permission for SO_RCVBUFFORCE, the kernel limits the receive buffer of a socket. */
 static void check_receive_buffer(const struct host *host, struct finding *finding)
 {
 	uint64_t wanted = host->needs->receive_buffer;
@@ -174,12 +175,13 @@ static void check_receive_buffer(const struct host *host, struct finding *findin
 		finding_ok(finding, "sockets may have %s each", most);
 		return;
 	}
-	finding_warning(finding, "sockets get %s each: a burst of datagrams is lost", most);
-	finding_wanted(finding, "%s, or CAP_NET_ADMIN; receive-buffer sets the size", size);
+	finding_warning(finding, "sockets get %s each: bursts of datagrams are lost", most);
+	finding_wanted(
+		finding, "a limit of %s, or CAP_NET_ADMIN; key receive-buffer sets the size", size);
 	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
 }
 
-/* Ports below 1024 need a capability; a sysctl changes that number. */
+/* Ports below a limit need a capability. The default limit is 1024. */
 static void check_listen_port(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
@@ -202,7 +204,7 @@ static void check_listen_port(const struct host *host, struct finding *finding)
 		return;
 	}
 	finding_missing(finding, "port %u: this user lacks cap_net_bind_service", port);
-	finding_wanted(finding, "a port from %lld on, or the capability", (long long)start);
+	finding_wanted(finding, "port %lld or above, or the capability", (long long)start);
 	finding_command(finding, "sudo setcap cap_net_bind_service+ep $(command -v sketchtap)");
 }
 
@@ -212,7 +214,8 @@ static void check_senders(const struct host *host, struct finding *finding)
 	char name[SYS_PATH_MAX];
 
 	if (listen == NULL) {
-		finding_ok(finding, "no public address takes records of any host");
+		finding_ok(
+			finding, "no --listen with a public address accepts records of any host");
 		return;
 	}
 	snprintf(name, sizeof(name), "%.200s", listen);
@@ -233,7 +236,7 @@ static void check_templates(const struct host *host, struct finding *finding)
 	snprintf(name, sizeof(name), "%.200s", path);
 	make_ascii(name);
 	if (error == 0) {
-		finding_ok(finding, "templates can be kept in %s", name);
+		finding_ok(finding, "templates can be stored in %s", name);
 		return;
 	}
 	finding_missing(finding, "%s: cannot write: %s", name, file_error(error));
@@ -266,13 +269,13 @@ const struct check run_checks[] = {
 			.text = dpdk_version,
 			.verdicts = {{">=22.11", FINDING_OK, "{value}"},
 				{NULL, FINDING_WARNING, "{value}",
-					"22.11 or later, which sketchtap is written for"}}}},
+					"22.11 or later: sketchtap is written for these versions"}}}},
 	{"libpcap", HOST_REPLAY,
 		.value = {.kind = VALUE_VERSION,
 			.text = libpcap_version,
 			.verdicts = {{">=1.10", FINDING_OK, "{value}"},
 				{NULL, FINDING_WARNING, "{value}",
-					"1.10 or later, which sketchtap is written for"}}}},
+					"1.10 or later: sketchtap is written for these versions"}}}},
 	{"captures", HOST_REPLAY, .look = check_captures},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
 	{"listen-port", HOST_SOCKETS, .look = check_listen_port},

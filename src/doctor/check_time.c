@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of clocks: the CPU's, which times packets and epochs, and UTC. */
+/* Checks of clocks: the TSC, which times packets and intervals, and synchronization to UTC. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0"
 
-#define CLOCK_ERROR_MAX_US 100000 /* a tenth of the default interval */
+#define CLOCK_ERROR_MAX_US 100000 /* 1/10 of the default --interval */
 
 static void check_tsc(const struct host *host, struct finding *finding)
 {
@@ -20,12 +20,12 @@ static void check_tsc(const struct host *host, struct finding *finding)
 		finding_ok(finding, "constant, never stops");
 	} else {
 		finding_warning(finding, "%s", constant ? "stops in idle states" : "not constant");
-		finding_wanted(finding, "a constant one: times in nanoseconds and short intervals "
-					"use it");
+		finding_wanted(finding, "a constant TSC that never stops: it times packets and "
+					"intervals");
 	}
 }
 
-/* The command depends on whether the kernel offers the TSC. */
+/* Replaces the command of a warning if the kernel does not offer the TSC. */
 static void check_clocksource(const struct host *host, struct finding *finding)
 {
 	char others[256];
@@ -46,7 +46,7 @@ static void check_clock_sync(const struct host *host, struct finding *finding)
 	} else if (!calls->clock_synchronised) {
 		finding_warning(finding, "the clock is not synchronized to UTC");
 		finding_wanted(finding, "a time service: intervals are aligned to UTC, so that two "
-					"taps report the same ones");
+					"taps report the same intervals");
 		finding_command(finding, "sudo apt-get install chrony");
 	} else if (calls->clock_error_us > CLOCK_ERROR_MAX_US) {
 		finding_warning(finding, "synchronized to UTC within %" PRId64 " ms",
@@ -65,7 +65,8 @@ const struct check time_checks[] = {
 		.value = {.kind = VALUE_WORDS,
 			.file = CLOCKSOURCE "/current_clocksource",
 			.verdicts = {{"tsc|kvm-clock|arch_sys_counter", FINDING_OK, "{value}"},
-				{NULL, FINDING_WARNING, "{value}", "tsc: others are slow to read",
+				{NULL, FINDING_WARNING, "{value}",
+					"tsc: other clock sources are slow to read",
 					"echo tsc | sudo tee {file}"}}},
 		.look = check_clocksource},
 	{"clock-sync", HOST_LIVE, .look = check_clock_sync},

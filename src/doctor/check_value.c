@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks that compare one value with limits: rows without a function. */
+/* Judges checks of one value (struct check_value). */
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct reading {
 	int64_t number;
 };
 
-/* Copies a text and replaces names in braces; truncates. NULL: an empty text. */
+/* Copies a text and replaces {value}, {file}, {port} and {interface}. Truncates the result. */
 static void fill_in(char *to, size_t size, const char *text, const struct reading *reading)
 {
 	const struct host_port *port = reading->port;
@@ -95,7 +95,6 @@ static enum sys_read read_checked(
 	return reading->number >= 0 || value->kind != VALUE_KILOBYTES ? SYS_READ : SYS_GARBAGE;
 }
 
-/* Returns true if the folder of a file exists. */
 static bool has_folder(const struct host *host, const char *file)
 {
 	VERIFY(strrchr(file, '/'), !=, NULL);

@@ -72,7 +72,7 @@ static void note_warnings(struct host_needs *needs, const struct plan *plan)
 		needs->warnings[i] = plan->warnings[i];
 }
 
-/* Returns a copy of the value of --huge-dir in --eal; NULL: none. */
+/* Returns a copy of the value of --huge-dir in the arguments of --eal; NULL: none. */
 static char *huge_directory(const char *eal)
 {
 	static const char name[] = "--huge-dir";
@@ -96,7 +96,7 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 	return sources;
 }
 
-/* Addresses were validated before. */
+/* Ignores errors: all addresses were validated before. */
 static uint16_t lowest_port(const struct config *config)
 {
 	const struct option_list *listen = &collect_options(config)->listen;
@@ -139,7 +139,7 @@ static void ask_kernel(struct host_calls *calls)
 	calls->clock_error_us = timex.maxerror;
 }
 
-/* Does not read the files: a pipe would lose what is read here. */
+/* Checks that captures are readable. Does not read them: data read from a pipe would be lost. */
 static void look_at_captures(const struct config *config, struct host_calls *calls)
 {
 	const struct option_list *pcap = &replay_options(config)->pcap;
@@ -191,7 +191,7 @@ static int look_and_print(const struct config *config, const struct host *host, 
 	return status;
 }
 
-/* Fills a port from its resolved name, and the kernel settings of its interface. */
+/* Fills a port from its resolved name and from the settings of its kernel interface. */
 static void read_port(struct host_port *port, const struct port_name *name)
 {
 	host_port_read(port, ROOT, name->device);
@@ -201,7 +201,7 @@ static void read_port(struct host_port *port, const struct port_name *name)
 	if (port->interface[0] == '\0')
 		return;
 	port_interface_read(port->interface, &port->settings);
-	/* /sys has the interface under its primary name. */
+	/* The user may have given an alternative name; /sys has the primary one. */
 	if (port->settings.index != 0)
 		if_indextoname(port->settings.index, port->interface);
 }
@@ -247,7 +247,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		read_port(&ports[p], &names[p]);
-	/* Only one kind: sources are mutually exclusive. */
+	/* Never both: --port and --kernel exclude each other. */
 	for (uint32_t i = 0; i < kernel_options(config)->places.n; i++)
 		read_place(&ports[i], kernel_options(config)->places.texts[i]);
 	needs.sources = sources_of(config, ports);

@@ -111,7 +111,7 @@ static void spaces(struct text *text, size_t n)
 		text_char(text, ' ');
 }
 
-/* Writes words from FOUND_COLUMN on, wrapped. */
+/* Writes a text, wrapped, between FOUND_COLUMN and FINDINGS_WIDTH. */
 static void wrap(struct text *text, const char *words)
 {
 	size_t column = FOUND_COLUMN;
@@ -135,7 +135,7 @@ static void wrap(struct text *text, const char *words)
 	text_char(text, '\n');
 }
 
-/* Starts a line with details of the finding. */
+/* Starts a line "wanted:" or "do:" of a finding. */
 static void explain(struct text *text, const char *label)
 {
 	VERIFY(strlen(label), <, (size_t)(FOUND_COLUMN - NAME_COLUMN));

@@ -3,22 +3,25 @@
 
 #include "base/assertion.h"
 
-#define LINK_LAYER 0.92 /* share of the bandwidth left by flow control and acknowledgements */
-#define TLP_BYTES  24   /* framing 2, data link 6, header 16 (64-bit address) */
+#define LINK_LAYER 0.92 /* share of the bandwidth that remains for transaction packets */
+#define TLP_BYTES  24   /* overhead of a write: framing 2, data link 6, header 16 */
 
 #define DESCRIPTOR_BYTES     16
 #define DESCRIPTORS_PER_TLP  4
 #define FREE_ENTRIES_PER_TLP 8
 
-#define ETHERNET_GAP 20 /* preamble, start of frame, gap between frames */
+#define ETHERNET_GAP 20 /* bytes between frames: preamble, start of frame, gap */
 #define ETHERNET_FCS 4
 
 struct pcie_generation {
 	double gts;      /* GT/s per lane */
-	double encoding; /* bits of data per bit on the line */
+	double encoding; /* data bits per line bit */
 };
 
-/* By generation. From gen 6 on, 236 of the 256 bytes of a flit are transaction packets. */
+/*
+ * Indexed by generation - 1. In generation 6, a flit of 256 bytes has 236 bytes for transaction
+ * packets.
+ */
 static const struct pcie_generation generations[] = {
 	{2.5, 8.0 / 10},
 	{5, 8.0 / 10},

@@ -441,7 +441,7 @@ static void test_memory_of_a_node(void **state)
 	tree_write("sys/devices/system/node/node1/meminfo", "Node 1 MemFree:  1000 kB\n");
 	examine();
 	EXPECT_OTHERS_OK("memory");
-	expect_says("memory", FINDING_WARNING, "node 1", "300 MB there", NULL);
+	expect_says("memory", FINDING_WARNING, "node 1", "300 MB free on this node", NULL);
 }
 
 static void test_nothing_set_aside(void **state)
@@ -496,7 +496,7 @@ static void test_powersave(void **state)
 	expect_says("governor", FINDING_WARNING, "powersave on CPUs 31,45", NULL,
 		"cpupower -c 31,45 frequency-set -g performance");
 	expect("boost", FINDING_WARNING);
-	expect_says("c-states", FINDING_WARNING, "C6 is allowed, which takes 133 us", NULL, NULL);
+	expect_says("c-states", FINDING_WARNING, "idle state C6 is allowed: it takes 133 us", NULL, NULL);
 	expect("tuned", FINDING_WARNING);
 	/* The state exists but is disabled. */
 	tree_write(CPU_PATH "/cpu33/cpuidle/state2/disable", "1\n");
@@ -737,7 +737,7 @@ static void test_virtual_function(void **state)
 	tree_write("sys/bus/pci/devices/" PHYSICAL "/net/ens2f0/speed", "10000\n");
 	examine();
 	EXPECT_OTHERS_OK("virtual-function");
-	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trust on, set on its host",
+	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "'trust on', set on the host of this function",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
 	/* In a guest only the driver identifies it, and the command is for the host. */
 	tree_delete(CARD_PATH "/physfn");
