@@ -16,9 +16,9 @@
 #define HEADERS_LEN  (ETHERNET_LEN + IPV4_LEN + UDP_LEN)
 #define UDP          17
 #define TTL          64
-#define PORT_FROM    50000 /* first source port; plus the router's number */
+#define PORT_FROM    50000 /* UDP source port of router 0; router r sends from PORT_FROM + r */
 
-/* A frame in the queue; its bytes follow. */
+/* Header of a frame in the queue. The bytes of the frame follow it. */
 struct queued {
 	int64_t time;
 	uint32_t len;
@@ -32,14 +32,14 @@ struct exports {
 	double drop;
 	uint16_t port;
 	bool out_of_memory;
-	int at_end;   /* last result of the traffic's next(); 1: the traffic continues */
-	bool waiting; /* routers have not taken `packet` yet */
+	int at_end;   /* last result of traffic->next(); 1: there was a packet */
+	bool waiting; /* `packet` has not been passed to the routers yet */
 	struct source_packet packet;
-	/* Frames of datagrams that were sent but not read yet. */
+	/* Frames that the routers sent and that exports_next() has not returned yet. */
 	uint8_t *queue;
 	size_t read, used, room;
 };
-_Static_assert(offsetof(struct exports, source) == 0, "callers have a pointer to it");
+_Static_assert(offsetof(struct exports, source) == 0, "exports_next() casts a pointer to it");
 
 /* --- frames --- */
 
@@ -85,7 +85,7 @@ static void put_udp(uint8_t *ip, uint32_t router, uint16_t port, uint32_t len)
 static void put_frame(
 	uint8_t *frame, uint32_t router, uint16_t port, const uint8_t *data, uint32_t len)
 {
-	/* Locally administered addresses. */
+	/* locally administered MAC addresses */
 	static const uint8_t collector[6] = {0x02, 0, 0, 0, 1, 0}, from[5] = {0x02};
 	uint8_t *at = put_bytes(put_bytes(frame, collector, sizeof(collector)), from, sizeof(from));
 
@@ -153,12 +153,15 @@ static void read_queue(struct exports *exports, struct source_packet *packet)
 
 /* --- source --- */
 
-/* Takes the next packet or due action. Returns false at the end or if a stop was requested. */
+/*
+ * Passes a packet to the routers or executes their next action, whichever is earlier. Returns false
+ * at the end or if a stop was requested.
+ */
 static bool go_on(struct exports *exports)
 {
 	int64_t due = routers_due(exports->routers);
 
-	/* Endless traffic may never cause an export. */
+	/* Endless traffic without exports must also stop. */
 	if (signals_stop_requested()) {
 		exports->at_end = 0;
 		return false;
@@ -191,8 +194,8 @@ static int exports_next(struct source *source, struct source_packet *packet)
 			;
 	}
 	if (exports->out_of_memory) {
-		source_error(source->error, "out of memory for the datagrams of routers; simulate "
-					    "fewer routers");
+		source_error(source->error, "out of memory for the datagrams of routers; lower "
+					    "routers in --export-format");
 		return -1;
 	}
 	if (exports->used > 0) {
@@ -399,7 +402,8 @@ static const struct option_row exports_rows[] = {
 		.hidden = true,
 		.part_of = "export-format",
 		.part = ",loss=",
-		.help = "Drop each datagram with this probability. Sequence numbers include it.",
+		.help = "Drop each datagram with this probability. Sequence numbers count "
+			"dropped datagrams.",
 	},
 	{0},
 };

@@ -32,27 +32,27 @@
 #include "rx/port/port_name.h"
 
 #define RECEIVE_BURST 64
-/* Remembered packet numbers, 2 MB of bits: 1.6 s at ten million packets a second. */
+/* Number of latest packets whose return is recorded: 2 MB of bits, or 1.6 s at 10 Mpps. */
 #define WINDOW        (UINT64_C(1) << 24)
-/* Wait for packets after the last arrival (RFC 2544, 23). */
+/* Default time to wait for packets after the last arrival (RFC 2544, section 23). */
 #define PATIENCE_NS   UINT64_C(2000000000)
-/* Wait for duplicates after every packet has returned. */
+/* Time to wait for duplicates after every packet has returned. */
 #define COPIES_NS     UINT64_C(250000000)
 #define TRIAL_NS      UINT64_C(5000000000) /* default duration of a trial of --find-rate */
-#define FRAME_MAX     UINT16_MAX           /* longest frame that is received in several mbufs */
+#define FRAME_MAX     UINT16_MAX           /* longest received frame that is read */
 #define TIME_MASK     ((UINT64_C(1) << STAMP_TIME_BITS) - 1)
 
-_Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for it");
+_Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for the stamp");
 
 /* Result of a trial. */
 struct trial {
 	struct loopback_counts counts;
-	uint64_t changed, routed; /* counts over all received packets, including duplicates */
-	uint64_t foreign;         /* received packets without a stamp of this run */
+	uint64_t changed, routed; /* numbers of received packets, with duplicates */
+	uint64_t foreign;         /* number of received packets without a stamp of this run */
 	uint64_t bytes;
 	uint64_t rate;            /* sending rate, packets per second */
-	uint64_t unleft;          /* least number of packets that were not sent */
-	uint64_t missed;          /* packets lost by the receiving port, by its own counters */
+	uint64_t unleft;          /* lower bound of packets that were not sent */
+	uint64_t missed;          /* packets lost by the receiving port, from its counters */
 	struct histogram latency; /* ns */
 	uint64_t shortest;        /* lowest latency, ns */
 };
@@ -64,18 +64,18 @@ struct loopback {
 	struct port_meter meter;
 	struct stamp_secrets secrets;
 	struct return_window window;
-	uint64_t began; /* TSC, before the first packet */
+	uint64_t began; /* TSC before the first packet */
 	uint64_t look;  /* TSC of the next check that the device exists */
 	/*
-	 * TSC of the last packet that was not a duplicate. The end does not wait for duplicates,
-	 * whose number is not limited.
+	 * TSC of the last packet that was not a duplicate. Duplicates do not extend the wait at the
+	 * end, because a device may send any number of them.
 	 */
 	uint64_t came;
-	uint64_t ns_per_cycle; /* ns per TSC cycle, times 2^32 */
+	uint64_t ns_per_cycle; /* 2^32 * ns per TSC cycle */
 	uint64_t patience;     /* ns */
 	bool gone;
 	struct trial trial, best;
-	uint8_t frame[FRAME_MAX]; /* copy of a frame in several mbufs */
+	uint8_t frame[FRAME_MAX]; /* holds a frame that arrives in several mbufs */
 };
 
 /* --- sending --- */
@@ -102,7 +102,7 @@ static void number_packets(void *watcher, uint32_t n)
 
 /* --- receiving --- */
 
-/* Returns the contiguous bytes of a frame; NULL if it is longer than any sent frame. */
+/* Returns the bytes of a frame, contiguously; NULL if it is longer than any sent frame. */
 static const uint8_t *whole_frame(struct loopback *loopback, const struct rte_mbuf *mbuf)
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
@@ -123,7 +123,9 @@ static void compare(struct trial *trial, enum stamp_content content)
 	trial->routed += content == STAMP_ROUTED;
 }
 
-/* Counts a received packet. Returns false if it has no stamp of this run. now: TSC of the poll. */
+/*
+ * Counts a received packet. Returns false if it has no stamp of this run. now: TSC of the rx burst.
+ */
 static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, uint64_t now)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
@@ -150,7 +152,7 @@ static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, 
 	return true;
 }
 
-/* Checks once a second that the device exists. If it was removed, the run stops. */
+/* Checks once a second that the receiving device exists. Stops the run if it was removed. */
 static void look_for_device(struct loopback *loopback, uint64_t now)
 {
 	struct kernel_interface interface;
@@ -201,7 +203,7 @@ static uint64_t missed_so_far(struct loopback *loopback)
 	return sum;
 }
 
-/* Receives until no more packets are expected, or a new stop request arrives. */
+/* Receives until no more packets are expected, or until a stop is requested again. */
 static void await_rest(struct loopback *loopback)
 {
 	const struct loopback_counts *counts = &loopback->window.counts;
@@ -234,7 +236,7 @@ static void run_trial(struct loopback *loopback, const struct feeder_options *li
 	await_rest(loopback);
 	trial->counts = loopback->window.counts;
 	trial->missed = missed_so_far(loopback) - missed;
-	/* n packets have n - 1 gaps. */
+	/* The rate is that of n - 1 gaps between n packets. */
 	if (sender->took > 0 && trial->counts.sent > 1)
 		trial->rate = (uint64_t)((__uint128_t)(trial->counts.sent - 1) * rte_get_tsc_hz() /
 					 sender->took);
@@ -265,14 +267,13 @@ static void log_latency(const struct trial *trial)
 		(double)histogram_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
 }
 
-/* Warns about losses of this host, which are not losses of the device under test. */
+/* Warns about packets that this host lost, not the device under test. */
 static void warn_own_losses(const struct loopback *loopback, const struct trial *trial)
 {
 	if (trial->missed > 0)
 		log_warning("--rx-port %s: %" PRIu64
-			    " packets were lost by this port, which counts "
-			    "them: its ring was full or they were damaged; lower "
-			    "--pace",
+			    " packets were lost by this port: its ring was full, "
+			    "or packets were damaged; lower --pace",
 			loopback->in->name, trial->missed);
 	if (trial->unleft > 0 && lost_of(trial) > 0)
 		log_warning("--port %s: at least %" PRIu64
@@ -298,7 +299,7 @@ static void log_trial(const struct loopback *loopback, const struct trial *trial
 	warn_own_losses(loopback, trial);
 }
 
-/* Returns true and logs an error if a device failed, so that the counts are worthless. */
+/* Returns true and logs an error if a device failed. The counts are then meaningless. */
 static bool log_faults(const struct loopback *loopback, const struct trial *trial)
 {
 	const struct port *out = loopback->sender.port;
@@ -327,16 +328,17 @@ static void log_step(const struct rate_search *search, const struct trial *trial
 static void log_found(
 	const struct rate_search *search, const struct loopback *loopback, bool stopped)
 {
-	const char *why = stopped            ? "; the search was interrupted"
-			  : search->high > 0 ? ""
-					     : "; it may be higher: no more was sent";
+	const char *why = stopped ? "; the search was interrupted"
+			  : search->high > 0
+				  ? ""
+				  : "; the device may support more: this was the highest rate sent";
 
 	if (search->low == 0) {
-		log_notice("no rate found with at most %.4g %% lost%s", search->loss * 100,
-			stopped ? why : "");
+		log_notice("no rate found with at most %.4g %% of packets lost%s",
+			search->loss * 100, stopped ? why : "");
 		return;
 	}
-	log_notice("highest rate with at most %.4g %% lost: %" PRIu64 " packets/s%s",
+	log_notice("highest rate with at most %.4g %% of packets lost: %" PRIu64 " packets/s%s",
 		search->loss * 100, loopback->best.rate, why);
 	log_trial(loopback, &loopback->best);
 }
@@ -376,7 +378,10 @@ static bool find_rate(struct loopback *loopback, const struct config *config)
 
 /* --- histogram --- */
 
-/* Returns the histogram file; NULL if there is none, with *status 0, or on failure. */
+/*
+ * Opens the histogram file of --output. Returns NULL on failure, with the exit status in *status,
+ * and without --output, with *status 0.
+ */
 static FILE *open_histogram(const struct config *config, int *status)
 {
 	const char *output = send_options(config)->output;
@@ -406,7 +411,7 @@ static FILE *open_histogram(const struct config *config, int *status)
 	return NULL;
 }
 
-/* Writes the steps that have packets. Returns false after a log line on failure. */
+/* Writes the buckets that contain packets. On failure, logs an error and returns false. */
 static bool write_histogram(FILE *file, const char *output, const struct histogram *latency)
 {
 	int error = 0;
@@ -479,7 +484,7 @@ static bool begin(struct loopback *loopback, const struct config *config, struct
 	return true;
 }
 
-/* Measures after the ports started. Returns the exit status. */
+/* Runs the test on started ports. Returns the exit status. */
 static int measure(struct loopback *loopback, const struct config *config)
 {
 	const struct trial *told = &loopback->trial;

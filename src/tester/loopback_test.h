@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Loopback test of `sketchtap generate --port OUT --rx-port IN`: one thread numbers and stamps
- * every packet, sends it, and receives it again. Packets that are lost, late, repeated, reordered
- * or changed show the behavior of the device between the two ports. --find-rate searches its
- * highest rate.
+ * Loopback test: `sketchtap generate --port OUT --rx-port IN`. One thread stamps packets with
+ * numbers and times, sends them, and receives them again. It reports loss, order, duplicates,
+ * changes and latency of the device between the two ports. --find-rate searches the highest rate of
+ * the device.
  */
 
 #include "config/config.h"
@@ -14,22 +14,22 @@
 #include "rx/source.h"
 
 struct loopback_options {
-	const char *port; /* NAME[,DEVARGS]; NULL: does not receive */
+	const char *port; /* value of --rx-port, NAME[,DEVARGS]; NULL: none */
 	struct loopback_find {
 		bool asked;
-		double loss; /* allowed loss as a share of packets, below 1 */
+		double loss; /* --find-rate: allowed share of lost packets, below 1 */
 	} find;
 };
 
 OPTION_OWNER(loopback)
 
-/* Logs an error of the receiving port, with --rx-port instead of --port. */
+/* Logs an error of the receiving port. Replaces --port in the text by --rx-port. */
 void loopback_log_error(const char *error);
 
 /*
- * Runs the test. EAL must be up with the plan of a sender that receives, and the ports probed:
- * ports[0] sends, ports[nb_ports - 1] receives. Closes all ports. Returns the exit status, after a
- * log line if it is not 0.
+ * Runs the test. The caller has initialized EAL with the plan of a sender that receives, and probed
+ * the ports. ports[0] sends, ports[nb_ports - 1] receives; they may be the same port. Closes all
+ * ports. Returns the exit status. If it is not 0, an error was logged.
  */
 int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports);

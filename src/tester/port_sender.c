@@ -16,12 +16,16 @@
 #include "rx/port/sending.h"
 #include "rx/port/port_name.h"
 
-#define DRAIN_US    100000 /* us that a device has to send accepted packets */
-#define FLUSH_US    1000   /* us between requests to a kernel interface to continue */
-/* ns without progress after which an interface has stopped sending. Counters may be 1 s late. */
+#define DRAIN_US    100000 /* time for a device to send the packets that it accepted, us */
+#define FLUSH_US    1000   /* time between two requests to the kernel to send, us */
+/*
+ * An interface has stopped sending after this time without progress, ns. Its counters may be 1 s
+ * late.
+ */
 #define PATIENCE_NS UINT64_C(2000000000)
-#define LOOK_NS     UINT64_C(100000000) /* ns between checks that a stalled device exists */
-#define LAG_MAX     128                 /* packets that may be sent at once after a delay */
+/* time between checks that a device exists that accepts no packets, ns */
+#define LOOK_NS     UINT64_C(100000000)
+#define LAG_MAX     128 /* limit of packets that are sent late but at once */
 
 uint64_t port_sender_clock_since(uint64_t start_tsc)
 {
@@ -34,14 +38,15 @@ bool port_sender_is_gone(const struct port_sender *sender)
 }
 
 /*
- * Returns true if a stop was requested, the device was removed, or it accepts no packets in time.
+ * Returns true if no more packets are to be sent: a stop was requested, the device was removed, or
+ * the duration ended while it accepted no packets.
  */
 static bool is_stopped(const struct port_sender *sender)
 {
 	return signals_stop_requested() || port_sender_is_gone(sender) || sender->overdue;
 }
 
-/* Calls the watcher instead of a pause; returns false if there is none. */
+/* Calls watch->meanwhile(). Returns false if there is no watcher. */
 static bool look_meanwhile(const struct port_sender *sender)
 {
 	if (sender->watch == NULL)
@@ -51,8 +56,9 @@ static bool look_meanwhile(const struct port_sender *sender)
 }
 
 /*
- * Waits while the device accepts no packets. A deleted interface never will, nor will a memif whose
- * server was not ready when it connected.
+ * Waits a moment because the device accepts no packets. Checks from time to time that it still
+ * exists: a deleted interface never accepts packets again. Neither does a memif whose server was
+ * not ready when it connected; only the end of the duration ends that wait.
  */
 static void wait_for_device(struct port_sender *sender)
 {
@@ -95,7 +101,7 @@ static void send_burst(struct port_sender *sender)
 		if (done < sender->n)
 			wait_for_device(sender);
 	}
-	/* The run stops before the port accepted the rest. */
+	/* The sender stopped before the port accepted the rest. */
 	for (uint32_t i = done; i < sender->n; i++) {
 		sender->sent--;
 		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
@@ -104,7 +110,7 @@ static void send_burst(struct port_sender *sender)
 	sender->n = 0;
 }
 
-/* Waits until a packet is due. Returns false if the duration ends before that. */
+/* Waits until a packet is due. Returns false if the duration ends before. */
 static bool wait_until_due(struct port_sender *sender, const struct source_packet *packet)
 {
 	uint64_t now = rte_rdtsc();
@@ -129,7 +135,7 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
 	char *data;
 
-	/* The driver frees mbufs as it sends. */
+	/* Sending makes the driver free mbufs of earlier packets. */
 	while (mbuf == NULL && !is_stopped(sender)) {
 		send_burst(sender);
 		mbuf = rte_pktmbuf_alloc(sender->pool);
@@ -148,7 +154,7 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 	return true;
 }
 
-/* Reads the counters of the kernel interface. Call before the first packet. */
+/* Reads the counters of the kernel interface before the first packet. */
 static void observe_interface(struct port_sender *sender)
 {
 	const struct port *port = sender->port;
@@ -172,14 +178,14 @@ static bool next_packet(struct port_sender *sender, struct source_packet *packet
 	return result > 0;
 }
 
-/* Starts the schedule with the first packet and its timestamp. */
+/* Starts the pacer. first_time: timestamp of the first packet. */
 static void start_clock(
 	struct port_sender *sender, const struct feeder_options *limits, int64_t first_time)
 {
 	pacer_start(&sender->pacer, limits->pace, limits->pace_rate, first_time);
 	sender->begun = sender->pacer.start_tsc;
 	sender->end = UINT64_MAX;
-	/* A century is fewer than 2^64 cycles. */
+	/* No overflow: the longest duration, a century, is fewer than 2^64 cycles. */
 	if (limits->duration > 0)
 		sender->end = sender->pacer.start_tsc + (uint64_t)((__uint128_t)limits->duration *
 								   rte_get_tsc_hz() / SECOND_NS);
@@ -218,10 +224,13 @@ static void pause_us(const struct port_sender *sender, uint64_t us)
 }
 
 /*
- * Waits until all packets are sent, or no more are. The kernel sends packets in the driver's
- * sockets only on request and while the interface has room; the driver requests it only when it
- * gets more packets. Others may send on the interface, so its counters can only prove that packets
- * are missing. Returns the number of missing packets.
+ * Waits until the kernel has sent all packets, or until it makes no more progress. Returns the
+ * number of missing packets.
+ *
+ * The kernel sends the packets in the sockets of the driver only on request, and only while the
+ * interface has room. The driver makes such a request only with further packets, so this function
+ * makes them. Other programs may also send on the interface, so its counters can prove that packets
+ * are missing, but not that all were sent.
  */
 static uint64_t drain_interface(struct port_sender *sender)
 {

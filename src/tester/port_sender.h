@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sends the packets of a source on a port from one thread, and counts sent packets. */
+/* Sends the packets of a source on a port, from one thread, and counts them. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@
 
 #define SENDER_BURST 32
 
-/* Watcher of the sent packets. Called by the sender's thread. */
+/* Callbacks of a sender, called by its thread. */
 struct port_sender_watch {
-	/* Called before packets are passed to the device, which may reject the last ones. */
+	/* Called before n packets are passed to the device. The device may reject the last ones. */
 	void (*depart)(void *watcher, struct rte_mbuf **pkts, uint32_t n);
-	/* Called after the device accepted the first n of them. */
+	/* Called after the device accepted the first n of these packets. */
 	void (*departed)(void *watcher, uint32_t n);
 	/* Called between two bursts, and instead of pauses. */
 	void (*meanwhile)(void *watcher);
@@ -35,8 +35,8 @@ struct port_sender {
 	bool again; /* restart the source at its end */
 
 	struct pacer pacer;
-	uint64_t sent, bytes; /* packets and bytes of this call of port_sender_send() */
-	/* TSC of the first packet; the pacer's schedule may move, this does not */
+	uint64_t sent, bytes; /* counts of the last port_sender_send() */
+	/* TSC of the first packet; never adjusted, unlike pacer.start_tsc */
 	uint64_t begun;
 	uint64_t took; /* TSC cycles from the first to the last packet */
 	uint64_t end;  /* TSC when the requested duration ends */
@@ -47,7 +47,7 @@ struct port_sender {
 	struct kernel_sockets sockets;
 	struct kernel_interface before;
 	uint64_t looked; /* TSC of the last check of the device */
-	bool told;       /* logged that the link is down */
+	bool told;       /* the warning about a link that is down was logged */
 	bool gone;
 	bool overdue; /* the duration ended while the device accepted no packets */
 };
@@ -59,13 +59,14 @@ bool port_sender_is_gone(const struct port_sender *sender);
 
 /*
  * Sends until a limit, a stop request, or the end of the source. With a watcher, a delayed sender
- * does not catch up by more than LAG_MAX packets: the device must receive the requested rate, not a
+ * catches up by at most LAG_MAX packets: a device under test must receive the requested rate, not a
  * burst.
  */
 void port_sender_send(struct port_sender *sender, const struct feeder_options *limits);
 
 /*
- * Waits until the device has sent all packets. Returns the least number of packets that were not
- * sent, and subtracts it from `sent`. Returns 0 for a removed device, whose packets are unknown.
+ * Waits until the device has sent all packets. Returns a lower bound of the packets that were not
+ * sent, and subtracts it from `sent`. Returns 0 if the device was removed, because nothing is known
+ * about its packets.
  */
 uint64_t port_sender_drain(struct port_sender *sender);

@@ -26,7 +26,10 @@ bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost
 		rate = search->asked;
 	if (passed && rate > search->low)
 		search->low = rate;
-	/* The first trial may request a rate above that of the sender; later ones do not. */
+	/*
+	 * In the first trial, the sender may be slower than requested: its rate is the one that
+	 * failed.
+	 */
 	if (!passed)
 		search->high = search->trials == 0 && (search->asked == 0 || rate < search->asked)
 				       ? rate

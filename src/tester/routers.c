@@ -12,17 +12,18 @@
 #include "rx/packet/parse.h"
 #include "rx/packet/unaligned.h"
 
-#define BOOT_NS    (3600 * SECOND_NS) /* router r started r + 1 hours before its first packet */
-/* A flow with more bytes is exported, before a 32-bit counter could wrap. */
+/* router r claims an uptime of (r + 1) * BOOT_NS at the first packet */
+#define BOOT_NS    (3600 * SECOND_NS)
+/* A flow with more bytes is exported at once, before a 32-bit counter overflows. */
 #define BYTES_MAX  (UINT32_MAX - (UINT32_C(1) << 17))
 #define LINK_SPEED UINT64_C(100000000000)
-/* interfaces to networks first, then those to routers */
+/* Index of an interface: first ROUTER_EDGES interfaces to networks, then one per router. */
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
 
-#define FLOW_CACHE_MAX   65536 /* flows; the default size of many routers */
+#define FLOW_CACHE_MAX   65536 /* number of flows, as in many routers by default */
 #define FLOW_CACHE_SLOTS (2 * FLOW_CACHE_MAX)
 
-/* Flow cache of a router: observed flows that are not exported yet. */
+/* Flow cache of a router (RFC 7011): observed flows that are not exported yet. */
 struct flow_cache {
 	uint32_t n;
 	struct export_flow *flows; /* [FLOW_CACHE_MAX], in order of their start */
@@ -41,26 +42,27 @@ struct router {
 	struct export_sender sender;
 	struct random random;
 	struct flow_cache cache;
-	struct router_interface *interfaces; /* [INTERFACES]; NULL: exports flows */
+	/* [INTERFACES] with sFlow; NULL: the router exports flows */
+	struct router_interface *interfaces;
 	uint32_t sequence;
 	uint64_t sent;
 	uint64_t ticks;
-	int64_t due; /* time of the next tick; INT64_MAX: none */
-	bool open;   /* a message has been started */
+	int64_t due; /* time of the next check of the flows; INT64_MAX: none */
+	bool open;   /* `message` has been started */
 	struct export_message message;
 };
 
 struct routers {
 	struct routers_params params;
-	uint64_t network_key; /* seed of the location of networks */
+	uint64_t network_key; /* seed that assigns networks to routers */
 	bool started, ended;
 	int64_t end;  /* time of the last packet */
 	int64_t left; /* time of the last datagram */
-	int64_t due;  /* earliest tick of all routers */
+	int64_t due;  /* earliest `due` of all routers */
 	struct router routers[ROUTERS_MAX];
 };
 
-/* Router on the path of a packet; input and output are indexes into its interfaces. */
+/* Router on the path of a packet. input, output: indexes into router.interfaces. */
 struct router_hop {
 	uint32_t router, input, output;
 	uint8_t next[4];
@@ -93,8 +95,8 @@ static uint32_t edge_of(uint64_t network)
 }
 
 /*
- * Picks different routers between the first and the last, by a shuffle that depends only on the two
- * networks.
+ * Picks different routers between the first and the last one of a path. The choice depends only on
+ * the two networks (`seed`).
  */
 static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 {
@@ -138,7 +140,7 @@ static void find_way(const struct routers *routers, const struct key *key, struc
 	}
 }
 
-/* Returns the SNMP index of an interface. */
+/* Returns the SNMP index of an interface. place: index into router.interfaces. */
 static uint32_t interface_number(uint32_t place)
 {
 	return place < ROUTER_EDGES ? ROUTER_EDGE_FIRST + place : place - ROUTER_EDGES + 1;
@@ -178,7 +180,7 @@ static uint32_t flow_home(const struct key *key)
 	return (uint32_t)(hash % FLOW_CACHE_SLOTS);
 }
 
-/* Returns the slot of the flow of a key, or the free slot for it. */
+/* Returns the slot with the flow of a key, or else the free slot where it belongs. */
 static uint32_t flow_slot(const struct flow_cache *cache, const struct key *key)
 {
 	uint32_t slot = flow_home(key);
@@ -196,8 +198,8 @@ static void put_in_slot(struct flow_cache *cache, uint32_t slot, uint32_t place)
 }
 
 /*
- * Returns the flow of a key, and adds it if needed; a new flow has only its key. Returns NULL if
- * the cache is full. Valid until flows are removed.
+ * Returns the flow of a key. Adds a flow that has only the key if there is none. Returns NULL if
+ * the cache is full. The pointer is valid until flows are removed.
  */
 static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *key)
 {
@@ -215,7 +217,7 @@ static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct
 	return flow;
 }
 
-/* Rebuilds the index after flows were removed and others moved. n: number of flows before. */
+/* Rebuilds the hash table after flows were removed. n: number of flows before the removal. */
 static void index_anew(struct flow_cache *cache, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -252,7 +254,7 @@ static struct export_message *open_message(struct router *router)
 	return &router->message;
 }
 
-/* Flows that a router exports together. */
+/* Context of the flows that a router exports at the time `now`. */
 struct router_batch {
 	struct routers *routers;
 	struct router *router;
@@ -271,8 +273,8 @@ static void send_flow(const struct router_batch *batch, const struct export_flow
 }
 
 /*
- * Exports and removes the flows that began at or before `began`, or have been idle since `silent`
- * or before. full: all flows, because the cache is full.
+ * Exports and removes flows that began at `began` or before (active timeout), or whose last packet
+ * was at `silent` or before (idle timeout). full: exports all flows, because the cache is full.
  */
 static void expire(const struct router_batch *batch, int64_t began, int64_t silent, bool full)
 {
@@ -321,7 +323,7 @@ static void send_counters(struct routers *routers, struct router *router,
 
 /* --- packets --- */
 
-/* Returns the layer 3 bytes of the IP header, because Ethernet pads short packets. */
+/* Returns the layer 3 length from the IP header, which excludes Ethernet padding. */
 static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 {
 	uint32_t at = 12;
@@ -380,7 +382,7 @@ static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
 	flow->tcp_flags |= info->tcp_flags;
 }
 
-/* Exports a flow that continues, and resets its counts. */
+/* Exports a flow and resets its counts, but keeps it in the cache. */
 static void export_early(const struct router_batch *batch, struct export_flow *flow)
 {
 	flow->end = EXPORT_ACTIVE;
@@ -486,7 +488,7 @@ void routers_take(struct routers *routers, const struct source_packet *packet)
 
 /* --- time --- */
 
-/* Sends the counters of all existing interfaces: those to other routers and to networks. */
+/* Sends a counter sample for each interface, except for one from the router to itself. */
 static void send_all_counters(struct routers *routers, struct router *router, int64_t now)
 {
 	for (uint32_t i = 0; i < ROUTER_EDGES + routers->params.n; i++)
@@ -495,8 +497,8 @@ static void send_all_counters(struct routers *routers, struct router *router, in
 }
 
 /*
- * Returns the time of the next tick. All routers have the first tick with the first packet; later
- * ones are spread.
+ * Returns the time of the next check of the flows. All routers make the first check with the first
+ * packet. Later checks are spread over ROUTER_TICK_NS.
  */
 static int64_t next_tick(const struct routers *routers, const struct router *router)
 {

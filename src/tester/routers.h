@@ -3,12 +3,12 @@
 
 /*
  * Simulates routers on the path of packets, and their flow exports. All choices are integer
- * arithmetic from a seed; time is that of the packets.
+ * arithmetic with a seed. The clock is that of the packets.
  *
- * Each router is linked to all others and has its own networks: each /24 (IPv6: /120) is behind one
- * router. A packet enters at the router of its source network and leaves at that of its destination
- * network or, if they are equal, at the next router. The two networks determine the routers in
- * between and the interfaces.
+ * Each router has a link to every other router, and networks of its own: each /24 (IPv6: /120)
+ * belongs to one router. A packet enters at the router of its source network. It leaves at the
+ * router of its destination network, or at the next router if both networks have the same one. The
+ * two networks also determine the interfaces and the routers in between.
  */
 
 #include <stdint.h>
@@ -18,28 +18,28 @@
 
 #define ROUTERS_MAX 64
 
-/* Router s, from 0, is at interface s + 1. Interfaces to networks: */
+/* SNMP indexes of interfaces: s + 1 leads to router s; these lead to networks. */
 #define ROUTER_EDGE_FIRST 101
 #define ROUTER_EDGES      4u
 
-/* Default timers of many routers. */
-#define ROUTER_ACTIVE_NS         (10 * INT64_C(1000000000)) /* ns: active timeout of a flow */
-#define ROUTER_IDLE_NS           (5 * INT64_C(1000000000))  /* ns: idle timeout of a flow */
-#define ROUTER_TICK_NS           INT64_C(1000000000)        /* ns between checks of the flows */
-#define ROUTER_COUNTER_TICKS     10                         /* ticks between counter samples */
-#define ROUTER_TEMPLATE_MESSAGES 20   /* messages between template definitions */
-#define ROUTER_MESSAGE_NS        1000 /* ns between datagrams of all routers */
+/* Timers, as in many routers by default. */
+#define ROUTER_ACTIVE_NS         (10 * INT64_C(1000000000)) /* active timeout of a flow, ns */
+#define ROUTER_IDLE_NS           (5 * INT64_C(1000000000))  /* idle timeout of a flow, ns */
+#define ROUTER_TICK_NS           INT64_C(1000000000) /* time between checks of the flows, ns */
+#define ROUTER_COUNTER_TICKS     10                  /* checks between counter samples (sFlow) */
+#define ROUTER_TEMPLATE_MESSAGES 20                  /* messages between templates */
+#define ROUTER_MESSAGE_NS        1000                /* shortest time between two datagrams, ns */
 
-/* Router r, from 0, has the address 192.0.2.(r + 1) (RFC 5737) and the domain r + 1. */
+/* Router r has the address 192.0.2.(r + 1) (RFC 5737) and the observation domain r + 1. */
 #define ROUTER_ADDRESS(r) (UINT32_C(0xc0000201) + (r))
 
 struct routers_params {
 	enum flow_protocol protocol;
 	uint32_t n;        /* 1 to ROUTERS_MAX */
-	uint32_t path;     /* number of routers on a path, up to n */
-	uint32_t sampling; /* each router samples 1 in N packets at random; 1: all */
+	uint32_t path;     /* number of routers on the path of a packet, at most n */
+	uint32_t sampling; /* each router samples 1 in `sampling` packets at random; 1: all */
 	uint64_t seed;
-	/* Called for each datagram; times never decrease. */
+	/* Called for each datagram. `time` never decreases. */
 	void (*send)(void *arg, uint32_t router, const uint8_t *data, uint32_t len, int64_t time);
 	void *arg;
 };
@@ -49,17 +49,17 @@ struct routers *routers_create(const struct routers_params *params);
 void routers_destroy(struct routers *routers);
 
 /*
- * Takes a packet. Call routers_do() first while routers_due() is earlier. The routers start with
- * the first packet.
+ * Processes a packet. While routers_due() is earlier than the packet, call routers_do() first. The
+ * first packet starts the clock of the routers.
  */
 void routers_take(struct routers *routers, const struct source_packet *packet);
 
-/* Announces the end of the packets. Remaining flows are exported when they are due. */
+/* Ends the packets. The remaining flows are exported when they are due (routers_do()). */
 void routers_end(struct routers *routers);
 
 /*
- * Returns the time of the next due action; INT64_MAX: none, or not started. routers_do() executes
- * it.
+ * routers_due() returns the time of the next action; INT64_MAX: none, or not started. routers_do()
+ * executes that action.
  */
 int64_t routers_due(const struct routers *routers);
 void routers_do(struct routers *routers);

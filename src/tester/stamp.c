@@ -16,9 +16,9 @@
 #define IPV6_LIMIT    7
 
 /*
- * Layout in the frame: two words in CPU byte order, because only the sender reads them. First:
- * number and content, 32 bits each. Second: time, and in the highest 16 bits the complement of the
- * sum.
+ * A stamp consists of two words of 64 bits. They are in CPU byte order, because only the sender
+ * reads them. First word: 32 bits of packet number, 32 bits of content hash. Second word: time; its
+ * highest 16 bits make the Internet checksum of the stamp 0.
  */
 #define CONTENT_SHIFT    32
 #define COMPLEMENT_SHIFT STAMP_TIME_BITS
@@ -31,7 +31,7 @@ void stamp_secrets_init(struct stamp_secrets *secrets, uint64_t seed)
 	secrets->time = random_split(&seed) & TIME_MASK;
 }
 
-/* Folds a sum of 32-bit words to the ones' complement sum of 16-bit words. */
+/* Converts a sum of 32-bit words to a ones' complement sum of 16-bit words (RFC 1071). */
 static uint16_t fold(uint64_t sum)
 {
 	sum = (sum >> 32) + (sum & UINT32_MAX);
@@ -51,7 +51,7 @@ static uint16_t sum_bytes(const void *bytes, uint32_t len)
 	return fold(sum);
 }
 
-/* Returns the bytes before the stamp that count as headers. */
+/* Returns the number of header bytes of a frame: all bytes before the stamp, up to a limit. */
 static uint32_t headers_of(uint32_t length)
 {
 	uint32_t before = length - STAMP_BYTES;
@@ -60,8 +60,8 @@ static uint32_t headers_of(uint32_t length)
 }
 
 /*
- * Returns a multilinear hash of 32-bit words with 64-bit factors, of which the high half is used:
- * two different frames have the same value with probability 2^-32 (Carter and Wegman 1979).
+ * Returns a multilinear hash (Carter and Wegman 1979): the sum of 32-bit words times secret 64-bit
+ * factors, high half. Two different frames have the same hash with probability 2^-32.
  */
 static uint32_t content_of(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	const uint8_t *frame, uint32_t length)
@@ -123,7 +123,9 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 		return false;
 	first = load64(frame + length - STAMP_BYTES);
 	second = load64(frame + length - STAMP_BYTES + sizeof(first));
-	/* The sum 0 belongs to zeros, not to a stamp. */
+	/*
+	 * In ones' complement, a stamp sums up to 0xffff, which is -0. The sum 0 means all zeros.
+	 */
 	if (sum_words(first, second) != UINT16_MAX)
 		return false;
 	stamp->number = (uint32_t)first ^ secrets->number;
@@ -132,8 +134,8 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 }
 
 /*
- * Reverts the changes of a router in a copy of the headers. Returns false if there are other
- * changes.
+ * Reverts what a router changes: Ethernet addresses, hop limit, IPv4 checksum. headers: a copy.
+ * Returns false if the headers have other changes.
  */
 static bool route_back(uint8_t *headers)
 {

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Stamp of a generated frame, in its last STAMP_BYTES: packet number, sending time, and a hash of
- * the rest, to verify the frame when it is received again. Each run has its own secrets, so that
- * stamps of other runs are invalid.
+ * Stamp in the last STAMP_BYTES of a generated frame: packet number, sending time, and a hash of
+ * the rest. The receiver verifies the frame with it. Each run has its own secrets, so that stamps
+ * of other runs are invalid.
  *
- * The words of a stamp add up to 0 in the arithmetic of Internet checksums (RFC 1071), like the
- * zeros that they replace, so that the checksums of the frame stay valid. Other devices and the
- * kernel can then verify them, and a damaged byte is detected.
+ * A stamp replaces zeros of the payload. Its words sum up to 0 in the arithmetic of Internet
+ * checksums (RFC 1071), so the checksums of the frame stay valid. Devices and the kernel can verify
+ * them, and they detect a damaged byte of the stamp.
  */
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 
 struct stamp {
 	uint32_t number;
-	uint64_t time; /* TSC, lowest STAMP_TIME_BITS bits */
+	uint64_t time; /* lowest STAMP_TIME_BITS bits of the TSC */
 };
 
-/* Words in the hash: headers, frame length, number and time of the stamp. */
+/* Number of words in the hash: headers, frame length, packet number, time. */
 #define STAMP_WORDS (FRAME_HEADERS_MAX / 4 + 4)
 
 struct stamp_secrets {
@@ -35,25 +35,28 @@ struct stamp_secrets {
 
 void stamp_secrets_init(struct stamp_secrets *secrets, uint64_t seed);
 
-/* Condition of a returned frame. */
+/* Comparison of a returned frame with the sent one. */
 enum stamp_content {
 	STAMP_SAME,
-	/* Changed only by a router: Ethernet addresses, hop limit and its checksum. */
+	/* Changed as by a router: Ethernet addresses, hop limit, IPv4 checksum. */
 	STAMP_ROUTED,
 	STAMP_CHANGED,
 };
 
 /*
- * Writes a stamp over the last bytes of a generated frame, whose payload is all zero; `length`
- * includes them.
+ * Writes a stamp over the last bytes of a generated frame with a payload of zeros. length: bytes of
+ * the frame with the stamp.
  */
 void stamp_write(const struct stamp_secrets *secrets, const struct stamp *stamp, uint8_t *frame,
 	uint32_t length);
 
-/* Returns false if a frame has no stamp of this run, as far as its bytes show. */
+/*
+ * Reads the stamp of a frame. Returns false if there is none. A stamp of another run may pass with
+ * a random number and time.
+ */
 bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const uint8_t *frame,
 	uint32_t length);
 
-/* Returns the condition of a frame with that stamp. Misses a change with probability 2^-32. */
+/* Compares a frame with that stamp to the sent one. Misses a change with probability 2^-32. */
 enum stamp_content stamp_compare(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	const uint8_t *frame, uint32_t length);

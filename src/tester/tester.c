@@ -17,7 +17,7 @@
 #include "parallel/sources/sources.h"
 #include "rx/port/port_name.h"
 
-/* Returns true if another packet is within the limits. elapsed: ns since the first packet. */
+/* Returns true if the limits allow another packet. elapsed: ns since the first packet. */
 static bool wanted(const struct feeder_options *limits, uint64_t sent, uint64_t elapsed)
 {
 	if (limits->packets > 0 && sent >= limits->packets)
@@ -62,8 +62,8 @@ int send_to_file(const struct config *config, struct source *source)
 }
 
 /*
- * Logs the sent packets. missing: least number of packets that were not sent. Returns true if none
- * are known to be missing.
+ * Logs the result. missing: lower bound of packets that were not sent. Returns true if all packets
+ * were sent, as far as is known.
  */
 static bool log_sent(const struct port_sender *sender, uint64_t missing)
 {
@@ -82,7 +82,7 @@ static bool log_sent(const struct port_sender *sender, uint64_t missing)
 	return missing == 0 && !port_sender_is_gone(sender);
 }
 
-/* Waits, or until another stop request than the one that ended the sending. */
+/* Waits for `time` ns. A stop request that arrives meanwhile ends the wait. */
 static void linger(uint64_t time)
 {
 	struct timespec left = {
@@ -151,7 +151,7 @@ static bool check_send(const struct config *config, const struct measurement_con
 	if (nb_ports > 1)
 		return option_fault(fault, "port", measurement,
 			"given %u times; packets are sent on one port", nb_ports);
-	/* A loopback test writes a histogram. */
+	/* With --rx-port, --output gets a histogram. */
 	if (options->output != NULL && nb_ports > 0)
 		return config_asks(config, measurement, "rx-port") ||
 		       option_fault(fault, "port", measurement,

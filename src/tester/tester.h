@@ -3,7 +3,7 @@
 
 /*
  * Runs `sketchtap generate`: writes generated packets to a capture file, or sends them on a port.
- * Each function returns the exit status, after a log line if it is not 0.
+ * Each function returns the exit status. If it is not 0, an error was logged.
  */
 
 #include "config/config.h"
@@ -12,9 +12,9 @@
 #include "rx/source.h"
 
 struct send_options {
-	const char *output; /* "-": standard output; NULL: none */
+	const char *output; /* file of --output; "-": standard output; NULL: none */
 	bool force;
-	uint64_t linger; /* ns for which a sender keeps its port open after the last packet */
+	uint64_t linger; /* time for which the port stays open after the last packet, ns */
 };
 
 OPTION_OWNER(send)
@@ -22,7 +22,8 @@ OPTION_OWNER(send)
 int send_to_file(const struct config *config, struct source *source);
 
 /*
- * Sends on a port and closes it. EAL must be up with the plan of the sender, and the port probed.
+ * Sends on a port and closes it. The caller has initialized EAL with the plan of the sender, and
+ * probed the port.
  */
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port);
