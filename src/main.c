@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "parallel/run/eal.h"
 
-/* Reports the program that replaces the former command. */
+/* Handles the former command "bench": names the program that replaces it. */
 static int print_bench_location(int argc, char **argv)
 {
 	bool is_tune = argc > 2 && strcmp(argv[2], "tune") == 0;

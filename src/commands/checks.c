@@ -11,7 +11,7 @@ bool checks_pace(const struct config *config, struct option_fault *fault)
 	       option_fault(fault, "pace", NULL, "contradicts --%s: %s", option, pacer);
 }
 
-/* Profiles describe workers that receive packets. */
+/* A profile contains costs of workers that receive packets. */
 static bool check_profiled(const struct config *config, struct option_fault *fault)
 {
 	return profile_options(config)->file == NULL || source_is(config, SOURCE_PACKETS) ||
@@ -20,7 +20,7 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 		       source_option(config));
 }
 
-/* Returns true if the option was given; sets the measurement, NULL for the run. */
+/* Returns true if the user gave the option. Sets *measurement to the one that has it; NULL: run. */
 static bool is_asked(const struct config *config, const char *option,
 	const struct measurement_config **measurement)
 {
@@ -89,7 +89,7 @@ void checks_at_terminal(struct config *config)
 
 const struct command_letter checks_letters[] = {
 	{'n', NULL}, /* names are never resolved */
-	{'w', "packets are measured, not kept; tcpdump -w writes a capture, sketchtap generate "
+	{'w', "packets are not stored; tcpdump -w writes a capture, sketchtap generate "
 	      "--output FILE a synthetic one"},
 	{0, NULL},
 };

@@ -2,7 +2,6 @@
 
 #include "commands/command.h"
 
-/* A collector has the counts of a run, but no --prefixes rules. */
 static const struct option_owner *const owners[] = {&listen_owner, &collect_owner, &datagrams_owner,
 	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Common parts of the commands: owners of options, checks, stages of a run. */
+/* Code that several commands share: options, checks, stages of a run. */
 
 #include "adapt/profile.h"
 #include "collect/options.h"
@@ -30,13 +30,12 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-/* Exit statuses other than 0. */
-#define EXIT_MACHINE 1 /* failure that depends on the machine */
-#define EXIT_TEXT    2 /* error in the command line or the configuration */
+#define EXIT_MACHINE 1 /* exit status: failure that depends on the machine */
+#define EXIT_TEXT    2 /* exit status: error in the command line or the configuration */
 
 extern const struct command command_run, command_collect; /* for checks of both */
 
-/* --- owners of the options of several commands, in the order of help --- */
+/* --- options of several commands, in the order of help --- */
 
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
@@ -48,48 +47,51 @@ extern const struct command command_run, command_collect; /* for checks of both 
 
 /* --- checks.c: checks and defaults of options that several commands have --- */
 
-/* Message for an argument that is not an option. */
+/* Advice for an argument that is not an option (struct command, stray). */
 #define CHECKS_STRAY "give captures with --pcap FILE, filters with --filter 'EXPRESSION'"
 
 /* Options of tcpdump. */
 extern const struct command_letter checks_letters[];
 
-/* Each check returns true, or fills `fault` and returns false. */
+/* Each check returns true if the options are valid; otherwise it fills *fault. */
 bool checks_pace(const struct config *config, struct option_fault *fault);
 
 /*
- * plan and doctor accept options of run and of collect. Rejects those that have no effect in a
- * collector.
+ * For plan and doctor, which accept the options of run and of collect. With a source of collect,
+ * rejects options that have no effect there.
  */
 bool checks_collector(const struct config *config, struct option_fault *fault);
 
-/* Checks the source and options that depend on it. */
+/* Checks the packet source, and the options that depend on it. */
 bool checks_source(const struct config *config, struct option_fault *fault);
 
-/* On a terminal, shows a capture as one interval on one screen. Output to files does not change. */
+/*
+ * Changes defaults for a terminal: shows a capture as one interval that fits on one screen. Output
+ * to files does not change.
+ */
 void checks_at_terminal(struct config *config);
 
-/* --- prepare.c: each function logs an error, and returns 0 or an exit status --- */
+/* --- prepare.c: each int function returns 0, or an exit status after logging an error --- */
 
-#define PREPARE_STOPPED (-1) /* stop requested before the measurement began */
+#define PREPARE_STOPPED (-1) /* a stop was requested before the measurement began */
 
-/* State of the running command. */
+/* Results of prepare_*() for the running command. */
 struct prepared {
 	const struct notify *notify;                  /* the service manager */
 	struct filter_set filters;                    /* --filter, compiled */
-	struct prefix_list *prefixes;                 /* NULL: none, or owned by the run */
+	struct prefix_list *prefixes;                 /* NULL: none, or already owned by the run */
 	struct port_name port_names[OPTION_LIST_MAX]; /* resolved name of each --port */
 	struct profile profile;                       /* --profile */
 };
 
 extern struct prepared prepared;
 
-/* Opens the source of packets; NULL without an error on live ports. */
+/* Opens the packet source. *source is NULL on live ports, which need none. */
 int prepare_source(const struct config *config, struct source **source);
 
 int prepare_check_filter(const struct config *config);
 
-/* Compiles the filter after the source was opened, which determines the link types. */
+/* Compiles the filter. Call after prepare_source(): the source determines the link types. */
 int prepare_filter(const struct config *config, struct source *source);
 
 int prepare_port_names(struct config *config);
@@ -97,31 +99,31 @@ int prepare_profile(const struct config *config);
 int prepare_machine(const struct config *config, struct machine *machine);
 int prepare_plan(const struct config *config, struct machine *machine, struct plan *plan);
 
-/* Measures entries that the profile lacks before the run begins, within a time limit. */
+/* Measures packet costs that the profile lacks, within a time limit. Call before the run begins. */
 void prepare_costs(const struct config *config, const struct plan *plan);
 
-/* Probes the ports with the receive queues of the plan; none for a sender. */
+/* Probes the ports, with the number of receive queues in the plan (0 for a sender). */
 int prepare_ports(const struct config *config, const struct plan *plan, struct port *ports);
 
-/* Adapts the plan to the limits of the probed devices. */
+/* Adapts the plan to the limits of the probed ports. */
 int prepare_fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan);
 
 /* Frees `prepared`. */
 void prepare_undo(void);
 
-/* --- measure.c: run and collect, in stages that stop in reverse --- */
+/* --- measure.c: run and collect --- */
 
 /* Measures until the end of the source, or a signal. Returns the exit status. */
 int measure_traffic(struct config *config);
 
-/* --- conclude.c: last lines of a run, and its exit status --- */
+/* --- conclude.c: last log lines of a run, and its exit status --- */
 
 void conclude_log(bool warning, const char *line, void *arg);
 
 /*
- * Logs the last line of a run. Packets shed by a sketch are lost only to its measurement. If there
- * are several measurements, lists these losses by name.
+ * Logs the ledger of the run. Packets that a sketch shed are lost only to its measurement: if there
+ * are several measurements, logs these losses with their names.
  */
 void conclude_log_ledger(const struct reporter_result *result);
 

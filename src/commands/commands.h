@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Table of commands, with the owners of their options. */
+/* Table of all commands. */
 
 #include "base/notify.h"
 #include "config/config.h"
 
 extern const struct program commands;
 
-/* Owners of the options of a run. */
+/* Owners of the options of command run (config/option.h). */
 extern const struct option_owner *const commands_owners_of_run[];
 
 /* Runs the selected command, which logs to standard error. Returns the exit status. */

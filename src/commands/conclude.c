@@ -30,7 +30,7 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
-/* Returns true and logs an error if unprocessed packets exceed max-skip. */
+/* Returns true and logs an error if the share of skipped packets exceeds max-skip. */
 static bool skipped_too_much(const struct config *config, const struct ledger *sum)
 {
 	double share = sum->offered > 0 ? (double)sum->skipped / (double)sum->offered : 0;
@@ -71,17 +71,14 @@ void conclude_log_ledger(const struct reporter_result *result)
 	text_free(&text);
 }
 
-/*
- * Logs the line before that for a run that forwards. Returns true if the counters of the devices
- * agree.
- */
+/* Logs the forwarded packets of a run. Returns true if the counters of the devices agree. */
 static bool log_forwarded(const struct forwarded_sum *sum)
 {
 	struct text text = {0};
 
 	if (sum->unaccounted > 0)
-		log_error("%llu packets are unaccounted for: devices accepted them, but count "
-			  "fewer or more as sent",
+		log_error("%llu packets are unaccounted for: devices accepted them, but their "
+			  "counters of sent packets differ",
 			(unsigned long long)sum->unaccounted);
 	forwarded_sentence(&text, sum);
 	text_char(&text, '\0');

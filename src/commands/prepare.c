@@ -15,8 +15,8 @@
 #include "tester/loopback_test.h"
 #include "tune/measure/figures.h"
 
-/* Limits of calibration for entries that the profile lacks. */
-#define CALIBRATION_MS      200 /* also in a warning */
+/* Limits for the measurement of costs that the profile lacks. */
+#define CALIBRATION_MS      200 /* a warning also contains this number */
 #define CALIBRATION_SAMPLES 2000
 #define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
 
@@ -27,7 +27,7 @@ int prepare_source(const struct config *config, struct source **source)
 	char error[SOURCE_ERROR_MAX];
 	int status = sources_open(config, source, error);
 
-	/* Stopped while it waited for the first packet. */
+	/* A stop request interrupted the wait for the first packet. */
 	if (status == EXIT_MACHINE && signals_stop_requested())
 		return PREPARE_STOPPED;
 	if (status != 0)
@@ -37,7 +37,7 @@ int prepare_source(const struct config *config, struct source **source)
 	return status;
 }
 
-/* A filter of flow records has one program, for the frames made from them. */
+/* Compiles a filter for flow records. It is applied to Ethernet frames built from the records. */
 static bool compile_record_filter(const char *expression, char error[FILTER_ERROR_MAX])
 {
 	return filter_set_add_ethernet(&prepared.filters, expression, error) >= 0 &&
@@ -112,14 +112,20 @@ int prepare_plan(const struct config *config, struct machine *machine, struct pl
 	VERIFY(source->plan != NULL, ==, source->ops != NULL);
 	if (source->plan != NULL)
 		source->plan(config, &machine->ports.source);
-	/* The bytes that a filter reads are also copied. If it reads more, large mbufs are used. */
+	/*
+	 * Workers get at least the bytes that the filter reads. If these do not fit in small mbufs,
+	 * the plan uses large ones.
+	 */
 	else if (!port_given(config) && prepared.filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = prepared.filters.reach;
 	if (status == 0)
 		status = read_prefixes(config);
 	if (prepared.prefixes != NULL && source->ops != NULL && source->ops->rules_bytes != NULL)
 		of_source = source->ops->rules_bytes(prepared.prefixes);
-	/* During a reload there are two tables, and the new one may be half as large again. */
+	/*
+	 * Memory for a reload: there are then two tables, and the new one may be 1.5 times as
+	 * large.
+	 */
 	if (prepared.prefixes != NULL)
 		machine->ports.rules = (struct plan_rules){
 			.table_bytes = prefix_filter_bytes(prepared.prefixes) / 2 * 5,
@@ -134,7 +140,7 @@ int prepare_plan(const struct config *config, struct machine *machine, struct pl
 	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
 }
 
-/* Returns 0, or an exit status with one line logged. */
+/* Reads the file of --profile. Returns 0, or an exit status after logging an error. */
 static int check_profile(const struct config *config)
 {
 	const char *file = profile_options(config)->file;
@@ -181,7 +187,10 @@ static uint64_t read_clock(void)
 	return rte_rdtsc_precise();
 }
 
-/* Warns if the profile lacks receiving, parsing or freeing, which only sketchtap-bench measures. */
+/*
+ * Warns if the profile lacks the costs of receive, parse or free. Only sketchtap-bench measures
+ * them.
+ */
 static void check_whole(const struct config *config, const struct capacity_worker *worker)
 {
 	const struct capacity_state full = capacity_full();
@@ -192,7 +201,7 @@ static void check_whole(const struct config *config, const struct capacity_worke
 	if (capacity_ns(&prepared.profile, worker, &full, PROFILE_CACHED, &ns, &missing))
 		return;
 	profile_describe(&missing, text);
-	log_warning("--profile %s: has no figure of %s, so the cost of a packet is unknown; "
+	log_warning("--profile %s: no cost of %s, so the cost of a packet is unknown; "
 		    "create one with sketchtap-bench profile",
 		profile_options(config)->file, text);
 }
@@ -218,15 +227,14 @@ void prepare_costs(const struct config *config, const struct plan *plan)
 	uint32_t n = prepared.profile.n;
 
 	if (calibrate_worker(&calibration, &worker, &prepared.profile, &missing)) {
-		log_info("cost of packets: %u figures, %u of them measured now", prepared.profile.n,
-			prepared.profile.n - n);
+		log_info("packet costs: %u values known, %u of them measured now",
+			prepared.profile.n, prepared.profile.n - n);
 		if (file != NULL)
 			check_whole(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		/* Without a file, the run learns costs from its packets. */
-		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO,
-			"%s%s: has no figure of %s, and %s",
+		/* Without --profile, this is no problem: the run measures costs while it runs. */
+		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO, "%s%s: no cost of %s: %s",
 			file != NULL ? "--profile " : "--overload", file != NULL ? file : "", text,
 			late ? "200 ms are too short to measure it" : "out of memory");
 	}
@@ -274,7 +282,7 @@ int prepare_port_names(struct config *config)
 {
 	char error[PORT_DEVICE_MAX];
 
-	/* Ports of another machine are not resolved. */
+	/* The plan is for another machine, whose ports cannot be resolved here. */
 	if (topology_options(config)->directory != NULL)
 		return 0;
 	if (!live_ports_resolve(prepared.port_names, config, error)) {

@@ -222,8 +222,8 @@ def test_profile_without_a_part(test):
         rows = sum(not line.startswith('#') for line in lines) - 6
         lines = [f'rows: {rows}' if line.startswith('rows: ') else line for line in lines]
         result = test.run(*run, write(test, 'lacking', '\n'.join(lines) + '\n')).expect(0)
-        assert f'has no figure of {part},' in result.stderr, result.describe()
-    assert 'no figure' not in test.run(*run, path).expect(0).stderr
+        assert f'no cost of {part},' in result.stderr, result.describe()
+    assert 'no cost' not in test.run(*run, path).expect(0).stderr
 
 
 def test_refused_profiles(test):
