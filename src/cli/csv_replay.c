@@ -148,8 +148,8 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 /* --- files --- */
 
 /*
- * Returns the text of a field of the current row; "" if the file has no such column. Searches from
- * the last column on, because fields are mostly read in that order.
+ * Returns the text of a field of the current row; "" if the file has no such column. Starts after
+ * the column read last, because callers mostly read columns in order.
  */
 static const char *field(void *of, const char *name)
 {

@@ -19,7 +19,7 @@
 #define EXIT_TEXT    2
 #define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
 #define LINE_SIZE    CLI_ERROR_MAX
-#define REFUSAL_END  "_error" /* end of JSON names whose text is the reason of a refusal */
+#define REFUSAL_END  "_error" /* suffix of JSON names that hold the reason of a refusal */
 #define USE_COLUMN   37       /* column of the descriptions in --help */
 
 struct use {
@@ -82,7 +82,7 @@ static bool send_command(const char *name, const char *command, char *answer)
 
 /* --- answers --- */
 
-/* Joins a long text, which a reply has in pieces NAME, NAME_2, ... */
+/* Joins the pieces NAME, NAME_2, ... of a long text. */
 static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
 {
 	char piece[64];
@@ -226,15 +226,15 @@ static const struct ctl_command *find_command(const char *name)
 }
 
 /*
- * Returns the length of the literal first argument, such as "add", of this form of the command; 0:
- * the command has a single form.
+ * Returns the length of the verb that selects this form of a command, such as "add"; 0: the command
+ * has a single form, without a verb.
  */
 static int verb_length(const struct use *use)
 {
 	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
 }
 
-/* Returns the form of a command that its first argument selects; NULL with a message: none. */
+/* Returns the form of a command with this verb; NULL with a message if there is none. */
 static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";

@@ -26,13 +26,13 @@ struct epoch_stream;
  * unless `quiet` is set.
  */
 struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet);
-/* Same with a connected socket, of which it takes ownership. Returns NULL if fd is -1. */
+/* As epoch_stream_open() on a connected socket. Takes ownership of it. Returns NULL if fd is -1. */
 struct epoch_stream *epoch_stream_begin(int fd, bool everything);
 void epoch_stream_close(struct epoch_stream *stream); /* NULL is allowed */
 
 /*
- * Selects a measurement whose rows are all requested: 40 instead of 10. The run answers this only
- * for its last epoch. NULL: none.
+ * Selects a measurement of which up to 40 rows are requested, instead of 10. The run has these rows
+ * only for its last epoch. NULL: none.
  */
 void epoch_stream_rows_of(struct epoch_stream *stream, const char *measurement);
 

@@ -35,7 +35,7 @@ struct epoch_view {
 	uint64_t number;
 	uint64_t closed; /* number of closed epochs, including this one; 0: unknown */
 	int64_t start, end;
-	bool has_ledger; /* false: only rows are known */
+	bool has_ledger; /* the ledger is known; otherwise, only rows are */
 	bool live, late;
 	/* processing time in ns, if timestamps are generated (struct report_epoch); otherwise 0 */
 	uint64_t took;

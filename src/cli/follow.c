@@ -88,7 +88,6 @@ static void add_ledger(struct text *text, const struct ledger *ledger)
 	text_char(text, '}');
 }
 
-/* Returns true if the text is a number in JSON. */
 static bool is_number(const char *text)
 {
 	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' &&

@@ -102,7 +102,7 @@ struct series_scan {
 	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
-	uint32_t of_bytes, of_packets; /* number of epochs with metric bytes; packets */
+	uint32_t of_bytes, of_packets; /* number of epochs whose metric is bytes, or packets */
 	bool failed;
 };
 
@@ -367,7 +367,6 @@ static struct series *series_read(const struct csv_replay_files *outputs,
 
 /* --- text and positions --- */
 
-/* Adds text, escaped for XML. */
 static void add_escaped(struct text *text, const char *string)
 {
 	size_t left = strlen(string), len;
@@ -481,7 +480,6 @@ static void add_time(struct text *text, int64_t ns, double step)
 		text_printf(text, ".%03d", (int)(ns % SECOND_NS / 1000000));
 }
 
-/* Draws the time axis below the last panel. */
 static void draw_times(const struct panel *panel)
 {
 	static const double steps[] = {1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600,
@@ -560,8 +558,8 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 }
 
 /*
- * Draws the rates of a flow, in the steps that have an upper bound (`ended`), or dashed in the
- * others. Connects successive steps. The tooltip is the name of the flow.
+ * Draws the rates of a flow. ended: draws the steps that have an upper bound; otherwise only the
+ * others, dashed. Connects successive steps. The tooltip is the name of the flow.
  */
 static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 {

@@ -359,7 +359,6 @@ static int show_screen(struct top_display *screen)
 	return status != 0 ? cli_error(status, "%s", error) : 0;
 }
 
-/* Arguments of the command line. */
 struct top_asked {
 	const char *name; /* NULL: the only instance */
 	struct csv_replay_files outputs, stats;

@@ -31,7 +31,7 @@ struct view {
 	bool metric_chosen; /* the user chose bytes or packets; else the metric of the measurement */
 	bool bytes;         /* chosen metric */
 	enum view_order order;
-	bool frozen, help, places; /* places: show deliveries, not flows */
+	bool frozen, help, places; /* places: deliveries are shown instead of flows */
 	bool finding;              /* the user is typing `find` */
 	char find[VIEW_FIND_MAX];
 	uint32_t first; /* index of the first visible row */
@@ -39,7 +39,6 @@ struct view {
 
 /* Adds the newest epoch and takes ownership of it. */
 void view_add(struct view *view, struct epoch_view *epoch);
-/* Removes all epochs. */
 void view_clear(struct view *view);
 /* Returns the shown measurement; NULL if there is none. */
 struct epoch_view_measurement *view_measurement(const struct view *view);

@@ -123,7 +123,7 @@ void conclude_log(bool warning, const char *line, void *arg);
 
 /*
  * Logs the ledger of the run. Packets that a sketch shed are lost only to its measurement: if there
- * are several measurements, logs these losses with their names.
+ * are several measurements, logs these losses per measurement.
  */
 void conclude_log_ledger(const struct reporter_result *result);
 

@@ -13,7 +13,6 @@ void conclude_log(bool warning, const char *line, void *arg)
 		log_notice("%s", line);
 }
 
-/* Returns true and logs an error if losses exceed --max-loss. */
 static bool lost_too_much(const struct config *config, const struct reporter_result *result)
 {
 	const struct ledger *sum = &result->sum;
@@ -30,7 +29,6 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
-/* Returns true and logs an error if the share of skipped packets exceeds max-skip. */
 static bool skipped_too_much(const struct config *config, const struct ledger *sum)
 {
 	double share = sum->offered > 0 ? (double)sum->skipped / (double)sum->offered : 0;

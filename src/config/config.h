@@ -20,7 +20,7 @@
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 #define CONFIG_KINDS_MAX        4  /* kinds of sections such as [export NAME] */
-#define CONFIG_NAMED_MAX        32 /* all sections such as [export NAME] */
+#define CONFIG_NAMED_MAX        32 /* sections such as [export NAME] */
 #define CONFIG_TITLE_MAX        80
 #define NAMED_BLOCK_BYTES       1024
 

@@ -123,7 +123,7 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
-/* Same for all sections such as [export NAME], which are matched by name. */
+/* Returns true if the sections such as [export NAME] are unchanged; otherwise writes an error. */
 static bool keeps_named(const struct config *config, const struct config *running, char *error)
 {
 	for (uint32_t n = 0; n < config->nb_named; n++) {

@@ -8,9 +8,9 @@
 #include "config/config.h"
 
 /*
- * Loads the command line and the file of --config again. An error has the result that it has at the
- * start, with one line in error[CONFIG_ERROR_MAX]. A difference from the running configuration
- * outside of measurements is also an error, CONFIG_EXIT_2.
+ * Loads the command line and the file of --config again. Errors have the same result as at the
+ * start, with one line in error[CONFIG_ERROR_MAX]. Also returns CONFIG_EXIT_2 if anything but the
+ * measurements differs from the running configuration.
  */
 enum config_result config_read_again(
 	struct config *config, const struct config *running, char *error);

@@ -320,8 +320,8 @@ static const struct config_setting *find_setting(const struct config_file *file,
 }
 
 /*
- * Finds the option of a line outside of sections such as [export NAME]. Returns false with an error
- * if it is unknown or not allowed in the current section.
+ * Finds the option of a line in [sketchtap] or [measurement NAME]. Returns false with an error if
+ * it is unknown or not allowed there.
  */
 static bool find_option(struct config_file_reader *reader, const char *name, struct config_row *row)
 {

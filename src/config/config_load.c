@@ -331,7 +331,7 @@ bool option_fault(struct option_fault *fault, const char *option,
 
 /* --- values --- */
 
-/* Where option values are stored. measurement: for options of measurements; NULL: the run. */
+/* Destination of option values. measurement: for options of measurements; NULL: the run. */
 struct option_target {
 	struct config *config;
 	struct measurement_config *measurement;
@@ -691,8 +691,8 @@ static bool is_not_for_selected(
 	}
 	without = !one_property && (n == 1 || n == 2);
 	/*
-	 * Without a source, the check of the command reports all sources. Only if a single one
-	 * suits, it is named here.
+	 * If no source is selected, the check of the command lists all sources. If only one source
+	 * suits the option, the error here names it.
 	 */
 	if (selected == NULL && (!without || n > 1))
 		return false;
@@ -706,7 +706,6 @@ static bool is_not_for_selected(
 	return true;
 }
 
-/* Rejects options that the user gave and that have no effect. */
 static bool check_effects(
 	const struct option_target *target, const struct measurement_config *measurement)
 {
@@ -761,7 +760,7 @@ static bool set_fault_error(const struct option_target *target, const struct opt
 	return false;
 }
 
-/* Calls check() of an owner, and before that of its sub-owners, whose errors are more specific. */
+/* Calls check() of the sub-owners, whose errors are more specific, then of the owner. */
 static bool check_owner(const struct option_target *target,
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
@@ -871,7 +870,7 @@ static bool set_section_error(
 	return false;
 }
 
-/* Applies an argument. An option of measurements sets all, or the one named by --set. */
+/* Applies an argument. An option of measurements applies to all, or to the one in --set. */
 static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
@@ -1275,7 +1274,7 @@ static enum config_result load(struct loader *loader, int argc, char *const argv
 	return result;
 }
 
-/* Loads a configuration. file: replaces the file of --config; NULL: reads it. */
+/* Loads a configuration. file: used instead of the file of --config; NULL: reads that file. */
 static enum config_result load_with(
 	struct loader *loader, int argc, char *const argv[], struct config_file *file)
 {

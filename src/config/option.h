@@ -131,7 +131,7 @@ struct option_row {
 	bool (*read)(const struct option_text *text);
 	/*
 	 * Returns why the option has no effect, for example "without --port"; NULL: it has an
-	 * effect. An option without effect is an error. measurement: that with the option; NULL:
+	 * effect. An option without effect is an error. measurement: the one with the option; NULL:
 	 * the run.
 	 */
 	const char *(*inapplicable)(
@@ -240,8 +240,8 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 	}
 
 /*
- * Returns true if the user gave the option, and not with the value "no" or 0 that disables it.
- * measurement: the measurement to check; NULL: the run.
+ * Returns true if the user gave the option with a value that enables it. The values "no" and 0
+ * disable some options. measurement: the one with the option; NULL: the run.
  */
 bool config_asks(const struct config *config, const struct measurement_config *measurement,
 	const char *option);

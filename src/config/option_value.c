@@ -171,7 +171,6 @@ static bool set_fraction(const struct option_text *a)
 	return true;
 }
 
-/* Rejects an unknown value, and lists the allowed ones. */
 static bool set_choice_error(const struct option_text *a)
 {
 	const struct option_row *row = a->row;
@@ -384,8 +383,8 @@ static char *keep_text(struct config *config, const char *text)
 }
 
 /*
- * Returns the option with part_of == `option` whose prefix the text starts with, or NULL. comma:
- * considers only prefixes that begin with a comma; otherwise only the others.
+ * Returns the option whose part_of is `option` and whose prefix the text starts with, or NULL.
+ * comma: considers only prefixes that begin with a comma; false: only the others.
  */
 static const struct config_row *find_part(
 	const struct config *config, const struct option_row *option, const char *text, bool comma)
@@ -478,9 +477,8 @@ static bool has_element(const char *list, const char *element, size_t len)
 }
 
 /*
- * Splits a list A,B:x,B:y into the value A,B of the option and the value x,y of the option with
- * prefix "B:". The latter is not set if the list also contains a plain B, which means all its
- * values.
+ * Splits a list A,B:x,B:y. The option itself gets A,B. The option with the prefix "B:" gets x,y. A
+ * plain B in the list selects all its values: the second option is then not set.
  */
 static int cut_list(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece *pieces)

@@ -77,7 +77,7 @@ const struct config_row *options_find_letter(const struct config *config, char l
 	return NULL;
 }
 
-#define NAME_MAX_LEN 32 /* limit for "did you mean ...?" */
+#define NAME_MAX_LEN 32 /* longest name that gets a suggestion */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -117,7 +117,7 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* Returns the edit distance from which on names are not similar; 0: suggest nothing. */
+/* Returns the smallest edit distance of names that are not similar; 0: suggest nothing. */
 static unsigned int least_at_first(const char *name)
 {
 	size_t len = strlen(name);

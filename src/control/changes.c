@@ -16,7 +16,7 @@
 #include "report/merge/measurement_report.h"
 
 #define PATIENCE_S     2
-#define END_PATIENCE_S 5 /* waiting time for the thread before a warning, s */
+#define END_PATIENCE_S 5 /* time to wait for the thread before a warning is logged, s */
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
@@ -289,7 +289,7 @@ struct changes *changes_start(const struct changes_params *params)
 	return NULL;
 }
 
-/* Passes measurements that no worker uses to the thread, which frees them. */
+/* Passes unused measurements to the thread, which frees them. */
 static void free_measurements(struct changes *changes, struct measurements *unused)
 {
 	struct measurements **end = &changes->unused;

@@ -21,7 +21,7 @@
 #include "control/reply.h"
 
 #define RELOAD_PATIENCE_S   2
-#define ANSWER_PATIENCE_S   5 /* waiting time for handlers before a warning, s */
+#define ANSWER_PATIENCE_S   5 /* time to wait for handlers before a warning is logged, s */
 #define TOP_DEFAULT         10
 #define TOP_MAX             40 /* rows in a reply of 16 KB; an IPv6 row has nearly 400 bytes */
 #define DELIVERIES_MAX      40 /* exports in a reply of 16 KB, with about 300 bytes each */
@@ -696,7 +696,7 @@ static const char *reply_states(
 	return NULL;
 }
 
-/* Returns the controller, or NULL. The caller must count itself by begin_reading() before. */
+/* Returns the controller, or NULL. Call only between begin_reading() and end_reading(). */
 static struct shed_controller *offered_controller(void)
 {
 	struct shed_controller *controller;
@@ -764,7 +764,7 @@ static void reply_first_epoch(struct rte_tel_data *dict, const struct change_ans
 	reply_uint(dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
-/* Adds the result of a change. error: text to add instead; NULL: none. */
+/* Adds the result of a change. If it was refused, adds the reason under the name in `error`. */
 static void reply_change(
 	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
 {
@@ -938,7 +938,7 @@ void control_stop(void)
 	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
-	/* This ends: there is no plan and no report any more, so new handlers return at once. */
+	/* The loop ends: without a plan and a report, new handlers return at once. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
 					  &control.reading[1]},

@@ -69,8 +69,8 @@ void follow_stop(void)
 	atomic_store(&follow.recent, NULL);
 	wake_followers();
 	/*
-	 * A handler increments `answering` before it reads `recent`, so none is missed. It takes at
-	 * most FOLLOW_PATIENCE_NS and the time of a copy.
+	 * A handler increments `answering` before it reads `recent`, so none is missed. A handler
+	 * needs at most FOLLOW_PATIENCE_NS and the time of a copy.
 	 */
 	while (atomic_load(&follow.answering) > 0)
 		sleep_a_bit();

@@ -21,7 +21,7 @@ struct packet_costs {
 	 * measurement, for flows in their first state (enum flow_depth).
 	 */
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
-	/* `of` for few distinct keys: lower bound of the cost after a step to coarser keys. */
+	/* The same with few distinct keys. Coarser keys cannot make a packet cheaper than this. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
 	/* part of `of`: HyperLogLog */
 	double distinct[CONFIG_MEASUREMENTS_MAX];

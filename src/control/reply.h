@@ -34,7 +34,7 @@ struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
  */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
-/* Fills the dictionary of an item: element `number` of `of`. */
+/* Fills `dict` with element `number` of the object `of`. */
 typedef void (*reply_item)(struct rte_tel_data *dict, const void *of, uint32_t number);
 
 /* Adds the dictionary `name` with n items, numbered from `first`. */
@@ -54,8 +54,8 @@ void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const str
 void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /*
- * Adds a ledger with start and end (ns since 1970), rates and expired records. took: duration for
- * the rates if timestamps are generated (struct report_epoch), also added; otherwise 0.
+ * Adds a ledger with start and end (ns since 1970), rates and expired records. took: 0, or the
+ * processing time if timestamps are generated; it is then added and used for the rates.
  */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

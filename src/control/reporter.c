@@ -399,7 +399,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
-/* With a single measurement, packets of keys that it skipped were not counted at all. */
+/* Counts packets of keys that a measurement left out as skipped, if it is the only one. */
 static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *left_out = &report->measurements[0].waited.left_out;

@@ -76,7 +76,7 @@ struct shed_controller {
 	uint64_t open;
 
 	/* Measurements of the newest epoch. */
-	uint64_t set; /* number of the struct measurements */
+	uint64_t set; /* measurements.number */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
 	/* time since the last interval at full detail, ns */
@@ -89,8 +89,7 @@ struct shed_controller {
 	 */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
-	struct choose_states
-		flows[CONFIG_MEASUREMENTS_MAX]; /* used if a measurement has flow states */
+	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* items[].states points here */
 	struct packet_costs costs;
 	uint32_t held_back; /* bit m: measurement m had reduced flow detail in this epoch */
 	uint32_t useless;   /* bit m: a useless step of measurement m was logged */

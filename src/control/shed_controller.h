@@ -22,8 +22,8 @@ struct shed_controller;
 struct plan_shedding shed_controller_memory(const struct config *config);
 
 /*
- * Creates the controller of a run with run_sheds_load(). Returns NULL if out of memory. profile:
- * packet costs until bursts have been timed; must outlive the controller.
+ * Creates the controller of a run for which run_sheds_load() is true. Returns NULL if out of
+ * memory. profile: packet costs until bursts have been timed; must outlive the controller.
  */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
@@ -49,7 +49,7 @@ struct shed_status {
 	struct burst_shed_level level; /* highest level of queue shedding */
 	struct shed_status_measurement {
 		char name[64];
-		uint32_t whole;            /* number of workers with full detail of it */
+		uint32_t whole;            /* number of workers that measure it at full detail */
 		char least[STEP_WORD_MAX]; /* step of the worker that sheds most */
 	} measurements[CONFIG_MEASUREMENTS_MAX];
 };

@@ -35,7 +35,7 @@ struct shed_reason {
 bool shed_log_init(struct shed_log *log);
 void shed_log_fini(struct shed_log *log);
 
-/* Logs a change of the number of steps of a measurement. packet: number of the worker's packet. */
+/* Logs a change of the number of steps. packet: count of the worker's packets at the change. */
 void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 

@@ -429,7 +429,8 @@ static void check_pcie_link(
 			finding_more(
 				finding, "; full rate for frames of %u bytes or more", smallest);
 		finding_wanted(finding,
-			"%.0f Gbit/s%s at 64 bytes, %.1f Mpps; docs/TUNING.md has the formula",
+			"the line rate of %.0f Gbit/s%s at 64 bytes, %.1f Mpps; docs/TUNING.md "
+			"has the formula",
 			rate / 1e9, assumed ? " (assumed: the driver does not report it)" : "",
 			ethernet_packet_rate(rate, FRAME_MIN) / 1e6);
 		finding_command(
@@ -521,11 +522,11 @@ static void check_card_node(
 	if (finding_unless_read(finding, result, "numa_node of the card"))
 		return;
 	if (host_nb_nodes(host) < 2) {
-		finding_ok(finding, "%s: this host has one node", port->name);
+		finding_ok(finding, "%s: this host has one NUMA node", port->name);
 		return;
 	}
 	if (node < 0 || node >= HOST_NODES_MAX) {
-		finding_warning(finding, "%s: not reported by the firmware", port->name);
+		finding_warning(finding, "%s: node not reported by the firmware", port->name);
 		finding_wanted(finding,
 			"lcores on the node of the card: set --lcores to CPUs of the slot's socket");
 		finding_command(finding, "lstopo-no-graphics");

@@ -394,7 +394,7 @@ static bool interrupt_owner(const struct host *host, uint32_t number, char name[
 	return found;
 }
 
-/* Reads the CPUs that handle an interrupt. Older kernels only tell which CPUs are allowed to. */
+/* Reads the CPUs that handle an interrupt; on older kernels, those that are allowed to. */
 static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, struct cpu_set *cpus)
 {
 	enum sys_read result =

@@ -174,8 +174,8 @@ static void check_rx_ring(
 }
 
 /*
- * Sums the packets that the kernel dropped from its backlog queues: the second number of each line
- * is that of a CPU.
+ * Sums the packets that the kernel dropped from its backlog queues. Each line of the file is of a
+ * CPU; its second number counts these packets.
  */
 static void check_backlog(const struct host *host, struct finding *finding)
 {

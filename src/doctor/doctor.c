@@ -247,7 +247,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		read_port(&ports[p], &names[p]);
-	/* Never both: --port and --kernel exclude each other. */
+	/* There are no ports of --port here: --port and --kernel exclude each other. */
 	for (uint32_t i = 0; i < kernel_options(config)->places.n; i++)
 		read_place(&ports[i], kernel_options(config)->places.texts[i]);
 	needs.sources = sources_of(config, ports);

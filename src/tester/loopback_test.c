@@ -47,8 +47,9 @@ _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for th
 /* Result of a trial. */
 struct trial {
 	struct loopback_counts counts;
-	uint64_t changed, routed; /* numbers of received packets, with duplicates */
-	uint64_t foreign;         /* number of received packets without a stamp of this run */
+	/* received packets that were changed, or routed; with duplicates */
+	uint64_t changed, routed;
+	uint64_t foreign; /* number of received packets without a stamp of this run */
 	uint64_t bytes;
 	uint64_t rate;            /* sending rate, packets per second */
 	uint64_t unleft;          /* lower bound of packets that were not sent */

@@ -23,9 +23,9 @@
  * late.
  */
 #define PATIENCE_NS UINT64_C(2000000000)
-/* time between checks that a device exists that accepts no packets, ns */
+/* time between checks whether a stalled device still exists, ns */
 #define LOOK_NS     UINT64_C(100000000)
-#define LAG_MAX     128 /* limit of packets that are sent late but at once */
+#define LAG_MAX     128 /* packets that a late sender may send at once */
 
 uint64_t port_sender_clock_since(uint64_t start_tsc)
 {

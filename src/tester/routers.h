@@ -18,7 +18,7 @@
 
 #define ROUTERS_MAX 64
 
-/* SNMP indexes of interfaces: s + 1 leads to router s; these lead to networks. */
+/* SNMP indexes of the interfaces to networks. The interface to router s has index s + 1. */
 #define ROUTER_EDGE_FIRST 101
 #define ROUTER_EDGES      4u
 
@@ -54,7 +54,7 @@ void routers_destroy(struct routers *routers);
  */
 void routers_take(struct routers *routers, const struct source_packet *packet);
 
-/* Ends the packets. The remaining flows are exported when they are due (routers_do()). */
+/* Declares that no packets follow. Remaining flows are exported when they are due. */
 void routers_end(struct routers *routers);
 
 /*

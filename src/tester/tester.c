@@ -135,7 +135,6 @@ static const char *inapplicable_without_file(
 	return option_inapplicable_without_file(send_options(config)->output);
 }
 
-/* Checks options that only a port or only a file supports. */
 static bool check_send(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

@@ -575,7 +575,7 @@ static void arguments_that_are_no_options(void **state)
 		{"-r a.pcap -nx", "-x: unknown option", "--help"},
 		{"-r", "-r: needs FILE", ""},
 		{"-nr", "-r: needs FILE", ""},
-		{"-r a.pcap -w b.pcap", "-w: packets are measured", "generate --output"},
+		{"-r a.pcap -w b.pcap", "-w: packets are not stored", "generate --output"},
 		{"generate -r a.pcap", "-r: not an option of generate", "run has it"},
 		{"bench kernels -n", "-n: unknown option", "--help"},
 		{"bench kernels a.pcap", "'a.pcap': unexpected", "--help"},
