@@ -869,6 +869,11 @@ ANSWER(measure)
 
 /* --- commands --- */
 
+/* DPDK refuses to register a longer help text. */
+#define HELP_BYTES                  128
+#define CHECK_HELP(name, help, ...) _Static_assert(sizeof(help) <= HELP_BYTES, #name);
+CONTROL_COMMANDS(CHECK_HELP)
+
 void control_offer(void)
 {
 #define COMMAND_ROW(name, help, ...) {CONTROL_PATH #name, help, answer_##name},

@@ -32,8 +32,8 @@
 		{"[MEASUREMENT [N]]",                                                                     \
 			"N heaviest keys of the last interval; default 10, at most 40"})                  \
 	COMMAND(follow,                                                                                   \
-		"Interval EPOCH, or the next stored one; the last 300 are stored. Parameters: "           \
-		"EPOCH (default: the last), first part of the reply (default: 0)",                        \
+		"Interval EPOCH, or the next of the last 300. Parameters: EPOCH (default: last), "        \
+		"first part of the reply (default: 0)",                                                   \
 		{"[EPOCH [PART]]", "interval EPOCH, or the next stored one of the last 300"})             \
 	COMMAND(deliveries,                                                                               \
 		"Delivery counts of each export since the start of the run, for "                         \
@@ -51,7 +51,7 @@
 		{"[WORKER]", "ns per packet in each processing step, in the last interval"})              \
 	COMMAND(states,                                                                                   \
 		"Present reduction of detail by --overload. Parameters: worker (default: all), or a new " \
-		"mode of --overload other than off",                                                      \
+		"mode other than off",                                                                    \
 		{"[WORKER]", "present reduction of detail by --overload"},                                \
 		{"MODE", "set the mode of --overload, other than off"})                                   \
 	COMMAND(measure,                                                                                  \
@@ -63,6 +63,6 @@
 			"change its options; OPTION= undoes earlier changes"},                            \
 		{"remove NAME", "remove measurement NAME"})                                               \
 	COMMAND(reload,                                                                                   \
-		"Reopens outputs, and reloads --config and --prefixes, as SIGHUP. Reports refused "       \
+		"Reopens outputs and reloads --config and --prefixes, as SIGHUP. Reports refused "        \
 		"changes. No parameters",                                                                 \
 		{"", "reload configuration and rules, reopen outputs (as SIGHUP)"})
