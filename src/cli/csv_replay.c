@@ -130,7 +130,7 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 			return set_error(replay, rows, EXIT_TEXT, "NUL byte");
 		if (len == LINE_MAX_BYTES - 1)
 			return set_error(replay, rows, EXIT_TEXT,
-				"line of more than %d bytes; give a CSV file of sketchtap",
+				"more than %d bytes in a line; give a CSV file of sketchtap",
 				LINE_MAX_BYTES - 1);
 		rows->text[len++] = (char)byte;
 	}

@@ -39,7 +39,7 @@ static void warn_if_full(struct drill_down *drill_down, const struct report_epoc
 {
 	if (left_out == 0 || !log_ratelimit_due(&drill_down->full, report->end, left_out))
 		return;
-	log_warning("interval %llu, %s: %u heavy keys of %s exceed the limit of %u: "
+	log_warning("interval %llu, %s: %u heavy keys of %s are beyond the limit of %u: "
 		    "their packets are not counted; raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
 		drill_down_options(config)->within.networks, KEY_SET_MAX, drill_down->full.since);

@@ -496,7 +496,8 @@ static void test_powersave(void **state)
 	expect_says("governor", FINDING_WARNING, "powersave on CPUs 31,45", NULL,
 		"cpupower -c 31,45 frequency-set -g performance");
 	expect("boost", FINDING_WARNING);
-	expect_says("c-states", FINDING_WARNING, "idle state C6 is allowed: it takes 133 us", NULL, NULL);
+	expect_says("c-states", FINDING_WARNING, "idle state C6 is allowed: it takes 133 us", NULL,
+		NULL);
 	expect("tuned", FINDING_WARNING);
 	/* The state exists but is disabled. */
 	tree_write(CPU_PATH "/cpu33/cpuidle/state2/disable", "1\n");
@@ -737,7 +738,8 @@ static void test_virtual_function(void **state)
 	tree_write("sys/bus/pci/devices/" PHYSICAL "/net/ens2f0/speed", "10000\n");
 	examine();
 	EXPECT_OTHERS_OK("virtual-function");
-	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "'trust on', set on the host of this function",
+	expect_says("virtual-function", FINDING_WARNING, "af:00.0",
+		"'trust on', set on the host of this function",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
 	/* In a guest only the driver identifies it, and the command is for the host. */
 	tree_delete(CARD_PATH "/physfn");
