@@ -16,7 +16,10 @@
 	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .reverse = true,             \
 		.min_len = 1, .max_len = 8}
 
-/* Rows of key fields: an element of another kind may have a better rank. */
+/*
+ * Rows for KEY_EXTRA_FIELDS. They have rank 1: an element above with rank 0 for the same use takes
+ * precedence.
+ */
 #define FIELD_ROW(name, word, bits, type, column, number_, form, ...)                              \
 	FIELD_ROW_##form(number_, name, KEY_EXTRA_SIZE(word))
 #define FIELD_ROW_NUMBER(number_, use_, size)     ROW(number_, use_, NUMBER, 1, size, 8),

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Information elements of IPFIX and NetFlow v9 that the collector reads, one row each. The numbers
- * of v9 field types are the first of IPFIX. The decoder skips all others by their length.
+ * Table of the information elements that the collector reads from IPFIX and NetFlow v9. NetFlow v9
+ * field types have the numbers of the same IPFIX elements. The decoder skips all other elements by
+ * their length.
  */
 
 #include <stdbool.h>
@@ -14,8 +15,8 @@
 #define USE_OF_FIELD(name, ...) USE_##name,
 
 /*
- * Destination of an element in a flow record. The decoder makes moves in this order, so that a
- * value computed from two elements has the second one last.
+ * Meaning of an element. Most set a member of struct flow_record. The decoder processes elements in
+ * this order: if two elements together give one value, the second one completes it.
  */
 enum element_use {
 	USE_SRC_IPV4,
@@ -29,7 +30,8 @@ enum element_use {
 	KEY_EXTRA_FIELDS(USE_OF_FIELD) USE_HEADERS_END,
 	USE_TTL = USE_HEADERS_END,
 	/*
-	 * If several counters have the same destination, later ones fill records in which it is 0.
+	 * Several of these counters may set the same member. A later one sets it only in records in
+	 * which it is still 0.
 	 */
 	USE_PACKETS,
 	USE_INITIATOR_PACKETS,
@@ -49,7 +51,7 @@ enum element_use {
 	USE_START_SECONDS,
 	USE_START_MILLISECONDS,
 	USE_START_NTP,
-	USE_END_UPTIME, /* last packet of the record, in the same forms */
+	USE_END_UPTIME, /* time of the last packet, in ms of uptime */
 	USE_END_SECONDS,
 	USE_END_MILLISECONDS,
 	USE_END_NTP,
@@ -59,35 +61,38 @@ enum element_use {
 	USE_OUTPUT,
 	USE_NEXT_HOP_IPV4,
 	USE_NEXT_HOP_IPV6,
-	USE_EXPORTER_IPV4, /* original exporter of a record, from a mediator (RFC 6183) */
+	USE_EXPORTER_IPV4, /* original exporter of a record that a mediator sends (RFC 6183) */
 	USE_EXPORTER_IPV6,
 	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
 	USE_SAMPLER,
-	USE_SAMPLING,    /* packets per sampled packet */
-	USE_SAMPLED_RUN, /* packets sampled in a row */
-	USE_SKIPPED_RUN, /* packets skipped after them */
+	USE_SAMPLING,    /* N: one of N packets is sampled */
+	USE_SAMPLED_RUN, /* number of successive packets that are sampled */
+	USE_SKIPPED_RUN, /* number of packets skipped after USE_SAMPLED_RUN packets */
 	USE_SAMPLE_SIZE, /* packets selected out of USE_POPULATION */
 	USE_POPULATION,
 	USE_PROBABILITY,    /* probability that a packet is selected */
 	USE_ALGORITHM,      /* sampling algorithm; 0: none */
-	USE_SAMPLED,        /* sampled without a ratio: by time, or by a range of hashes */
+	USE_SAMPLED,        /* sampled by time or by a hash range: the interval is unknown */
 	USE_FLOW_SELECTION, /* method of flow selection (RFC 7014) */
 	/* Only in options records. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
-	USE_LOST, /* losses that the exporter reports; the rank is enum loss_counter */
+	USE_LOST, /* losses that the exporter reports; element.rank is an enum loss_counter */
 	ELEMENT_USE_COUNT,
 };
 
-/* Bit of a use that packet headers also fill: before USE_HEADERS_END. */
+/*
+ * Bit of a use in a set of uses. Only uses below USE_HEADERS_END, which come from packet headers,
+ * have a bit.
+ */
 #define USE_BIT(use) (UINT32_C(1) << (use))
 
-_Static_assert(USE_HEADERS_END <= 32, "the uses of headers have 32 bits");
+_Static_assert(USE_HEADERS_END <= 32, "USE_BIT() needs one bit for each use below USE_HEADERS_END");
 
 /* Encoding of an element. */
 enum element_form {
-	FORM_NUMBER, /* unsigned; may be shorter than its type (RFC 7011, 6.2) */
+	FORM_NUMBER, /* unsigned integer; may be shorter than its type (RFC 7011, 6.2) */
 	FORM_ADDRESS,
 	FORM_TEXT,
 	FORM_FLOAT,
@@ -98,22 +103,23 @@ enum element_form {
 struct element {
 	uint32_t enterprise;
 	uint16_t number;
-	uint8_t use;     /* enum element_use */
-	uint8_t form;    /* enum element_form */
-	uint8_t rank;    /* the element with the lowest rank wins if several have one use */
-	bool reverse;    /* belongs to the second direction of a biflow */
-	uint8_t min_len; /* bytes; variable length only for text */
-	uint8_t max_len; /* bytes; UINT8_MAX: any */
+	uint8_t use;  /* enum element_use */
+	uint8_t form; /* enum element_form */
+	/* if several elements of a template have the same use, the lowest rank is read */
+	uint8_t rank;
+	bool reverse;    /* belongs to the reverse direction of a biflow */
+	uint8_t min_len; /* bytes of the shortest field */
+	uint8_t max_len; /* bytes of the longest field; UINT8_MAX: any length */
 };
 
-/* All rows. Elements of key fields come last (KEY_EXTRA_FIELDS). */
+/* All elements. Those of KEY_EXTRA_FIELDS come last. */
 extern const struct element elements[];
 extern const uint32_t nb_elements;
 
-/* Enterprise number of the second direction of a biflow (RFC 5103). */
+/* Enterprise number of elements for the reverse direction of a biflow (RFC 5103). */
 #define ENTERPRISE_REVERSE 29305
 
-/* Returns NULL if no row has the number. */
+/* Returns NULL if the collector does not read the element. */
 const struct element *element_find(uint32_t enterprise, uint16_t number);
 
 static inline bool element_is_counter(const struct element *element)

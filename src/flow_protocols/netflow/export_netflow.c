@@ -48,7 +48,7 @@ struct export_netflow_template {
 
 static const struct set_field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 static const struct set_field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
-/* The first field is the scope. 1: the whole system. */
+/* The first field is the scope: scope type 1 is the whole system (RFC 3954, 6.1). */
 static const struct set_field v9_sampling[] = {
 	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
 static const struct set_field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
@@ -111,8 +111,8 @@ static void close_set(struct export_message *message)
 }
 
 /*
- * Returns the position for `len` more bytes of the set, with room for padding; NULL: the message is
- * full.
+ * Reserves `len` bytes in a set with this ID, and opens a new set if necessary. Leaves room for the
+ * padding of the set. Returns the address of the bytes, or NULL if the message is full.
  */
 static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uint32_t len)
 {
@@ -147,7 +147,10 @@ static void add_flow_template(struct export_message *message, const struct expor
 	message->count++;
 }
 
-/* The first field is the scope. v9 has the bytes of the field specifiers. */
+/*
+ * Adds an options template whose first field is the scope. NetFlow v9 contains the length of the
+ * field specifiers; IPFIX contains their number.
+ */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
@@ -162,7 +165,7 @@ static void add_options_template(struct export_message *message, const struct ex
 	else
 		put_options_template(at, template->id, template->fields, n);
 	message->count++;
-	close_set(message); /* padding must not look like a template */
+	close_set(message); /* the padding of the set must not look like a template */
 }
 
 static void add_sampling(struct export_message *message, const struct export_sender *sender,
@@ -174,7 +177,10 @@ static void add_sampling(struct export_message *message, const struct export_sen
 	if (sender->protocol == FLOW_PROTOCOL_NETFLOW9) {
 		put8(put32(at, sender->sampling), RANDOM_SAMPLING);
 	} else {
-		/* Uniform probabilistic sampling (RFC 5477, 8.2.2) of 1 : N. */
+		/*
+		 * selectorAlgorithm 4: uniform probabilistic sampling (RFC 5477, 8.2.2). One packet
+		 * is sampled, and the others of the interval are skipped.
+		 */
 		put32(put32(put16(at, 4), 1), sender->sampling - 1);
 	}
 	message->count++;

@@ -18,7 +18,7 @@ struct decoding {
 	const struct datagram_header *header;
 	struct templates *templates;
 	struct decode_result result;
-	uint32_t filled; /* records in the sink's batch */
+	uint32_t filled; /* number of records in sink->batch */
 	bool ipfix;
 };
 
@@ -29,7 +29,7 @@ static void set_fault(struct decoding *message, enum decode_fault fault)
 }
 
 /*
- * Passes the batch to the sink. Also called before other callbacks, to keep the order of the
+ * Passes the batch to the sink. Call it before any other callback, to keep the order of the
  * message.
  */
 static void flush(struct decoding *message)
@@ -56,7 +56,10 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
 	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES |   \
 		FLOW_LAYER2_TOTAL_BYTES)
 
-/* Turns a record into its opposite direction. */
+/*
+ * Changes a record to the reverse direction of its flow. `has`: bits of enum flow_has for the
+ * reverse counters.
+ */
 static void make_reverse(struct flow_record *record, uint32_t has)
 {
 	struct key *key = &record->key;
@@ -87,8 +90,8 @@ static inline bool has_counts(const struct flow_record *record)
 }
 
 /*
- * Keeps records with counts. records[i] and reverse[i] are the two directions of a flow: at least
- * one stays. Returns the number of reverse records kept.
+ * Removes directions without packets and bytes. records[i] and reverse[i] are the two directions of
+ * a flow. One of them always stays, in records[i]. Returns the number of records left in `reverse`.
  */
 static uint32_t keep_with_counts(
 	struct flow_record *records, struct flow_record *reverse, uint32_t n)
@@ -124,8 +127,8 @@ static void decode_reverse(struct decoding *message, const struct template_entry
 #define AGE_MAX_MS (INT64_C(1) << 31)
 
 /*
- * Converts a time field to ms since 1970. If the field has seconds, a start becomes the first ms
- * and an end the last ms.
+ * Converts a time field to ms since 1970-01-01 UTC. A start in whole seconds becomes the first ms
+ * of its second, and an end becomes the last ms.
  */
 static int64_t time_ms(uint64_t time, enum element_use use)
 {
@@ -140,21 +143,14 @@ static int64_t time_ms(uint64_t time, enum element_use use)
 	}
 }
 
-static uint64_t read_time(const uint8_t *at, uint32_t len)
-{
-	uint64_t time = 0;
-
-	for (uint32_t i = 0; i < len; i++)
-		time = time << 8 | at[i];
-	return time;
-}
-
-/* Headers truncate the export time to seconds: it was up to 999 ms later. */
+/*
+ * Message headers truncate the export time to whole seconds. The real time is up to 999 ms later.
+ */
 #define HEADER_CUT_MS 999
 
 /*
- * Returns ms from a time to the export; negative: unknown. `cut`: largest truncation of the export
- * time, in ms.
+ * Returns the ms from `time` to the export; negative: unknown. `cut` is added to the export time,
+ * which the header truncates: 0 gives the shortest age, HEADER_CUT_MS the longest.
  */
 static int64_t age_of(
 	const struct decoding *message, enum element_use use, uint64_t time, int64_t cut)
@@ -188,8 +184,9 @@ static void set_idle(struct flow_record *record, int64_t idle)
 }
 
 /*
- * Fast path for the format of nearly all routers: two times in ms with `len` bytes each. `exported`
- * has the same unit and is truncated by up to `cut`.
+ * Sets the ages of records with two times in ms of `len` bytes, the format of nearly all routers.
+ * `exported` is the export time on the clock of these times, in ms. It was truncated by at most
+ * `cut` ms.
  */
 static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
 	const uint8_t *end, const uint32_t len, uint32_t stride, struct flow_record *records,
@@ -239,14 +236,17 @@ static void set_times(const struct decoding *message, const struct template_entr
 		if (first != USE_START_UPTIME || last != USE_END_UPTIME)
 			records[i].has |= FLOW_CUT_TIMES;
 		if (first != 0)
-			set_age(&records[i],
-				age_of(message, first, read_time(start, start_len), HEADER_CUT_MS));
+			set_age(&records[i], age_of(message, first, read_number(start, start_len),
+						     HEADER_CUT_MS));
 		if (last != 0)
-			set_idle(&records[i], age_of(message, last, read_time(end, end_len), 0));
+			set_idle(&records[i], age_of(message, last, read_number(end, end_len), 0));
 	}
 }
 
-/* Fills n records that are entry->record_len apart. from[]: fields of the first record. */
+/*
+ * Decodes n data records of entry->record_len bytes each into the batch. from[i] points to the
+ * field that move i reads in the first record.
+ */
 static void make_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
@@ -288,8 +288,9 @@ static void decode_rows(struct decoding *message, const struct template_entry *e
 }
 
 /*
- * Bytes after the last record of a set are padding of 0 (RFC 7011, 3.3.1). Other bytes mean a
- * truncated record or another template. v9 does not define the value of padding.
+ * IPFIX pads a set with zeros after the last record (RFC 7011, 3.3.1). Other bytes there show a
+ * truncated record or a wrong template. NetFlow v9 does not define the value of its padding, so up
+ * to 3 bytes are not checked.
  */
 #define NETFLOW9_PADDING_MAX 3
 
@@ -299,7 +300,10 @@ static void check_rest(struct decoding *message, const uint8_t *data, uint32_t l
 		set_fault(message, DECODE_LENGTH);
 }
 
-/* Returns how many records fit in the batch: at least 1. */
+/*
+ * Returns the number of data records for which the batch has room: at least 1. Passes on a full
+ * batch first.
+ */
 static uint32_t batch_room(struct decoding *message, const struct template_entry *entry)
 {
 	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
@@ -309,7 +313,7 @@ static uint32_t batch_room(struct decoding *message, const struct template_entry
 	return (DECODE_BATCH - message->filled) / each;
 }
 
-/* Counts unusable records: non-IP frames without a reason, others with one. */
+/* Counts n unusable records. Records of non-IP frames are counted without a reason. */
 static void skip_records(struct decoding *message, const struct template_entry *entry, uint32_t n)
 {
 	if (entry->harmless)
@@ -345,8 +349,9 @@ static void decode_fixed(struct decoding *message, const struct template_entry *
 }
 
 /*
- * Locates the fields of a variable record. Returns its length, or 0 if it is truncated. Fills
- * `sections` unless NULL.
+ * Locates the fields of a record of variable length. Sets from[i] to the address that move i reads.
+ * Adds packet sections to `sections` unless it is NULL. Returns the length of the record, or 0 if
+ * it is truncated.
  */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	const uint8_t **from, struct sections *sections)
@@ -378,7 +383,7 @@ static uint32_t walk_record(const struct template_entry *entry, const uint8_t *d
 	return (uint32_t)(data - begin);
 }
 
-/* Fields of a key, for both families. */
+/* Pointers to the fields of an IPv4 or IPv6 key. */
 struct key_parts {
 	uint8_t *src_ip, *dst_ip, *src_port, *dst_port, *proto;
 	uint32_t address_len;
@@ -397,8 +402,8 @@ static struct key_parts parts_of(struct key *key)
 #define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
 
 /*
- * Copies a field from a to b if the record has it. Returns false if it is missing and `must` is
- * set.
+ * Copies a field from a to b if `uses` contains one of `bits`. Returns false if `must` is set and
+ * the values differ.
  */
 static bool put_field(
 	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
@@ -412,8 +417,8 @@ static bool put_field(
 }
 
 /*
- * Completes the fields of a record from its packet section. Returns false if addresses or protocol
- * differ: the section then shows another header (tunnel, NAT).
+ * Completes the key of a record from its packet section. Returns false if addresses or protocol
+ * differ: the section then contains another header, such as that of a tunnel or from before NAT.
  */
 static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 {
@@ -448,7 +453,9 @@ static void complete_extra(
 	KEY_EXTRA_FIELDS(COMPLETE)
 }
 
-/* Sets the counts of a record of one packet. bytes: layer 3; 0: unknown. */
+/*
+ * Sets packets and bytes of a record that describes one packet. `bytes`: layer 3 bytes; 0: unknown.
+ */
 static void set_packet_counts(struct flow_record *record, const struct template_entry *entry,
 	const struct sections *sections, uint64_t bytes)
 {
@@ -613,7 +620,10 @@ static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t 
 		set_fault(message, DECODE_SET);
 }
 
-/* Decodes all sets and returns their number. A truncated last set is decoded as far as it goes. */
+/*
+ * Decodes all sets and returns their number. If the last set is truncated, its complete records are
+ * decoded.
+ */
 static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb_sets = 0;
@@ -641,8 +651,8 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 }
 
 /*
- * The header counts records including templates (RFC 3954, 5.1). Some exporters count only data
- * records, flow records (softflowd) or sets.
+ * Checks the record count of a NetFlow v9 header. It must count all records, including templates
+ * (RFC 3954, 5.1). Some exporters count only data records, only flow records (softflowd), or sets.
  */
 static void check_count(
 	struct decoding *message, const struct datagram_header *header, uint32_t nb_sets)
@@ -745,7 +755,7 @@ static enum decode_fault read_ipfix_header(
 	return header->total < IPFIX_HEADER || header->total > len ? DECODE_LENGTH : DECODE_FINE;
 }
 
-/* Returns true if the header and the first set are possible. */
+/* Returns true if the header and the first set are plausible. */
 static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 {
 	uint32_t total, set, set_len;

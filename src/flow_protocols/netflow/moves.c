@@ -7,7 +7,7 @@
 
 #define MOVE_OF_FIELD(name, ...) MOVE_##name,
 
-/* Operation of a move. Operations on numbers are ordered by length. */
+/* Operation of a move. The operations on numbers of 1, 2, 3 bytes and so on are successive. */
 enum move_op {
 	MOVE_BYTES_1,
 	MOVE_BYTES_2,
@@ -33,7 +33,7 @@ enum move_op {
 	MOVE_NEXT_HOP_IPV6,
 	MOVE_EXPORTER_IPV4,
 	MOVE_EXPORTER_IPV6,
-	MOVE_SKIPPED_1, /* these and populations combine with the number in `sampling` */
+	MOVE_SKIPPED_1, /* SKIPPED and POPULATION operations complete the interval in `sampling` */
 	MOVE_SKIPPED_2,
 	MOVE_SKIPPED_3,
 	MOVE_SKIPPED_4,
@@ -45,7 +45,7 @@ enum move_op {
 	MOVE_DOUBLE,
 	MOVE_ALGORITHM_1,
 	MOVE_ALGORITHM_2,
-	MOVE_OTHER_1, /* stores a counter only if the target is 0 */
+	MOVE_OTHER_1, /* stores a counter only if the member is still 0 */
 	MOVE_OTHER_8 = MOVE_OTHER_1 + 7,
 	MOVE_OTHER_LAYER2_1,
 	MOVE_OTHER_LAYER2_8 = MOVE_OTHER_LAYER2_1 + 7,
@@ -53,16 +53,16 @@ enum move_op {
 	MOVE_END_REASON,
 	MOVE_DOT1Q_VLAN,
 	MOVE_DOT1Q_CUSTOMER,
-	MOVE_TIME, /* no operation: message.c reads the field; `to` is its length */
+	MOVE_TIME, /* does nothing: message.c reads the time; `to` is the length of the field */
 };
 
-#define FIREWALL_DELETED 2 /* RFC 8158 and IANA's registry of firewallEvent */
+#define FIREWALL_DELETED 2 /* firewallEvent (RFC 8158): the flow was deleted */
 #define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow continues */
 #define END_REASON_MAX   5
 
 #define VLAN_ID 0x0fff
 
-/* Bits below the value of an element. */
+/* Low bits of an element that are not part of its value. */
 #define FORM_SHIFT_NUMBER     0
 #define FORM_SHIFT_MPLS_ENTRY 4 /* traffic class and bottom of stack */
 #define FORM_SHIFT_INTERFACE  0
@@ -72,19 +72,27 @@ enum move_op {
 #define AT4(member) AT(key.v4.member)
 #define AT6(member) AT(key.v6.member)
 
-/* IPv4 addresses of records whose family is not decided yet: in the padding after the IPv6 key. */
+/*
+ * Offsets of the IPv4 addresses in a record whose template has addresses of both families. They are
+ * stored after the IPv6 key until move_choose_family().
+ */
 enum {
 	WAITING_SRC = sizeof(struct key6),
 	WAITING_DST = WAITING_SRC + 4,
 	WAITING_END = WAITING_DST + 4,
 };
 
-_Static_assert(offsetof(struct flow_record, key) == 0, "keys are at the beginning");
-_Static_assert(offsetof(struct key, family) >= WAITING_END, "there is room after the keys");
-_Static_assert(sizeof(((struct key *)0)->family) == 4, "a number of 32 bits can be moved there");
-_Static_assert(sizeof(struct flow_record) <= UINT8_MAX, "places are of a byte");
+_Static_assert(offsetof(struct flow_record, key) == 0, "the offsets above are relative to the key");
+_Static_assert(offsetof(struct key, family) >= WAITING_END,
+	"struct key needs room for two IPv4 addresses after key6");
+_Static_assert(sizeof(((struct key *)0)->family) == 4, "a MOVE_U32 operation writes key.family");
+_Static_assert(sizeof(struct flow_record) <= UINT8_MAX,
+	"offsets in struct flow_record must fit in uint8_t");
 
-/* Target of a use: offsets for both families, width if it is copied, and bits of enum flow_has. */
+/*
+ * Members of struct flow_record that a use sets. ipv4, ipv6: offset in records of each family.
+ * width: bytes to copy; 0: the member is a number in host byte order. has: bits of enum flow_has.
+ */
 struct target {
 	uint8_t ipv4, ipv6;
 	uint8_t width;
@@ -154,7 +162,7 @@ void move_choices_add(struct move_choices *choices, const struct field *field, u
 	*choice = (struct move_choice){.element = element, .at = at, .len = field->len};
 }
 
-/* Selects the move of a number. A field longer than the target keeps its low bytes. */
+/* Selects the operation for a number. Only the low `longest` bytes of a longer field are read. */
 static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8_t op_of_1)
 {
 	if (len > longest) {
@@ -164,7 +172,10 @@ static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8
 	move->op = (uint8_t)(op_of_1 + len - 1);
 }
 
-/* Selects the move of a big-endian byte string, aligned at the low bytes. */
+/*
+ * Selects the operation that copies a big-endian field to a member of `width` bytes, aligned at the
+ * low bytes.
+ */
 static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 {
 	if (len > width) {
@@ -194,7 +205,10 @@ static void last_byte_move(struct move *move, uint32_t len, enum move_op op)
 	move->op = (uint8_t)op;
 }
 
-/* Selects the move of a key field, which needs its own operation if it takes parts of bytes. */
+/*
+ * Selects the operation for a key field. A field that is not a whole number of bytes needs its own
+ * operation.
+ */
 static void field_move(
 	struct move *move, const struct move_choice *choice, enum move_op op, uint32_t bits)
 {
@@ -250,14 +264,14 @@ static void drop(struct move_choice *choices, enum element_use use)
 }
 
 /*
- * Returns the bits of enum flow_has that the fields imply about sampling, regardless of their
+ * Returns bits of enum flow_has about sampling. The presence of the fields decides, not their
  * values.
  */
 static uint32_t sampling_of_fields(const struct move_choice *choices)
 {
 	if (chosen(choices, USE_FLOW_SELECTION))
 		return FLOW_SELECTED;
-	/* half of a ratio leaves the interval unknown */
+	/* If one of the two numbers of a ratio is missing, the interval is unknown. */
 	return chosen(choices, USE_SAMPLED) ||
 			       chosen(choices, USE_SAMPLED_RUN) !=
 				       chosen(choices, USE_SKIPPED_RUN) ||
@@ -272,7 +286,10 @@ static void drop_all(struct move_choice *choices, enum element_use from, enum el
 		drop(choices, use);
 }
 
-/* Removes fields that need a second element which the template lacks. */
+/*
+ * Removes fields that need a second field which the template lacks, and fields that only options
+ * records use.
+ */
 static void drop_halves(struct move_choice *choices)
 {
 	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN)) {
@@ -295,7 +312,7 @@ static bool any_chosen(
 	return false;
 }
 
-/* Returns the first use of a range that has a field; 0: none. */
+/* Returns the first use from `from` to `to` for which the template has a field; 0: none. */
 static uint8_t first_chosen(
 	const struct move_choice *choices, enum element_use from, enum element_use to)
 {
@@ -305,7 +322,7 @@ static uint8_t first_chosen(
 	return 0;
 }
 
-/* Keeps only the first of several fields with one meaning. */
+/* Keeps only the first use from `from` to `to`: the fields have the same meaning. */
 static void keep_one(struct move_choice *choices, enum element_use from, enum element_use to)
 {
 	bool one = false;
@@ -317,14 +334,17 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 	}
 }
 
-/* Removes end-of-flow fields unless the template has totals. */
+/*
+ * Removes fields that the other fields of the template make useless: the end of a flow without
+ * total counters, a second start or end time, and customer VLAN tags without layer 2 bytes.
+ */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
 
 	/*
-	 * Updates of ASA firewalls count since the last update, and the last record since the
-	 * start.
+	 * Cisco ASA: an update counts since the previous update, but the last record counts since
+	 * the start of the session.
 	 */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
 		any_chosen(choices, USE_PACKETS, USE_PACKETS))
@@ -337,7 +357,7 @@ static void drop_session(struct move_choice *choices)
 		drop(choices, USE_DOT1Q_CUSTOMER);
 }
 
-/* Returns true if another counter was chosen for the same target. */
+/* Returns true if the template has an earlier counter for the same member. */
 static bool is_other(const struct move_choice *choices, enum element_use use)
 {
 	if (use < USE_PACKETS || use > USE_LAYER2_TOTAL_BYTES)
@@ -381,7 +401,10 @@ static uint32_t add_moves(
 	return has;
 }
 
-/* Adds the moves of the reverse direction, whose key follows from the forward one. */
+/*
+ * Adds the moves of the reverse direction. Its key needs no moves: message.c swaps the key of the
+ * forward record.
+ */
 static void add_reverse(struct move_plan *plan, struct move_choice *choices, bool variable)
 {
 	uint32_t before = plan->nb_moves;
@@ -422,15 +445,15 @@ void move_plan_make(
 		(traits->report || any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
 			any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
 	/*
-	 * The packet section decides if there are no addresses. Until then fields use the layout of
-	 * IPv6.
+	 * Without address fields, the packet section decides the family. Until then, the key has
+	 * the layout of IPv6.
 	 */
 	plan->family = ipv6 || !plan->addresses ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
 		drop(forward, USE_IP_VERSION);
 	sampling = sampling_of_fields(forward);
-	/* These elements then describe the selection of flows. */
+	/* The sampling elements then describe the selection of flows, not of packets. */
 	if (sampling == FLOW_SELECTED)
 		drop_all(forward, USE_SAMPLING, USE_ALGORITHM);
 	drop_halves(forward);
@@ -460,8 +483,8 @@ static uint32_t interval_of(double probability)
 }
 
 /*
- * Combines two numbers to the interval: sampled packets in a row and skipped ones, or sample size
- * and population (other_is_all).
+ * Computes the sampling interval. *sampling holds the number of sampled packets. `other` is the
+ * number of all packets if other_is_all, else the number of skipped ones.
  */
 static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 {
@@ -498,7 +521,10 @@ static inline void store_u64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-/* Stores `bits` bits of a number of `len` bytes, above its lowest `shift` bits. */
+/*
+ * Stores part of a number of `len` bytes: drops the lowest `shift` bits and keeps the next `bits`
+ * bits.
+ */
 static inline void store_field(
 	uint8_t *to, const uint8_t *from, uint32_t len, uint32_t shift, uint32_t bits)
 {
@@ -555,7 +581,7 @@ static void store_end_reason(struct flow_record *record, uint8_t reason)
 		record->has |= FLOW_ENDED;
 }
 
-/* A tag with ID 0 does not prove that the frame has one. */
+/* Counts and stores a VLAN ID. ID 0 can mean that the frame has no tag. */
 static void store_dot1q(struct flow_record *record, const uint8_t *from, bool customer)
 {
 	uint32_t id = read_u16(from) & VLAN_ID;
@@ -592,7 +618,7 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	record->has |= FLOW_EXPORTER;
 }
 
-/* Applies a statement to each record, inside one switch for all. */
+/* Runs a statement for each record, so that the switch around it runs once for all records. */
 #define EACH(statement)                                                                            \
 	do {                                                                                       \
 		for (uint32_t row = 0; row < n;                                                    \
@@ -602,7 +628,10 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	} while (0)
 #define RECORD (&records[row])
 
-/* Moves of secondary counters and of end-of-flow fields. */
+/*
+ * Makes moves of ends of flows and VLAN tags, and of counters that may set a member only if it is
+ * 0.
+ */
 static void make_counter_move(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Compiled templates. A template becomes a list of moves from record bytes to struct flow_record. A
- * move processes several records at once.
+ * Compiles a template into a list of moves. A move reads one field of a data record and sets a
+ * member of struct flow_record. It processes several records at once.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "flow_protocols/record.h"
 
 struct move {
-	uint16_t from; /* offset in the record, or in the field if it is variable */
+	uint16_t from; /* offset in the data record; in its field if records have variable length */
 	uint8_t op;    /* enum move_op */
 	uint8_t to;    /* offset in struct flow_record */
 };
@@ -22,10 +22,11 @@ struct move {
 /* Each use occurs at most once per direction. */
 #define MOVES_MAX (2 * ELEMENT_USE_COUNT)
 
-/* The field of a template that a use reads. */
+/* The field of a template from which a use is read. */
 struct move_choice {
 	const struct element *element; /* NULL: no field */
-	uint32_t at; /* offset in the record, or field index if the record is variable */
+	/* offset in the data record; index of the field if records have variable length */
+	uint32_t at;
 	uint32_t len;
 };
 
@@ -33,53 +34,63 @@ struct move_choices {
 	struct move_choice forward[ELEMENT_USE_COUNT], reverse[ELEMENT_USE_COUNT];
 };
 
-/* Considers a field of the template. `at` is as in struct move_choice. */
+/*
+ * Chooses a field of the template for its use, unless a better field was chosen before. `at` is
+ * that of struct move_choice.
+ */
 void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at);
 
 /* Compiled form of a template. */
 struct move_plan {
 	struct move moves[MOVES_MAX];
-	uint32_t fields[MOVES_MAX]; /* variable records: field index of each move */
-	uint32_t has, reverse_has;  /* bits of enum flow_has that every record sets */
-	uint8_t nb_moves;           /* both directions; moves of the second direction come last */
+	/* index of the field that each move reads, if records have variable length */
+	uint32_t fields[MOVES_MAX];
+	uint32_t has, reverse_has; /* bits of enum flow_has that all records have */
+	/* both directions; the moves of the reverse direction come last */
+	uint8_t nb_moves;
 	uint8_t nb_reverse;
-	uint8_t family;               /* enum key_family */
-	uint32_t uses;                /* USE_BIT() of each use that the first direction fills */
-	bool addresses;               /* has IP addresses */
-	bool usable;                  /* has addresses, and counters or one packet */
-	uint8_t start;                /* use with the start of the flow; 0: none */
-	uint8_t end;                  /* use with the last packet; 0: none */
-	uint8_t start_move, end_move; /* moves that locate these two fields */
-	bool both_families;           /* the addresses of a record decide the family */
-	bool sampling;                /* records carry their sampling */
+	uint8_t family; /* enum key_family */
+	uint32_t uses;  /* USE_BIT() of each use of the forward direction */
+	bool addresses; /* has IP addresses */
+	/* records have addresses, and have counters or describe one packet */
+	bool usable;
+	uint8_t start;                /* use of the start time; 0: none */
+	uint8_t end;                  /* use of the time of the last packet; 0: none */
+	uint8_t start_move, end_move; /* indexes of the moves with the start and end times */
+	/* records have addresses of both families; those that are not 0 decide */
+	bool both_families;
+	bool sampling; /* records contain a sampling interval */
 };
 
-/* Rounds a sampling interval. Returns 0 if it is not one. */
+/* Rounds a sampling interval. Returns 0 if it is below 1 or not a number. */
 uint32_t sampling_interval(double interval);
 
-/* Reads a floating-point number of 4 or 8 bytes; 0: another length. */
+/* Reads a floating-point number of 4 or 8 bytes. Returns 0 for another length. */
 double move_read_float(const uint8_t *data, uint32_t len);
 
-/* Properties of a template that its moves do not show. */
+/* Properties of a template, in addition to its fields. */
 struct move_traits {
-	bool variable; /* `from` is relative to a field, not to the record */
-	bool header;   /* a packet section has the addresses */
-	bool report;   /* a record is one packet and has no counters */
+	bool variable; /* records have variable length; move.from is relative to a field */
+	bool header;   /* a packet section contains the addresses */
+	bool report;   /* a record describes one packet and has no counters */
 };
 
 void move_plan_make(
 	struct move_plan *plan, struct move_choices *choices, const struct move_traits *traits);
 
 /*
- * Makes one move for n records of `stride` bytes each. `from` is the field of the first record,
- * with move->from added. Before the first move the caller sets `has` and key.family and clears the
- * rest.
+ * Makes one move for n data records of `stride` bytes each. `from` is the address to read in the
+ * first record. Before the first move, the caller sets `has` and key.family of each record, and all
+ * other members to 0.
  */
 void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n);
 
-/* Chooses the family of records with addresses of both families. Call it after the moves. */
+/*
+ * Sets the family of records whose template has addresses of both families. Call it after the
+ * moves.
+ */
 void move_choose_family(struct flow_record *records, uint32_t n);
 
-/* Marks records that carry their sampling. Call it after the moves. */
+/* Sets FLOW_SAMPLING in records that contain a sampling interval. Call it after the moves. */
 void move_end_sampling(struct flow_record *records, uint32_t n);

@@ -10,7 +10,7 @@
 #define VERSION  5
 #define HEADER   24
 #define RECORD   48
-#define INTERVAL 0x3fff /* below two bits of mode */
+#define INTERVAL 0x3fff /* mask of the sampling interval; two bits above it are the mode */
 
 #define RANDOM_SAMPLING 2 /* mode */
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reads options records. They are rare, so each record reads the definition again. */
+/*
+ * Reads options records. They are rare, so the template is not compiled: it is read again for each
+ * record.
+ */
 
 #include "base/random.h"
 #include "flow_protocols/netflow/template_entry.h"
 
-/* Scope numbers of v9 (RFC 3954, 6.1). */
+/* Scope types of NetFlow v9 (RFC 3954, 6.1). */
 enum netflow9_scope {
 	SCOPE_SYSTEM = 1,
 	SCOPE_INTERFACE = 2,
 	SCOPE_TEMPLATE = 5,
 };
 
-/* Scope elements of IPFIX that flow records do not have. */
+/* IPFIX elements that are scopes, but are not fields of flow records. */
 enum ipfix_scope {
 	SCOPE_TEMPLATE_ID = 145,
 	SCOPE_OBSERVATION_DOMAIN = 149,
@@ -20,12 +23,12 @@ enum ipfix_scope {
 
 #define NOT_GIVEN (-1.0)
 
-/* Sampling fields of one record, before they become an interval. */
+/* Sampling fields of one options record. end_sampling() computes the interval from them. */
 struct ratios {
 	double sampled_run, skipped_run;
 	double sample_size, population;
 	double probability;
-	bool sampled; /* an element without a ratio shows that packets are sampled */
+	bool sampled; /* an element shows that packets are sampled, but not the interval */
 	uint8_t name_rank;
 };
 
@@ -50,7 +53,7 @@ static void set_interface(struct option_record *option, uint64_t interface)
 	option->has |= OPTION_RECORD_INTERFACE;
 }
 
-/* Stores a name. Zeros pad names of a fixed length. */
+/* Stores a name without the zeros that pad names of fixed length. */
 static void set_name(struct option_record *option, const uint8_t *data, uint32_t len)
 {
 	while (len > 0 && data[len - 1] == 0)
@@ -105,10 +108,13 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 	}
 }
 
-/* Computes the sampling interval. It stays unknown if half of a ratio is missing, or is 0. */
+/*
+ * Computes the sampling interval. It is unknown if one of the two numbers of a ratio is missing or
+ * 0.
+ */
 static void end_sampling(struct option_record *option, const struct ratios *ratios)
 {
-	/* These elements then describe the selection of flows. */
+	/* The sampling elements then describe the selection of flows, not of packets. */
 	if (option->has & OPTION_RECORD_FLOWS) {
 		option->has &= ~(uint32_t)OPTION_RECORD_SAMPLING;
 		option->sampling = 0;
@@ -139,8 +145,9 @@ static uint64_t mix_part(
 }
 
 /*
- * Reads a scope field. Interfaces, samplers, templates and the domain select flow records. Line
- * cards, caches and processes are only compared for equality.
+ * Reads a scope field. Interfaces, samplers, templates and the domain select the flow records to
+ * which the options apply. Other scopes, such as line cards, only become part of the hash
+ * option->part.
  */
 static void take_scope(struct option_record *option, bool ipfix, const struct field *field,
 	const uint8_t *data, uint32_t len)
@@ -162,7 +169,7 @@ static void take_scope(struct option_record *option, bool ipfix, const struct fi
 	}
 }
 
-/* Returns true for elements that flow records also have: interfaces and samplers. */
+/* Returns true for interfaces and samplers: flow records have these elements too. */
 static bool is_of_records(const struct element *element)
 {
 	return element != NULL && (element->use == USE_INPUT || element->use == USE_OUTPUT ||

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Writes headers, sets and templates of IPFIX (RFC 7011), and those of NetFlow v9 that are the
- * same. Each function returns the position after its bytes.
+ * Writes message headers of IPFIX (RFC 7011), and sets and templates of IPFIX and NetFlow v9. Each
+ * function returns the address after the bytes that it wrote.
  */
 
 #include "base/units.h"
@@ -11,8 +11,8 @@
 #include "flow_protocols/big_endian.h"
 
 /*
- * Elements of the encoders, with IANA's names. The first are also NetFlow v9 field types.
- * netflow/element.c has the elements that the decoder reads.
+ * Information elements that the encoders write. Elements up to 127 have the same numbers in NetFlow
+ * v9. The elements that the decoder reads are in netflow/element.c.
  */
 enum element_number {
 	IE_OCTET_DELTA_COUNT = 1,

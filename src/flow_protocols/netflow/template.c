@@ -8,25 +8,26 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-#define ETHER_TYPE 256 /* ethernetType: in records about frames */
+#define ETHER_TYPE 256 /* ethernetType: its records describe frames */
 
-#define GROWTH        8            /* growth of the list, in templates */
-#define COUNT_MAX     4096         /* templates; each change moves those after it */
+#define GROWTH        8 /* templates by which the list grows */
+/* most templates; a change moves all pointers after it in the list */
+#define COUNT_MAX     4096
 #define HEAP_OVERHEAD 16           /* bytes of overhead per allocation */
-#define RECORD_MAX    (65535 - 20) /* bytes, without the headers of a message */
+#define RECORD_MAX    (65535 - 20) /* largest record in bytes: a message without its headers */
 #define SPECIFIER     4            /* bytes of a field specifier without an enterprise */
 #define EMPTY_MAX     16           /* fields of length 0 */
 #define CHANGES_LEAST 64           /* template changes allowed in any message */
-#define CHANGE_BYTES  32           /* bytes per additional change */
-#define MOVED_SHIFT   4            /* moving 16 pointers costs as much as one field */
+#define CHANGE_BYTES  32           /* bytes of a message that allow one more change */
+#define MOVED_SHIFT   4            /* moving 2^4 pointers counts as the work of one field */
 
 struct templates {
 	struct template_entry **list; /* sorted by ID */
 	uint32_t count, room;
-	uint32_t nb_options; /* options templates in the list */
+	uint32_t nb_options; /* number of options templates in `list` */
 	size_t limit, bytes;
 	uint64_t changes, work;
-	uint32_t changes_left; /* changes left in this message */
+	uint32_t changes_left; /* changes that this message may still make */
 };
 
 /* A definition in a set. */
@@ -37,7 +38,7 @@ struct definition {
 	const uint8_t *data;   /* starts at the ID */
 	uint32_t len;          /* bytes of `data` */
 	const uint8_t *fields; /* first field specifier */
-	uint32_t record_len;   /* bytes; minimum if variable */
+	uint32_t record_len;   /* bytes; the minimum if records have variable length */
 	bool variable;
 };
 
@@ -173,7 +174,7 @@ bool templates_has(const struct templates *templates, uint16_t id)
 	return templates_find(templates, id) != NULL;
 }
 
-/* Moves the rest of the list, from `from` to `to`. */
+/* Moves the end of the list from index `from` to index `to`. */
 static void move_list(struct templates *templates, uint32_t to, uint32_t from)
 {
 	uint32_t n = templates->count - from;
@@ -190,14 +191,17 @@ static void free_place(struct templates *templates, uint32_t place)
 	templates->changes++;
 }
 
-/* Removes a free entry from the list. */
+/* Removes the pointer at `place` from the list. The caller has freed the entry. */
 static void close_place(struct templates *templates, uint32_t place)
 {
 	move_list(templates, place, place + 1);
 	templates->count--;
 }
 
-/* Removes a template. A message with too many changes forgets all, so that no record is misread. */
+/*
+ * Removes a template. If the message makes too many changes, removes all templates: an outdated one
+ * would misread records.
+ */
 static void withdraw(struct templates *templates, uint16_t id)
 {
 	uint32_t place = position_of(templates, id);
@@ -213,8 +217,8 @@ static void withdraw(struct templates *templates, uint16_t id)
 }
 
 /*
- * Removes all templates of one kind in one pass, and nothing if there are none: a datagram may
- * request it thousands of times.
+ * Removes all templates of one kind in one pass. Returns at once if there are none, because a
+ * datagram can request the removal thousands of times.
  */
 static void withdraw_kind(struct templates *templates, bool options)
 {
@@ -242,7 +246,7 @@ static void withdraw_kind(struct templates *templates, bool options)
 	templates->nb_options = options ? 0 : kept;
 }
 
-/* Makes room for one more template. Returns false if memory is full. */
+/* Makes room for one more template. Returns false if the list or the memory limit is full. */
 static bool grow(struct templates *templates)
 {
 	size_t more = GROWTH * sizeof(*templates->list);
@@ -265,13 +269,13 @@ static bool grow(struct templates *templates)
 	return true;
 }
 
-/* Properties of a list of fields besides its moves. */
+/* Properties of a template, in addition to its moves. */
 struct definition_traits {
-	bool non_ip;      /* records are about non-IP frames */
-	bool counts;      /* has counters, readable or not, or a packet */
+	bool non_ip;      /* records describe non-IP frames */
+	bool counts;      /* has counters, even unreadable ones, or describes a packet */
 	uint16_t section; /* element that holds a packet section; 0: none */
-	bool packet;      /* has a packet section that is read */
-	bool report;      /* a record is one packet */
+	bool packet;      /* has a field that describes one packet */
+	bool report;      /* a record describes one packet */
 };
 
 static bool is_counter(const struct field *field)
@@ -347,13 +351,13 @@ static void store_definition(struct template_entry *entry, const struct definiti
 	memcpy(set + SET_HEADER, definition->data, definition->len);
 }
 
-/* Returns true if records are walked field by field. The walk leaves out fields of length 0. */
+/* Returns true if fields of length 0 are left out when records are read field by field. */
 static bool leaves_fields_out(const struct definition *definition)
 {
 	return definition->nb_empty > 0 && (definition->variable || is_options(definition->set_id));
 }
 
-/* Counts the fields to walk, and the bytes of their specifiers. */
+/* Counts the fields of non-zero length, and the bytes of their specifiers. Notes empty scopes. */
 static void count_walked(struct template_entry *entry, const struct definition *definition)
 {
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
@@ -395,7 +399,7 @@ static void store_walked(struct template_entry *entry, const struct definition *
 	}
 }
 
-/* Returns NULL if memory is full. */
+/* Returns NULL if the memory limit is reached or the heap is full. */
 static struct template_entry *make_entry(
 	struct templates *templates, const struct definition *definition)
 {
@@ -471,7 +475,7 @@ static bool is_acceptable(const struct definition *definition)
 	       definition->nb_empty <= EMPTY_MAX;
 }
 
-/* Stores a template at an index: replaces the old one, or inserts before the next ID. */
+/* Stores a template at index `place`. Replaces the pointer there, or inserts one before it. */
 static enum decode_fault define_at(struct templates *templates, uint32_t place, bool replaces,
 	const struct definition *definition)
 {
@@ -495,7 +499,10 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 	return DECODE_FINE;
 }
 
-/* Defines a template. The old one is removed in any case: its records would be misread. */
+/*
+ * Defines a template. Removes the old one with the same ID even if the new one is invalid, because
+ * it would misread records.
+ */
 static enum decode_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
@@ -517,7 +524,10 @@ static enum decode_fault define(
 	return fault;
 }
 
-/* Finds the field specifiers and the record length. Returns false if they are truncated. */
+/*
+ * Computes the length of the definition and of its records. Returns false if the field specifiers
+ * are truncated.
+ */
 static bool measure_fields(struct definition *definition, uint32_t left)
 {
 	const uint8_t *at = definition->fields;
@@ -530,7 +540,9 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 			return false;
 		at += len;
 		left -= len;
-		/* A packet section needs several fields of the record. */
+		/*
+		 * A packet is read from several fields, so these records are read field by field.
+		 */
 		definition->variable |= section_is_report(&field);
 		if (field.len == FIELD_VARIABLE) {
 			definition->variable = true;
@@ -548,20 +560,21 @@ static bool read_options_counts(struct definition *definition)
 {
 	uint32_t first = read_u16(definition->data + 2), second = read_u16(definition->data + 4);
 
-	if (is_ipfix(definition->set_id)) { /* number of fields, and of scope fields */
+	/* IPFIX: number of fields, then number of scope fields */
+	if (is_ipfix(definition->set_id)) {
 		definition->nb_fields = (uint16_t)first;
 		definition->nb_scopes = (uint16_t)second;
 		return second <= first;
 	}
-	/* bytes of scope specifiers, and of others */
+	/* NetFlow v9: bytes of the scope specifiers, then of the other specifiers */
 	definition->nb_fields = (uint16_t)((first + second) / SPECIFIER);
 	definition->nb_scopes = (uint16_t)(first / SPECIFIER);
 	return first % SPECIFIER == 0 && second % SPECIFIER == 0;
 }
 
 /*
- * Reads a definition. DECODE_TEMPLATE: the definitions after it cannot be found. A withdrawal has
- * nb_fields 0.
+ * Reads a template definition; a withdrawal has nb_fields 0. After a fault, the start of the next
+ * definition is unknown.
  */
 static enum decode_fault read_definition(
 	struct definition *definition, uint16_t set_id, const uint8_t *data, uint32_t left)
@@ -572,7 +585,7 @@ static enum decode_fault read_definition(
 		.set_id = set_id, .id = read_u16(data), .nb_fields = read_u16(data + 2)};
 	definition->data = data;
 	definition->len = 4;
-	/* A withdrawal has 4 bytes, also of an options template. */
+	/* A withdrawal has 4 bytes, even that of an options template. */
 	if (definition->nb_fields == 0 && (is_ipfix(set_id) || !is_options(set_id)))
 		return DECODE_FINE;
 	if (left < header)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Templates of one domain of an exporter, compiled into lists of moves (netflow/moves.h). A new
- * definition replaces the old one; an equal one changes nothing.
+ * Templates of one observation domain of an exporter. Each is compiled into a list of moves
+ * (netflow/moves.h). A new definition replaces the old one with the same ID.
  */
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@ void templates_forget(struct templates *templates);
 uint32_t templates_count(const struct templates *templates);
 size_t templates_bytes(const struct templates *templates);
 
-/* Returns the number of changes, so that the caller can tell when to save them. */
+/* Returns the number of changes so far. The caller saves the templates when it has grown. */
 uint64_t templates_changes(const struct templates *templates);
 
 /*
- * Emits each template as a set of v9 or IPFIX with its header, for files. templates_take() reads
- * it.
+ * Passes each template to emit() as a NetFlow v9 or IPFIX set, including the set header.
+ * templates_take() reads such a set from a file.
  */
 void templates_each(const struct templates *templates,
 	void (*emit)(void *arg, const uint8_t *set, uint32_t len), void *arg);
@@ -43,6 +43,6 @@ bool templates_take(
 
 bool templates_has(const struct templates *templates, uint16_t id);
 
-/* Returns true if every definition in the body of a set is already known and equal. */
+/* Returns true if every definition in the body of a set equals the stored template with its ID. */
 bool templates_agree(
 	const struct templates *templates, uint16_t set_id, const uint8_t *data, uint32_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Stored form of a template (netflow/template.h), for the decoders of its records. */
+/* Compiled template (netflow/template.h), as the decoders of its records use it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,40 +11,43 @@
 
 struct template_entry {
 	uint16_t id;
-	uint16_t record_len; /* bytes; minimum if the record is variable */
+	uint16_t record_len; /* bytes; the minimum if records have variable length */
 	uint16_t definition_len;
-	uint16_t nb_fields; /* fields to walk in a variable record, without those of length 0 */
+	/* number of fields; without those of length 0 if records are read field by field */
+	uint16_t nb_fields;
 	union {
-		uint16_t nb_scopes; /* options: number of scope fields, which come first */
-		uint32_t uses;      /* records: as in struct move_plan */
+		uint16_t nb_scopes; /* options template: number of scope fields, which come first */
+		uint32_t uses;      /* template of flow records: that of struct move_plan */
 	};
 	uint16_t nb_field_moves;
-	uint16_t walk_len; /* bytes of these field specifiers; 0: they are in the definition */
+	/* bytes of field specifiers after the definition; 0: those of the definition are read */
+	uint16_t walk_len;
 	/*
-	 * Bits of enum flow_has. Options templates: meaning of zero-length scopes, as bits of enum
-	 * option_record_has and part of the scope.
+	 * Template of flow records: bits of enum flow_has. Options template: its scopes of length
+	 * 0, as bits of enum option_record_has (has) and as a hash (reverse_has).
 	 */
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
-	uint8_t skip;                 /* enum decode_skip, if unusable */
+	uint8_t skip;                 /* enum decode_skip: why records are not usable */
 	uint16_t section;             /* element that holds a packet section; 0: none */
-	uint8_t start;                /* enum element_use with the start of the flow; 0: none */
-	uint8_t end;                  /* enum element_use with the last packet; 0: none */
-	uint8_t start_move, end_move; /* indexes of the moves that locate them */
-	bool packet : 1;              /* records hold a packet section; message.c completes them */
-	bool report : 1;              /* a record is one packet */
+	uint8_t start;                /* enum element_use of the start time; 0: none */
+	uint8_t end;                  /* enum element_use of the time of the last packet; 0: none */
+	uint8_t start_move, end_move; /* indexes of the moves with the start and end times */
+	bool packet : 1;              /* records contain a packet section, which message.c reads */
+	bool report : 1;              /* a record describes one packet */
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;
 	bool usable : 1;
 	bool non_ip : 1;   /* records of non-IP frames */
-	bool harmless : 1; /* unusable, and records have no IP packets */
+	bool harmless : 1; /* not usable, but its records describe no IP packets */
 	bool both_families : 1;
 	bool sampling : 1;
 	/*
-	 * Followed by the index of each field's move if the record is variable (NO_MOVE: none), the
-	 * definition as a set, and the field specifiers to walk if walk_len > 0.
+	 * Three parts follow the moves. 1: if records have variable length, one byte per field with
+	 * the index of its move, or NO_MOVE. 2: the definition as a set. 3: walk_len bytes of field
+	 * specifiers.
 	 */
 	struct move moves[];
 };
@@ -61,7 +64,7 @@ static inline const uint8_t *template_definition(const struct template_entry *en
 	return template_field_moves(entry) + entry->nb_field_moves;
 }
 
-/* Returns the first field specifier to walk. */
+/* Returns the first specifier of the fields that are read one by one. */
 static inline const uint8_t *template_fields(const struct template_entry *entry)
 {
 	return template_definition(entry) +
@@ -74,14 +77,12 @@ static inline const uint8_t *template_fields_end(const struct template_entry *en
 	return template_definition(entry) + entry->definition_len + entry->walk_len;
 }
 
-_Static_assert(ELEMENT_USE_COUNT <= 1 << 6, "a use has 6 bits");
-
 /* Returns NULL if the template is unknown. The pointer is valid until the templates change. */
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
 
 /*
- * Begins a message of `len` bytes and limits its template changes, which take much longer than
- * records: to 64, and one more per 32 bytes. There is no limit before the first call.
+ * Begins a message of `len` bytes. Limits its template changes to 64, plus one per 32 bytes,
+ * because a change takes much longer than a record. Before the first call there is no limit.
  */
 void templates_begin(struct templates *templates, uint32_t len);
 
@@ -89,21 +90,22 @@ void templates_begin(struct templates *templates, uint32_t len);
 uint64_t templates_work(const struct templates *templates);
 
 /*
- * Adds the definitions in the body of a set and stores their number in *nb, including unchanged
- * ones. Calls known() for each new or changed template.
+ * Adds the definitions in the body of a set. Stores their number, including unchanged ones, in *nb.
+ * Calls known() for each new or changed template.
  */
 enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);
 
-/* option_data.c: data records of options templates */
+/* Options records (option_data.c). */
 
 /*
- * Adds the meaning of a zero-length scope to entry->has and reverse_has, since it applies to every
- * record.
+ * Adds a scope field of length 0 to entry->has and entry->reverse_has: it applies to every record.
  */
 void option_add_empty_scope(struct template_entry *entry, const struct field *field);
 
-/* Reads a record of at most `left` bytes. Returns its length, or 0 if it is truncated. */
+/*
+ * Reads an options record; `left` bytes are available. Returns its length, or 0 if it is truncated.
+ */
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	struct option_record *option);
