@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Numbers in network byte order at any alignment. put functions return the position after the
- * number.
+ * Reads and writes integers in network byte order at any address. Each put function returns the
+ * address after the bytes that it wrote.
  */
 
 #include <endian.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Messages and sets of NetFlow v9 and IPFIX: numbers, field specifiers, lengths of fields. */
+/*
+ * Constants of NetFlow v9 and IPFIX messages. Reads field specifiers of templates, and the lengths
+ * of fields.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +26,8 @@ enum {
 	SET_DATA = 256, /* lowest template ID */
 };
 
-#define FIELD_VARIABLE       UINT16_MAX /* each record carries the length of the field */
+/* length in a template: each record gives the length (RFC 7011, 7) */
+#define FIELD_VARIABLE       UINT16_MAX
 #define FIELD_ENTERPRISE_BIT 0x8000
 
 struct field {
@@ -33,8 +37,8 @@ struct field {
 };
 
 /*
- * Reads a field specifier of at most `left` bytes. Returns its length, or 0 if it is truncated. v9
- * types have no enterprise: vendors use numbers from 32768.
+ * Reads a field specifier; `left` bytes are available. Returns the length of the specifier, or 0 if
+ * it is truncated. NetFlow v9 has no enterprise numbers: its vendors use field types from 32768.
  */
 static inline uint32_t field_read(
 	const uint8_t *data, uint32_t left, bool ipfix, struct field *field)
@@ -54,8 +58,8 @@ static inline uint32_t field_read(
 }
 
 /*
- * Reads the length prefix of a variable field (RFC 7011, 7). Returns the length of the value and
- * stores the length of the prefix in *before, which is 0 if the prefix is truncated.
+ * Reads the length prefix of a variable-length field (RFC 7011, 7). Returns the length of the
+ * value. Stores the length of the prefix in *before: 1 or 3, or 0 if the prefix is truncated.
  */
 static inline uint32_t field_variable_len(const uint8_t *data, uint32_t left, uint32_t *before)
 {

@@ -7,8 +7,8 @@
 
 enum {
 	NETFLOW_OLD_MAX = 8,
-	NETFLOW1_HEADER = 16, /* shortest header of versions 1 to 8 */
-	NETFLOW8_RECORD = 28, /* shortest record of versions 1 to 8 */
+	NETFLOW1_HEADER = 16, /* bytes of the shortest header of NetFlow v1 to v8 */
+	NETFLOW8_RECORD = 28, /* bytes of the shortest record of NetFlow v1 to v8 */
 	SFLOW_VERSION_MAX = 15,
 	DTLS_FIRST = 20, /* content type of a record */
 	DTLS_LAST = 23,
@@ -30,10 +30,11 @@ const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_VERSION] = "unknown version",
 	[DECODE_LENGTH] = "a length exceeds the message",
 	[DECODE_SET] = "a set has a length below 4, or a reserved number",
-	[DECODE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
+	[DECODE_TEMPLATE] =
+		"a template has no fields, too many fields of length 0, or too many bytes",
 	[DECODE_COUNT] = "wrong record count",
 	[DECODE_TEMPLATE_ROOM] = "template memory is full",
-	[DECODE_TEMPLATE_CHANGES] = "too many templates change at once",
+	[DECODE_TEMPLATE_CHANGES] = "too many template changes in one message",
 };
 
 const char *const sampling_source_words[SAMPLING_SOURCE_COUNT] = {
@@ -53,7 +54,10 @@ static bool has_version(const struct flow_protocol_ops *protocol, const uint8_t 
 	       (protocol->version_bytes == 2 ? read_u16(data) : read_u32(data));
 }
 
-/* Returns FLOW_PROTOCOL_COUNT if no protocol has the version of the data. */
+/*
+ * Returns the protocol with the version at the start of `data`. FLOW_PROTOCOL_COUNT: unknown
+ * version.
+ */
 static uint32_t protocol_of(const uint8_t *data, uint32_t len)
 {
 	uint32_t p = 0;
@@ -124,7 +128,7 @@ static inline uint64_t read_word(const uint8_t *data)
 	return word;
 }
 
-/* Products are independent of each other, so that they overlap. */
+/* The product does not depend on `sum`, so the CPU computes several products at once. */
 static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ ODD_BITS) * (b ^ ~ODD_BITS);
@@ -148,8 +152,8 @@ uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 }
 
 /*
- * The record count of versions 1 to 8 must fit the length. Other protocols have the same version
- * numbers.
+ * Returns true for NetFlow v1 to v8. Other protocols may start with the same version numbers, so
+ * the record count must also fit the length.
  */
 static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {

@@ -80,7 +80,7 @@ static void set_extents(struct sections *sections)
 	}
 }
 
-/* Returns the element of the section that follows the header in `element`; 0: none. */
+/* Returns the information element of the payload that follows the header in `element`; 0: none. */
 static uint32_t payload_of(uint32_t element)
 {
 	switch (element) {
@@ -90,7 +90,9 @@ static uint32_t payload_of(uint32_t element)
 	}
 }
 
-/* Returns the offset of the payload after a header (IANA: elements 314 and 317), or NOWHERE. */
+/*
+ * Returns the length of the IP header or MPLS label stack at `data`, or NOWHERE if it is unknown.
+ */
 static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 {
 	if (element == SECTION_IP_HEADER) {
@@ -104,7 +106,7 @@ static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 	return NOWHERE;
 }
 
-/* Returns the offset in data[0..len) at which another section begins, or NOWHERE. */
+/* Returns the offset from `data` at which the bytes of the section `other` belong, or NOWHERE. */
 static size_t offset_in(
 	uint32_t element, const uint8_t *data, size_t len, const struct section *other)
 {
@@ -118,7 +120,7 @@ static size_t offset_in(
 	return end != NOWHERE ? end + other->offset : NOWHERE;
 }
 
-/* Extends joined[0..len) by other sections of the same header. Returns the new length. */
+/* Appends to joined[0..len) the sections that continue it. Returns the new length. */
 static size_t join(const struct sections *sections, uint32_t element, uint8_t *joined, size_t len)
 {
 	for (uint32_t pass = 0; pass < sections->n; pass++)
@@ -146,7 +148,7 @@ static enum link_type link_of(uint32_t element)
 	}
 }
 
-/* Reads the header that begins with this section. */
+/* Reads the packet whose headers begin with this section. */
 static enum section_verdict read_from(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -167,7 +169,10 @@ static enum section_verdict read_from(
 		&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl, &flow->segment);
 }
 
-/* Reads an MPLS payload without its labels. A placeholder label replaces them. */
+/*
+ * Reads an MPLS payload that was sent without its labels. The parser expects labels, so a
+ * placeholder precedes the payload.
+ */
 static enum section_verdict read_payload(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -244,7 +249,7 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 		}
 		if (verdict < best)
 			best = verdict;
-		/* Other sections may have other headers of the same packet. */
+		/* Another section may contain other headers of the same packet. */
 		KEY_EXTRA_FIELDS(COMPLETE)
 	}
 	return best;

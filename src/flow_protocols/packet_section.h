@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Reads partial packets that exporters send: the sampled header of sFlow, and packet sections of
- * IPFIX (RFC 5477, RFC 7133) and NetFlow v9, with the parser of the packet path. Pure functions.
+ * Reads the first bytes of packets that exporters send: sampled headers of sFlow, and packet
+ * sections of IPFIX (RFC 5477, RFC 7133) and NetFlow v9. The parser is the same as for received
+ * packets (rx/packet/parse.h).
  */
 
 #include <net/ethernet.h>
@@ -20,8 +21,9 @@ struct packet_part {
 	const uint8_t *data;
 	uint32_t len;
 	enum link_type link;
-	uint32_t frame;    /* bytes of the packet on the wire; 0: unknown */
-	uint32_t stripped; /* bytes that the exporter stripped, at both ends of the frame */
+	uint32_t frame; /* bytes of the packet on the wire; 0: unknown */
+	/* bytes that the exporter removed from the start and the end of the frame */
+	uint32_t stripped;
 };
 
 struct packet_flow {
@@ -32,22 +34,22 @@ struct packet_flow {
 	uint16_t segment; /* hash of the MAC addresses; 0: unknown */
 };
 
-/* Result of reading. The smallest value of several sections counts. */
+/* Result of reading a packet. If its sections have different results, the smallest value counts. */
 enum section_verdict {
 	SECTION_FLOW,
 	SECTION_CUT, /* truncated or inconsistent */
 	SECTION_NON_IP,
-	SECTION_OFFSET, /* no section has the start of its header */
-	SECTION_OTHER,  /* no section with a supported header */
+	SECTION_OFFSET, /* no section contains the start of a header */
+	SECTION_OTHER,  /* no section contains a supported header */
 };
 
 #define ETHERNET_HEADER     14
 #define PART_IPV6_HEADER    40
 #define PART_IPV4_TTL       8 /* offset in the header */
 #define PART_IPV6_HOP_LIMIT 7
-#define PART_PADDING_MAX    64 /* bytes of padding and trailer in a frame */
+#define PART_PADDING_MAX    64 /* most bytes of padding and trailer after the IP packet */
 
-/* Returns true if the header is truncated before the ports: the flow is unknown. */
+/* Returns true if the packet has ports, but the sampled bytes end before them. */
 static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
 {
 	return parsed->cut && parsed->transport_at + 4 > len &&
@@ -55,25 +57,27 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 }
 
 /*
- * Returns the layer 3 bytes of the packet; 0: unknown. A sender may write any length into an IP
- * header. If it exceeds the frame, or leaves more of the frame than padding and trailer, the frame
- * length counts. Some agents subtract the stripped bytes from the frame length.
+ * Returns the layer 3 bytes of the packet; 0: unknown. The length in the IP header may be forged.
+ * It is used only if it fits in the frame and leaves at most PART_PADDING_MAX bytes of the frame.
+ * Otherwise the frame length is used. Some agents subtract the stripped bytes from the frame
+ * length.
  */
 static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
 {
 	const uint8_t *ip = part->data + ip_at;
 	uint64_t outside = part->stripped + ip_at, seen = part->len - ip_at;
-	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
+	uint64_t ip_len = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
 	uint64_t room = part->frame > outside ? part->frame - outside : 0;
 
-	/* 0: a jumbogram, or a packet that the card segments. */
-	if (told == 0)
+	/* The length is 0 in a jumbogram, and in a packet that the network card segments. */
+	if (ip_len == 0)
 		return room;
-	told += ipv6 ? PART_IPV6_HEADER : 0;
+	ip_len += ipv6 ? PART_IPV6_HEADER : 0;
 	if (room < seen)
 		room = seen;
-	if (part->frame == 0 || (told <= room + part->stripped && room <= told + PART_PADDING_MAX))
-		return told;
+	if (part->frame == 0 ||
+		(ip_len <= room + part->stripped && room <= ip_len + PART_PADDING_MAX))
+		return ip_len;
 	return room;
 }
 
@@ -96,9 +100,9 @@ static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at
 }
 
 /*
- * Reads the headers of one part. `extra` holds the fields found before the verdict, whatever it is.
- * The rest, as in struct packet_flow, is set only with SECTION_FLOW. SECTION_CUT includes a packet
- * with truncated ports.
+ * Reads the headers of a partial packet. *extra always receives the fields that were read. *key,
+ * *bytes, *ttl and *segment are set only with SECTION_FLOW. Returns SECTION_CUT also if the ports are
+ * truncated.
  */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
@@ -109,7 +113,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/* An IP header of another version is malformed. */
+		/* LINK_RAW promises an IP packet: another version is malformed. */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
 	}
@@ -126,13 +130,13 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	return SECTION_FLOW;
 }
 
-/* Elements of IPFIX and NetFlow v9 (102 to 104) that describe one packet. */
+/* Information elements that describe one packet. NetFlow v9 uses 102 to 104. */
 enum section_element {
 	SECTION_OFFSET_OF_V9 = 102,    /* layer2packetSectionOffset */
 	SECTION_SIZE_OF_V9 = 103,      /* layer2packetSectionSize */
 	SECTION_OF_V9 = 104,           /* layer2packetSectionData */
 	SECTION_IP_LENGTH = 224,       /* ipTotalLength */
-	SECTION_SELECTION = 301,       /* selectionSequenceId: packets were selected (RFC 5476) */
+	SECTION_SELECTION = 301,       /* selectionSequenceId (RFC 5476): the packet was selected */
 	SECTION_FRAME_SIZE = 312,      /* dataLinkFrameSize */
 	SECTION_IP_HEADER = 313,       /* ipHeaderPacketSection */
 	SECTION_IP_PAYLOAD = 314,      /* ipPayloadPacketSection */
@@ -148,23 +152,26 @@ enum section_element {
 bool section_is_data(const struct field *field);
 /* Returns true if the field holds a header that packet_part_read() can read. */
 bool section_is_header(const struct field *field);
-/* Returns true if a record with this field and without counters is one packet. */
+/* Returns true if a record that has this field, and no counters, describes one packet. */
 bool section_is_report(const struct field *field);
 
 #define SECTIONS_MAX 8 /* sections per record; more are ignored */
 
 struct section {
 	uint16_t element;
-	uint16_t offset; /* bytes of the header before the section */
+	uint16_t offset; /* bytes of the header that precede the section */
 	uint32_t len;
 	const uint8_t *data;
 };
 
-/* Sections of one record. The caller clears it. */
+/* Packet sections of one record. The caller sets it to 0 before the first sections_add(). */
 struct sections {
 	struct section list[SECTIONS_MAX];
 	uint32_t n;
-	/* RFC 7133: the nth offset belongs to the nth section. */
+	/*
+	 * Values of sectionOffset and sectionExportedOctets. The nth value applies to the nth
+	 * section (RFC 7133).
+	 */
 	uint16_t offsets[SECTIONS_MAX], exported[SECTIONS_MAX];
 	uint32_t nb_offsets, nb_exported;
 	uint32_t frame;     /* bytes; 0: unknown */
@@ -172,7 +179,7 @@ struct sections {
 	uint64_t ip_length; /* bytes; 0: unknown */
 };
 
-/* Adds a field of the record. */
+/* Adds one field of the record. Fields that do not describe a packet have no effect. */
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 

@@ -13,26 +13,30 @@
 
 #include "key/key.h"
 
-/* Fields that a record carries. All others are 0. */
+/* Bits of flow_record.has. They tell which fields are set; all others are 0. */
 enum flow_has {
-	FLOW_PACKETS = 1 << 0,       /* `packets`: since the previous record of the flow */
-	FLOW_BYTES = 1 << 1,         /* `bytes`: layer 3, since the previous record of the flow */
-	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`: since the start of the flow */
+	FLOW_PACKETS = 1 << 0,       /* `packets`, since the previous record of the flow */
+	FLOW_BYTES = 1 << 1,         /* `bytes` of layer 3, since the previous record of the flow */
+	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`, since the start of the flow */
 	FLOW_TOTAL_BYTES = 1 << 3,
 	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` include layer 2 */
 	FLOW_INPUT = 1 << 5,
 	FLOW_OUTPUT = 1 << 6,
 	FLOW_NEXT_HOP = 1 << 7,
 	FLOW_DIRECTION = 1 << 8,
-	FLOW_SAMPLER = 1 << 9,             /* `sampler`: an options record has its interval */
-	FLOW_SAMPLING = 1 << 10,           /* `sampling`: from the record, sample or header */
-	FLOW_SAMPLE = 1 << 11,             /* a sampled packet: packets is 1 */
-	FLOW_REVERSE = 1 << 12,            /* the second half of a biflow (RFC 5103) */
-	FLOW_SAMPLED = 1 << 13,            /* sampled; without FLOW_SAMPLING the ratio is unknown */
-	FLOW_SELECTED = 1 << 14,           /* belongs to a selection of flows (RFC 7014) */
+	/* `sampler`; an options record gives its sampling interval */
+	FLOW_SAMPLER = 1 << 9,
+	/* `sampling`, from the record, the sample or the message header */
+	FLOW_SAMPLING = 1 << 10,
+	FLOW_SAMPLE = 1 << 11,  /* the record is one sampled packet; `packets` is 1 */
+	FLOW_REVERSE = 1 << 12, /* reverse direction of a biflow (RFC 5103) */
+	/* packets are sampled; without FLOW_SAMPLING the interval is unknown */
+	FLOW_SAMPLED = 1 << 13,
+	FLOW_SELECTED = 1 << 14,           /* the exporter selects flows (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */
 	FLOW_ENDED = 1 << 16,              /* last record of the flow */
-	FLOW_SESSION = 1 << 17,   /* counts cover the session, including earlier updates (ASA) */
+	/* counts since the start of the session; earlier records are included (Cisco ASA) */
+	FLOW_SESSION = 1 << 17,
 	FLOW_AGE = 1 << 18,       /* `age` */
 	FLOW_IDLE = 1 << 19,      /* `idle` */
 	FLOW_CUT_TIMES = 1 << 20, /* `age` is up to 1 s too large, `idle` up to 1 s too small */
@@ -47,26 +51,30 @@ enum flow_direction {
 
 struct flow_record {
 	struct key key;         /* the 5-tuple */
-	struct key_extra extra; /* fields that the record carries; the collector sets in_port */
+	struct key_extra extra; /* further key fields of the record; the collector sets in_port */
 	uint32_t has;           /* enum flow_has */
 	uint32_t input, output; /* SNMP interface indexes */
-	uint32_t sampling;      /* packets per sampled packet; 1: unsampled */
-	uint64_t sampler;       /* IPFIX selector or v9 sampler */
+	uint32_t sampling;      /* N: one of N packets is sampled; 1: no sampling */
+	uint64_t sampler;       /* selectorId (IPFIX) or samplerId (v9) */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
-	uint32_t age, idle;       /* ms from the first and the last packet to the export */
+	/* ms from the first packet (age) and the last packet (idle) to the export */
+	uint32_t age, idle;
 	uint8_t next_hop[16];     /* IPv4 in the first four bytes */
 	uint8_t exporter[16];     /* the original exporter; IPv4 in the first four bytes */
-	uint32_t exporter_domain; /* its observation domain */
+	uint32_t exporter_domain; /* observation domain of the original exporter */
 	bool next_hop_ipv6, exporter_ipv6;
 	uint8_t direction;    /* enum flow_direction */
 	uint8_t ttl;          /* largest TTL of its packets; 0: unknown */
-	uint8_t vlan_tags;    /* VLAN tags that its frames have */
+	uint8_t vlan_tags;    /* number of VLAN tags in its frames */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
 	uint16_t segment;     /* hash of the MAC addresses of a sampled frame; 0: unknown */
 };
 
-/* For other protocols, ports have other content: ICMP type and code (v5). */
+/*
+ * Returns true if the protocol has ports. For other protocols, the port fields may hold other
+ * values, such as ICMP type and code in NetFlow v5.
+ */
 static inline bool flow_has_ports(uint32_t proto)
 {
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
@@ -76,7 +84,7 @@ static inline bool flow_has_ports(uint32_t proto)
 
 _Static_assert(sizeof(struct flow_record) % FLOW_RECORD_BLOCK == 0, "whole blocks");
 
-/* Sets all fields to 0, as flow_record_copy() copies. */
+/* Sets all fields to 0, in blocks that the compiler expands inline. */
 static inline void flow_record_clear(struct flow_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += FLOW_RECORD_BLOCK)
@@ -91,7 +99,7 @@ static inline void flow_record_copy(struct flow_record *to, const struct flow_re
 }
 
 enum sampling_source {
-	SAMPLING_NONE, /* no known sampling: all packets are counted */
+	SAMPLING_NONE, /* no sampling is known: each packet counts once */
 	SAMPLING_SAMPLE,
 	SAMPLING_HEADER,
 	SAMPLING_OPTIONS,
@@ -102,7 +110,7 @@ enum sampling_source {
 
 extern const char *const sampling_source_words[SAMPLING_SOURCE_COUNT];
 
-/* Sampling interval of packets that are sampled at an unknown ratio. */
+/* Value of a sampling interval if packets are sampled at an unknown ratio. */
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum option_record_has {
@@ -110,14 +118,18 @@ enum option_record_has {
 	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: `interface` */
 	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
 	OPTION_RECORD_NAME =
-		1 << 3, /* name of the interface, or of the exporter without an interface scope */
+		/*
+		 * `name`, of the interface in the scope, or of the exporter if the scope has no
+		 * interface
+		 */
+	1 << 3,
 	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope: `template_id` */
 	OPTION_RECORD_PART = 1 << 5,     /* scope: `part` */
 	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope: `domain` */
 	OPTION_RECORD_FLOWS = 1 << 7,    /* the sampling selects flows, not packets (RFC 7014) */
 };
 
-/* Losses that an exporter counts since it started. */
+/* Loss counters of an exporter, which count since its start. */
 enum loss_counter {
 	LOSS_COUNTER_IGNORED_PACKETS, /* packets not metered */
 	LOSS_COUNTER_IGNORED_BYTES,
@@ -127,24 +139,25 @@ enum loss_counter {
 	LOSS_COUNTER_COUNT,
 };
 
-/* Options record. Without a scope it describes the whole domain. */
+/* Options record. If it has no scope, it applies to the whole observation domain. */
 struct option_record {
 	uint32_t has; /* enum option_record_has */
 	uint32_t interface;
 	uint64_t sampler;
-	uint64_t part; /* hash of a scope that records do not carry: line card, cache, process */
+	/* hash of scopes that flow records do not have, such as line card, cache or process */
+	uint64_t part;
 	uint32_t domain;
 	uint16_t template_id;
-	uint8_t has_lost; /* bits of enum loss_counter */
+	uint8_t has_lost; /* bit i: lost[i] is set (enum loss_counter) */
 	uint32_t sampling;
 	uint32_t name_len;
-	const uint8_t *name; /* points into the datagram; any bytes */
+	const uint8_t *name; /* points into the datagram; may contain any bytes */
 	uint64_t lost[LOSS_COUNTER_COUNT];
 };
 
 /*
- * sFlow: interface counters since the agent started. Unknown ones are UINT64_MAX. Packets and
- * discards have 32 bits on the wire: they and their sum wrap.
+ * Interface counters of sFlow since the start of the agent. UINT64_MAX: unknown. Packets and
+ * discards are sent as 32 bits, so they and their sums wrap at 2^32.
  */
 struct interface_counters {
 	uint32_t interface;
@@ -153,12 +166,13 @@ struct interface_counters {
 	uint64_t in_discards, out_discards;
 };
 
-/* sFlow: state of a sampler, part of each of its samples. */
+/* State of an sFlow sampler. Each of its samples contains it. */
 struct sampler_state {
-	uint64_t source;    /* sFlowDataSource: class << 32 | index */
-	uint32_t sequence;  /* number of the sample, from 1 */
-	uint32_t sampling;  /* packets per sampled packet */
-	uint32_t pool;      /* packets that the sampler saw; wraps */
-	uint32_t drops;     /* samples that the agent lost; wraps */
-	uint32_t discarded; /* 1: a packet that the switch discarded (sFlow 5 discarded_packet) */
+	uint64_t source;   /* sFlowDataSource: class << 32 | index */
+	uint32_t sequence; /* number of the sample, from 1 */
+	uint32_t sampling; /* N: one of N packets is sampled */
+	uint32_t pool;     /* packets that the sampler processed, modulo 2^32 */
+	uint32_t drops;    /* samples that the agent lost, modulo 2^32 */
+	/* 1: the sample is a packet that the switch discarded (discarded_packet) */
+	uint32_t discarded;
 };

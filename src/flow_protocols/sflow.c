@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004) in XDR (RFC 4506): big-
- * endian words; opaque data has a length prefix and is padded to a multiple of four.
+ * Decoder and encoder of sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004). Messages are
+ * in XDR (RFC 4506): words of 4 bytes, big-endian. Opaque data has a length prefix, and padding to
+ * a multiple of 4 bytes.
  */
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "flow_protocols/export.h"
 #include "flow_protocols/packet_section.h"
 
-/* Formats of enterprise 0. The format word is enterprise << 12 | format. */
+/* Sample formats of enterprise 0. The format word is enterprise << 12 | format. */
 enum sample_format {
 	SAMPLE_FLOW = 1,
 	SAMPLE_COUNTERS = 2,
@@ -48,7 +49,8 @@ enum header_protocol {
 
 /* Format of an interface number. */
 enum interface_format {
-	INTERFACE_INDEX = 0, /* others: a reason for a discard, or a number of interfaces */
+	/* interface index; other formats: a reason for a discard, or a number of interfaces */
+	INTERFACE_INDEX = 0,
 };
 
 enum address_type {
@@ -59,9 +61,10 @@ enum address_type {
 #define VERSION 5
 #define HEADER  24 /* plus the agent address */
 
-#define INTERFACE_VALUE 0x3fffffffu /* index of no interface, or of the agent itself */
+/* mask of the index; all bits set: unknown interface, or the agent itself */
+#define INTERFACE_VALUE 0x3fffffffu
 #define INTERFACE_SHIFT 30
-#define SOURCE_INDEX    0xffffffu /* index of a source in one word */
+#define SOURCE_INDEX    0xffffffu /* mask of the index in a source of one word */
 #define CLASS_SHIFT     32        /* in struct sampler_state */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
@@ -75,7 +78,7 @@ enum address_type {
 #define RAW_RECORD      16 /* bytes before the sampled header */
 #define SWITCH_RECORD   16
 #define GENERIC_RECORD  88
-#define FORMAT_BITS     12 /* format bits below the enterprise */
+#define FORMAT_BITS     12 /* bits of the format, below those of the enterprise */
 #define FORMAT_AND_SIZE 8
 
 /* Encoder. */
@@ -87,7 +90,7 @@ enum address_type {
 #define FULL_DUPLEX    1
 #define ADMIN_AND_OPER 3 /* both are up */
 
-/* Unread data. Every length in it is checked against `left`. */
+/* Data that is not read yet. take() checks each length against `left`. */
 struct sflow_words {
 	const uint8_t *at;
 	uint32_t left; /* bytes */
@@ -96,10 +99,10 @@ struct sflow_words {
 struct sflow_decoder {
 	const struct record_handler *sink;
 	struct decode_result *result;
-	uint32_t batched; /* records in the sink's batch */
+	uint32_t batched; /* number of records in sink->batch */
 };
 
-/* A flow sample while its records are read. */
+/* State of a flow sample while its records are read. */
 struct sample {
 	struct flow_record *record;
 	bool header;          /* the key comes from a sampled header */
@@ -164,7 +167,10 @@ static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 	}
 }
 
-/* Sets the bytes. 0 means unknown and keeps the value of another record of the packet. */
+/*
+ * Sets the bytes of a packet. 0 means unknown: keeps the value from another record of the same
+ * packet.
+ */
 static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 {
 	if (bytes == 0)
@@ -302,7 +308,10 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 	return true;
 }
 
-/* Standard records from 1001 only complete a packet. Others may hold one. */
+/*
+ * Notes an unknown record format as the reason why a sample has no key. Standard formats from 1001
+ * contain no key and are no reason.
+ */
 static void note_format(uint32_t format, struct sample *sample)
 {
 	if (sample->why != DECODE_SKIP_NO_ADDRESSES ||
@@ -376,7 +385,10 @@ static inline bool is_known(struct sflow_interface interface)
 	       interface.value != 0;
 }
 
-/* index_bits: mask of the interface index in the source. */
+/*
+ * Sets the interfaces, and the direction if `source` is one of them. index_bits: mask of the
+ * interface index in `source`.
+ */
 static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
 	struct sflow_interface input, struct sflow_interface output)
 {
@@ -413,14 +425,17 @@ static inline struct sflow_interface interface_expanded(const uint8_t *words)
 {
 	uint32_t value = read_u32(words + 4);
 
-	/* The number for "none" is the same in both forms. An expanded index may be longer. */
+	/*
+	 * Converts "unknown" (32 bits set) to that of the compact form (30 bits set). Other indexes
+	 * may be longer than 30 bits.
+	 */
 	return (struct sflow_interface){
 		read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
 }
 
 /*
- * flow_sample: sequence, source, sampling, pool, drops, input, output, count. The expanded form has
- * two words for the source and for each interface.
+ * Reads a flow_sample. Its words: sequence, source, sampling, pool, drops, input, output, number of
+ * records. The expanded form has two words for the source and for each interface.
  */
 static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
@@ -459,8 +474,9 @@ static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words w
 }
 
 /*
- * discarded_packet (sflow_drops.txt): sequence, source (two words), drops, ... The packet was not
- * sampled, unless another sample has it. It is reported, but is not a record.
+ * Reads a discarded_packet (sflow_drops.txt). Its first words: sequence, source (two words), drops.
+ * It becomes no flow record, because the packet is not a sample of the traffic. It only reports the
+ * state of its sampler.
  */
 static void read_discarded(struct sflow_decoder *decoder, struct sflow_words words)
 {
@@ -478,8 +494,8 @@ static void read_discarded(struct sflow_decoder *decoder, struct sflow_words wor
 }
 
 /*
- * Returns the sum of unicast, multicast and broadcast packets; unknown if the agent does not know
- * the last two.
+ * Returns the sum of unicast, multicast and broadcast packets. Unknown multicasts and broadcasts
+ * count as 0. UINT64_MAX: the unicasts are unknown.
  */
 static uint64_t sum_of_packets(const uint8_t *words)
 {
@@ -515,7 +531,9 @@ static void read_generic(struct sflow_decoder *decoder, const uint8_t *at)
 	decoder->sink->counters(decoder->sink->arg, &counters);
 }
 
-/* counters_sample: sequence, source (two words if expanded), count. */
+/*
+ * Reads a counters_sample. Its words: sequence, source (two words if expanded), number of records.
+ */
 static void read_counters_sample(
 	struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
@@ -611,7 +629,7 @@ static struct decode_result decode_sflow(const struct datagram_header *header,
 
 /* --- encoder --- */
 
-/* Returns the position for a sample of `len` bytes; NULL: the message is full. */
+/* Adds a sample header. Returns the address for its `len` bytes, or NULL if the message is full. */
 static uint8_t *add_tagged(struct export_message *message, uint32_t format, uint32_t len)
 {
 	uint8_t *at = message->bytes + message->len;
@@ -672,8 +690,8 @@ static bool add_counters(struct export_message *message, uint32_t sequence,
 	at = put64(at, counters->speed);
 	at = put32(put32(at, FULL_DUPLEX), ADMIN_AND_OPER);
 	at = put32(put64(at, counters->in_bytes), counters->in_packets);
-	at = put32(at + 8, counters->in_discards); /* no multicasts or broadcasts */
-	at = put64(at + 8, counters->out_bytes);   /* no errors or unknown protocols */
+	at = put32(at + 8, counters->in_discards); /* multicasts and broadcasts are 0 */
+	at = put64(at + 8, counters->out_bytes);   /* errors and unknown protocols are 0 */
 	at = put32(at, counters->out_packets);
 	put32(at + 8, counters->out_discards);
 	return true;
@@ -707,8 +725,8 @@ const struct flow_protocol_ops flow_protocol_sflow = {
 	.sequence = SEQUENCE_MESSAGES,
 	.sampling = SAMPLING_SAMPLE,
 	/*
-	 * The first sample has its own number and pool, so that packet headers, most of the
-	 * message, need not be read.
+	 * The first 64 bytes contain the sequence number and pool of the first sample, which tell
+	 * messages apart. The sampled headers after them, most of the message, need not be read.
 	 */
 	.digest_bytes = 64,
 	.port = 6343,
