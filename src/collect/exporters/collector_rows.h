@@ -13,12 +13,13 @@
 
 #define EXPORTER_NAME_MAX  ROUTER_NAME_MAX
 #define INTERFACE_NAME_MAX 48
-#define WHOLE_EXPORTER     3u /* a side: all interfaces of an exporter together */
+#define WHOLE_EXPORTER     3u /* value of a side: all interfaces of an exporter together */
 
-/* Results of the records of a domain, from deduplication. */
+/* Records of a domain by the result of deduplication. */
 struct record_counts {
-	uint64_t counted, duplicate; /* records with new packets; records without */
-	uint64_t edge_only;          /* included in both: by the edge method; flow table full */
+	uint64_t counted, duplicate; /* records that add packets; records that add none */
+	/* part of both: decided by the method `edge`, because the flow cache was full */
+	uint64_t edge_only;
 };
 
 /* A domain of an exporter in one epoch. docs/COLLECTOR.md describes every column. */
@@ -27,8 +28,9 @@ struct exporter_row {
 	uint32_t slot;
 	uint32_t domain;
 	enum flow_protocol protocol;
-	bool others; /* sum of all senders without a row: refused, no exports, beyond exporters-max */
-	bool sender; /* a sender with unreadable headers: no domain, no protocol, no slot */
+	/* the sum of senders without a row: refused, not exporters, or above exporters-max */
+	bool others;
+	bool sender; /* a sender with unreadable headers, which has no domain, protocol or slot */
 	char name[EXPORTER_NAME_MAX]; /* "": no name */
 	uint64_t datagrams, bytes;
 	/*
@@ -39,10 +41,10 @@ struct exporter_row {
 	uint64_t waiting; /* data sets still waiting for a template at the end of the epoch */
 	uint64_t unknown_template; /* data sets dropped without a template */
 	uint64_t unusable;         /* records without packets or key, or with impossible values */
-	uint64_t malformed;        /* datagrams not decoded, or not completely */
+	uint64_t malformed;        /* datagrams that could not be decoded completely */
 	uint64_t refused;          /* datagrams rejected by --exporter */
 	uint64_t shed;             /* datagrams dropped because no slot was free */
-	uint64_t lost_network, lost_socket; /* datagrams, by sequence numbers */
+	uint64_t lost_network, lost_socket; /* lost datagrams, by sequence numbers */
 	uint64_t reordered, repeated, restarts;
 	uint32_t templates;
 	uint32_t sampling; /* largest sampling interval of the records; 0: no records */
@@ -59,11 +61,12 @@ enum interface_role {
 /* Role of an input interface, learned from flows that several exporters report. */
 struct interface_role_row {
 	uint32_t exporter; /* slot of the exporter */
-	uint32_t side;     /* side of the observer, or WHOLE_EXPORTER */
+	uint32_t side;     /* enum observation_side, or WHOLE_EXPORTER */
 	uint32_t interface;
 	enum interface_role role;  /* used in the next epoch */
 	enum interface_role saved; /* role for the next run */
-	uint32_t fed_by; /* slot of the nearest exporter that feeds it; EXPORTER_NONE: unknown */
+	/* slot of the nearest exporter from which it receives packets; EXPORTER_NONE: unknown */
+	uint32_t fed_by;
 };
 
 enum link_direction {
@@ -84,11 +87,16 @@ struct link_row {
 	enum link_direction direction;
 	uint64_t packets, bytes; /* upscaled counts of records */
 	uint64_t speed;          /* bits per second; 0: unknown */
-	/* By interface counters (sFlow) in `counted_ns` of the epoch; 0 ns: no counters. */
+	/*
+	 * Packets and bytes by the interface counters of sFlow, which cover `counted_ns` of the
+	 * epoch. 0 ns: there are no counters.
+	 */
 	uint64_t counter_packets, counter_bytes;
 	uint64_t counted_ns;
-	enum interface_role role;          /* direction LINK_IN; ROLE_OPEN: not known */
-	const struct exporter_row *fed_by; /* exporter that feeds the interface; NULL: unknown */
+	/* role of the interface if direction is LINK_IN, else ROLE_OPEN */
+	enum interface_role role;
+	/* exporter from which it receives packets; NULL: unknown */
+	const struct exporter_row *fed_by;
 };
 
 #define PATH_HOPS_MAX 32
@@ -98,12 +106,12 @@ struct path_hop {
 	uint32_t input, output;
 };
 
-/* Path of a flow through its observers. */
+/* Path of a flow through the exporters that reported it. */
 struct path_row {
 	struct key key;     /* 5-tuple */
 	bool ordered;       /* false: some hops are ordered only by their first report */
 	bool changed;       /* the path differs from the previous row */
-	uint32_t observers; /* number of observers that reported the flow */
+	uint32_t observers; /* number of exporters that reported the flow */
 	uint32_t nb_hops;
 	uint64_t packets, bytes;
 	struct path_hop hops[PATH_HOPS_MAX]; /* ingress first; must be the last member */

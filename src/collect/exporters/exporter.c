@@ -9,15 +9,15 @@
 #include "base/random.h"
 #include "collect/exporters/observation.h"
 
-/* Rejected and evicted domains, stored as fingerprints. */
+/* Limits of the number of rejected and evicted domains that are remembered by their hash. */
 #define REMEMBERED_MIN 4096
 #define REMEMBERED_MAX (UINT64_C(1) << 20)
 
-#define NEWCOMERS_PART 8 /* one in 8 slots is for domains not proven */
-#define ADDRESS_PART   4 /* an address has at most one in 4 slots of proven domains */
+#define NEWCOMERS_PART 8 /* 1/8 of the slots is reserved for domains that are not proven */
+#define ADDRESS_PART   4 /* an address has at most 1/4 of the slots of proven domains */
 #define ADDRESS_LEAST  16
 
-/* Each rank has its own list. */
+/* Rank of a domain (exporter.h). Each rank has its own list. */
 enum rank {
 	RANK_NEW,
 	RANK_HEARD,
@@ -27,14 +27,16 @@ enum rank {
 
 struct exporter_entry {
 	struct exporter_id id;
-	uint64_t heard;          /* last epoch with a datagram */
-	int64_t heard_at;        /* last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint64_t heard; /* last epoch with a datagram */
+	/* time of the last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
+	int64_t heard_at;
 	uint64_t datagram;       /* number of its last datagram */
 	uint64_t proved;         /* number of the last good datagram; 0: none */
 	uint32_t earlier, later; /* neighbours in the list of its rank, oldest datagram first */
-	uint32_t sibling, elder; /* domains of the same address; EXPORTER_NONE: none */
-	uint32_t proven;         /* proven domains of the address; valid for the eldest */
-	uint8_t rank;            /* enum rank */
+	/* next and previous domain of the same address; EXPORTER_NONE: none */
+	uint32_t sibling, elder;
+	uint32_t proven; /* proven domains of the address; only valid in its first domain */
+	uint8_t rank;    /* enum rank */
 	uint8_t proofs;
 };
 
@@ -46,14 +48,15 @@ struct exporter_cells {
 
 struct exporter_table {
 	uint32_t max, used;
-	uint32_t proven, proven_max, address_max; /* proven domains: number, limits */
+	/* proven domains: number, limit, limit per address */
+	uint32_t proven, proven_max, address_max;
 	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
-	struct exporter_cells by_id, by_address; /* by_address: the eldest domain of an address */
+	struct exporter_cells by_id, by_address; /* by_address: the first domain of each address */
 	uint32_t *remembered;
 	uint64_t remembered_mask;
-	struct exporter_entry *entries; /* [max], then the head of the list of each rank */
+	struct exporter_entry *entries; /* [max] slots, then the list head of each rank */
 };
 
 static uint64_t cells_for(uint32_t max)
@@ -190,7 +193,7 @@ uint32_t exporter_find(const struct exporter_table *table, const struct exporter
 	}
 }
 
-/* Returns the cell of the address, or the free one for it. */
+/* Returns the cell of the address, or the free cell for it. */
 static uint64_t address_cell(const struct exporter_table *table, const struct in6_addr *address)
 {
 	const struct exporter_cells *cells = &table->by_address;
@@ -206,7 +209,7 @@ static uint64_t address_cell(const struct exporter_table *table, const struct in
 
 uint32_t exporter_at(const struct exporter_table *table, const struct in6_addr *address)
 {
-	/* An empty cell returns 0 - 1, EXPORTER_NONE. */
+	/* An empty cell is 0, and 0 - 1 is EXPORTER_NONE. */
 	return table->by_address.cell[address_cell(table, address)] - 1;
 }
 
@@ -278,7 +281,10 @@ static void leave_id(struct exporter_table *table, uint32_t slot)
 	empty_cell(table, cells, i);
 }
 
-/* Inserts after the eldest: constant time, also for many domains of one address. */
+/*
+ * Inserts the domain after the first one of its address. This takes constant time, even if the
+ * address has many domains.
+ */
 static void enter_address(struct exporter_table *table, uint32_t slot)
 {
 	struct exporter_entry *entry = &table->entries[slot];
@@ -309,8 +315,9 @@ static void enter_id(struct exporter_table *table, uint32_t slot)
 }
 
 /*
- * Remembers a domain. Returns true if it was remembered before. Not seeded, so that runs are
- * reproducible; an attacker who produces a collision gains no more than by a second datagram.
+ * Remembers a domain. Returns true if it was remembered before. The hash has no secret seed, so
+ * that runs are reproducible. An attacker who finds a collision gains no more than by a second
+ * datagram.
  */
 static bool remember(struct exporter_table *table, const struct exporter_id *id)
 {
@@ -323,7 +330,7 @@ static bool remember(struct exporter_table *table, const struct exporter_id *id)
 	return was;
 }
 
-/* Times of a capture are arbitrary. */
+/* The arithmetic is unsigned, because the times of a capture are arbitrary and may overflow. */
 static bool is_silent(const struct exporter_table *table, uint32_t slot)
 {
 	int64_t heard_at = table->entries[slot].heard_at;
@@ -424,7 +431,7 @@ void exporter_heard(struct exporter_table *table, uint32_t slot)
 	ring_put_in(table, slot, rank);
 }
 
-/* Returns true if another domain of this address can be proven. */
+/* Returns true if another domain of this address can become proven. */
 static bool has_room(struct exporter_table *table, uint32_t slot)
 {
 	uint32_t silent = oldest(table, RANK_PROVEN);

@@ -12,7 +12,7 @@
 #define EDGES_MAX (sizeof(((struct exporter_rule *)NULL)->edges) / sizeof(uint32_t))
 #define PART_MAX  1024
 
-/* Parses decimal digits only, up to UINT32_MAX. */
+/* Parses a decimal number up to UINT32_MAX, without sign or spaces. */
 static bool read_number(const char *text, const char *end, uint32_t *number)
 {
 	uint64_t value = 0;

@@ -13,7 +13,7 @@
 
 /* One --exporter. */
 struct exporter_rule {
-	uint8_t prefix[16]; /* IPv6 prefix; IPv4 is mapped */
+	uint8_t prefix[16]; /* IPv6 prefix; IPv4 as ::ffff:a.b.c.d */
 	uint32_t bits;      /* length of the prefix, 0 to 128 */
 	char name[EXPORTER_NAME_MAX];
 	uint32_t sampling; /* 0: not set */

@@ -12,19 +12,20 @@
 #define LINKS_MAX     (UINT32_C(1) << 16)
 #define LINKS_EACH    64 /* mean number of links per exporter */
 #define OF_EXPORTER   4096
-#define SHARE_PART    2 /* one reserved entry per SHARE_PART shared ones */
+#define SHARE_PART    2 /* one guaranteed entry per SHARE_PART shared entries */
 #define WRAP          (UINT64_C(1) << 32)
 #define WRAPS_MAX     3 /* a sum of three 32-bit counters wraps up to 3 times */
 #define FORGET_EPOCHS 600
-#define GONE_PART     4 /* one additional entry per GONE_PART for removed links */
+#define GONE_PART     4 /* one additional entry per GONE_PART entries, for removed links */
 
 struct traffic_sum {
 	uint64_t packets, bytes;
 };
 
 struct link_side {
-	struct traffic_sum own, others; /* records of this, of other interfaces */
-	struct traffic_sum last;        /* last counter values */
+	/* own: from records of this interface; others: of other interfaces */
+	struct traffic_sum own, others;
+	struct traffic_sum last; /* last counter values */
 	struct traffic_sum counted;
 	uint64_t counted_ns; /* time covered by the counters, ns */
 };
@@ -50,13 +51,13 @@ struct owner {
 };
 
 struct links {
-	uint32_t n, size; /* size of `all`, removed links included */
+	uint32_t n, size; /* entries of `all`: used, including removed links; total */
 	uint32_t gone;    /* removed links, included in n */
 	uint32_t exporters;
 	uint32_t share;          /* links guaranteed to each exporter */
 	uint32_t pool, borrowed; /* shared links: total and borrowed */
 	uint64_t mask, seed;
-	uint32_t *cells; /* [mask + 1]: number of a link + 1, or 0 */
+	uint32_t *cells; /* hash table: index in `all` + 1; 0: empty */
 	struct owner *owners;
 	struct link *all;    /* [size], used entries first */
 	struct link **order; /* [size], sorted for output */
@@ -159,7 +160,7 @@ static void release_interfaces(struct links *links, uint32_t exporter)
 	links->borrowed -= owner->links >= links->share;
 }
 
-/* Removes deleted links and those silent for longer than silent_max, and compacts the rest. */
+/* Discards removed links, and links silent for more than silent_max epochs. Compacts the others. */
 static void compact(struct links *links, uint32_t silent_max)
 {
 	uint32_t stay = 0;
@@ -184,8 +185,8 @@ static void compact(struct links *links, uint32_t silent_max)
 }
 
 /*
- * Returns the cell for a new link; NULL: table full. Compacts, which moves links, if many are
- * removed.
+ * Returns the cell for a new link, or NULL if the table is full. If all entries are used, it first
+ * compacts the table, which moves links.
  */
 static uint32_t *make_room(
 	struct links *links, uint32_t exporter, uint32_t interface, uint32_t *cell)
@@ -242,8 +243,9 @@ static void pass(struct traffic_sum *sum, const struct observation *observation)
 }
 
 /*
- * Adds the observation to one direction of the link at `interface`. Returns false if the link is
- * unknown. Interface 0 has no link. own: the exporter observed it at this interface.
+ * Adds the observation to one direction of the link of `interface`. Returns false if there is no
+ * link: interface 0 has none, or the table is full. `own`: the exporter observed the flow at this
+ * interface.
  */
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
@@ -276,8 +278,8 @@ void links_count(struct links *links, const struct observation *observations, ui
 }
 
 /*
- * Computes the increase of a 64-bit counter, or of a sum of up to three 32-bit ones. Returns false
- * if it restarted.
+ * Computes the increase of a 64-bit counter or, if `narrow`, of a sum of up to three 32-bit
+ * counters. Returns false if the counter restarted.
  */
 static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced)
 {
@@ -291,7 +293,7 @@ static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced
 	return true;
 }
 
-/* Computes the increase; unknown counters stay unchanged. Returns false if one decreased. */
+/* Computes the increase of packets and bytes; 0: unknown. Returns false if a counter restarted. */
 static bool difference(
 	const struct link_side *side, const struct traffic_sum *now, struct traffic_sum *grown)
 {
@@ -362,7 +364,7 @@ void links_learn(struct links *links, uint32_t exporter, const struct option_rec
 	memset(name, 0, sizeof(name));
 	memcpy(name, option->name, len);
 	make_ascii(name);
-	/* The index now belongs to another interface. */
+	/* With another name, the index belongs to another interface. */
 	if (link->name[0] != '\0' && strcmp(link->name, name) != 0)
 		link->counters_at = 0;
 	memcpy(link->name, name, sizeof(name));

@@ -12,8 +12,9 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /*
- * The first i exporters together get floor(amount x their gaps / all gaps): no remainder, and no
- * exporter gets more than its gaps.
+ * Returns the part of `amount` for an exporter that has `gaps` of `all` gaps. gaps_before: gaps of
+ * the exporters before it. The parts add up to `amount`, and no part exceeds the gaps of its
+ * exporter.
  */
 static uint64_t part(uint64_t amount, uint64_t gaps_before, uint64_t gaps, uint64_t all)
 {
@@ -88,7 +89,7 @@ struct reported_loss losses_reported(
 
 		if ((option->has_lost & 1U << i) == 0)
 			continue;
-		/* A smaller count restarted at 0. */
+		/* A count that is smaller than before restarted at 0. */
 		if (reported->scopes[place].has & 1U << i)
 			grown[i] = option->lost[i] - (option->lost[i] >= *before ? *before : 0);
 		*before = option->lost[i];

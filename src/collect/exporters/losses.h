@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Splits sequence gaps of exporters into losses of the socket and losses of the network. The kernel
- * reports the number of datagrams that a socket dropped, but not their senders: they are divided
- * among the exporters of the socket in proportion to their gaps. The rest has no gap yet, for
- * example at the end of a burst. It is counted without an exporter, and a gap that appears later is
- * not counted again.
+ * Splits gaps in the sequence numbers of exporters into losses of the socket and losses of the
+ * network. The kernel reports the number of datagrams that a socket dropped, but not their senders.
+ * They are divided among the exporters of the socket in proportion to their gaps. A gap appears
+ * only with the next datagram, so the socket may have dropped more than all gaps. The excess is
+ * counted without an exporter. A gap that appears later is then not counted again.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct exporter_loss {
 struct socket_loss {
 	uint64_t dropped; /* datagrams dropped in this epoch */
 	uint64_t counted; /* datagrams of earlier epochs counted without an exporter */
-	uint32_t epochs;  /* epochs since then */
+	uint32_t epochs;  /* epochs since `counted` last grew */
 };
 
 /*
@@ -35,8 +35,8 @@ struct socket_loss {
 uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, uint32_t n);
 
 /*
- * Loss counters that an exporter reports in options, for up to REPORTED_SCOPES scopes. Zero-
- * initialized.
+ * Loss counters that an exporter reports in options records, for up to REPORTED_SCOPES scopes. Must
+ * be initialized with 0.
  */
 #define REPORTED_SCOPES 4
 struct reported_losses {
@@ -47,15 +47,15 @@ struct reported_losses {
 	} scopes[REPORTED_SCOPES];
 };
 
-/* Losses of an exporter since the previous record of the option. */
+/* Losses of an exporter since its previous options record. */
 struct reported_loss {
-	uint64_t packets; /* packets; flows if packets are not reported */
+	uint64_t packets; /* lost packets; lost flows if packets are not reported */
 	bool unknown;     /* more may be lost than `packets` */
 };
 
 /*
- * Returns the losses since the previous record. The first record of a scope returns none: its
- * losses may be old. Scopes beyond REPORTED_SCOPES are ignored.
+ * Returns the losses since the previous record of the same scope. The first record returns none,
+ * because its losses may be old. Scopes beyond REPORTED_SCOPES are ignored.
  */
 struct reported_loss losses_reported(
 	struct reported_losses *reported, const struct option_record *option);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A flow record for counting: exporter, interfaces, flow, packets. Created by the decoder
- * (collect/collector.h) and counted by a worker (collect/dedup/dedup.h), by value if these are
- * different threads.
+ * A flow record in the form in which it is counted. The decoder (collect/collector.h) creates it. A
+ * worker counts it (collect/dedup/dedup.h). If these are different threads, they pass it by value.
  */
 
 #include <stdint.h>
@@ -19,18 +18,19 @@ enum observation_flags {
 	OBSERVATION_LEAVES = 1 << 4, /* the output interface is an edge */
 	OBSERVATION_REVERSE =
 		1 << 5, /* reverse direction of a biflow: input and output are swapped */
-	/* Totals of a session, a part of which earlier records reported as differences. */
+	/* Totals of a session. Earlier records have reported a part of them as differences. */
 	OBSERVATION_SESSION = 1 << 6,
 	OBSERVATION_ENDED = 1 << 7,           /* last record of a session */
 	OBSERVATION_BYTES_UNKNOWN = 1 << 8,   /* `bytes` is a lower bound */
 	OBSERVATION_PACKETS_UNKNOWN = 1 << 9, /* `packets` is a lower bound */
 	OBSERVATION_FIRST = 1 << 10,          /* `first` is valid */
 	OBSERVATION_LAST = 1 << 11,           /* `last` is valid */
-	OBSERVATION_CUT_TIMES = 1 << 12,      /* `first` up to 1 s too large, `last` too small */
-	OBSERVATION_AFTER_LOSS = 1 << 13, /* the first since records of the exporter were lost */
+	/* `first` is up to 1 s too large, `last` up to 1 s too small */
+	OBSERVATION_CUT_TIMES = 1 << 12,
+	OBSERVATION_AFTER_LOSS = 1 << 13, /* records of the exporter were lost before this one */
 };
 
-/* Counts are not differences to the previous record. */
+/* Packets and bytes count from the start of the flow or session, not from the previous record. */
 #define OBSERVATION_SINCE_START (OBSERVATION_TOTALS | OBSERVATION_SESSION)
 
 enum observation_side {
@@ -59,10 +59,13 @@ struct observation {
 	uint32_t next;           /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
 	uint64_t packets, bytes; /* before upscaling by `sampling`; bytes include link-overhead */
 	int64_t time;            /* arrival of the record, ns since 1970-01-01 UTC */
-	/* First and last packet, ms before `time`; valid if `flags` say so. */
+	/*
+	 * Times of the first and last packet, in ms before `time`. Valid with OBSERVATION_FIRST and
+	 * OBSERVATION_LAST.
+	 */
 	uint32_t first, last;
 	uint8_t ttl;      /* largest TTL of its packets; 0: unknown */
 	uint16_t segment; /* hash of the MAC addresses of a sampled frame; 0: unknown */
 };
 
-_Static_assert(sizeof(struct observation) == 128, "two cache lines");
+_Static_assert(sizeof(struct observation) == 128, "an observation fills two cache lines");

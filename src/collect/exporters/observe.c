@@ -19,7 +19,7 @@ static uint64_t times(uint64_t packets, uint32_t bytes)
 	return __builtin_mul_overflow(packets, (uint64_t)bytes, &product) ? UINT64_MAX : product;
 }
 
-/* Subtracts the known layer 2 headers. */
+/* Subtracts the Ethernet headers and known VLAN tags of all packets. */
 static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes, uint64_t packets)
 {
 	uint64_t headers = times(packets, ETHERNET_HEADER + VLAN_TAG * (uint32_t)record->vlan_tags);
@@ -28,8 +28,9 @@ static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes,
 }
 
 /*
- * Uses differences if there are any, else totals. A record with a zero difference field may be from
- * an exporter that fills only totals: earlier counts are then subtracted.
+ * Selects the counts since the previous record, or the totals if these counts are 0. Returns true
+ * if the counts include layer 2. If the record also has fields for differences, earlier records may
+ * have reported a part of its totals (OBSERVATION_SESSION).
  */
 static bool choose_counts(const struct flow_record *record, struct observation *observation)
 {
@@ -48,8 +49,8 @@ static bool choose_counts(const struct flow_record *record, struct observation *
 }
 
 /*
- * Completes unknown counts: a packet has at least an IP header, and bytes need a packet (RFC 791,
- * RFC 8200). Smaller values count as unknown.
+ * Replaces unknown counts by lower bounds: a packet has at most IP_PACKET_MAX bytes, and at least
+ * an IP header (RFC 791, RFC 8200). Bytes below this bound count as unknown.
  */
 static void complete_counts(const struct flow_record *record, struct observation *observation)
 {
@@ -67,7 +68,7 @@ static void complete_counts(const struct flow_record *record, struct observation
 	}
 }
 
-/* Returns false if the record has no counts. */
+/* Sets packets and bytes. Returns false if the record has none. */
 static bool count(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -86,7 +87,7 @@ static bool count(const struct observation_point *point, const struct flow_recor
 	return true;
 }
 
-/* Sets the same key as for a packet of the flow, so that observers agree. */
+/* Sets the key that a packet of the flow would have, so that it is the same for all exporters. */
 static void put_key(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -121,8 +122,9 @@ static void put_edges(const struct exporter_rule *rule, struct observation *obse
 }
 
 /*
- * Returns true if the direction field names the side of observation. Probes on a link (softflowd)
- * use it for the two directions of a connection, with 0 for both interfaces.
+ * Returns true if the direction field is the side on which the exporter observed the flow. Probes
+ * on a link, such as softflowd, use it for the direction of a connection. Both of their interfaces
+ * are 0.
  */
 static inline bool tells_side(const struct flow_record *record)
 {
@@ -150,7 +152,10 @@ static void put_position(const struct observation_point *point, const struct flo
 		put_edges(point->rule, observation);
 }
 
-/* Reads words: reading bytes stalls on store forwarding. IPv4 is mapped. */
+/*
+ * Reads the next hop as an IPv6 address; IPv4 is mapped. It loads words, because loading bytes
+ * stalls on store forwarding.
+ */
 static void read_next_hop(const struct flow_record *record, uint64_t words[2])
 {
 	uint32_t ipv4;
@@ -177,7 +182,8 @@ static uint32_t exporter_of(struct observation_point *point, const struct flow_r
 }
 
 /*
- * Returns the place of a record. Records of one place have the same sampling interval at any time.
+ * Returns the place of a record: a number for interface, side, template and sampler. Records of one
+ * place have the same sampling interval at any time.
  */
 static uint64_t position_of(const struct flow_record *record, const struct observation *observation)
 {
@@ -221,9 +227,10 @@ static void put_sampling(struct observation_point *point, const struct flow_reco
 
 #define TIMES_SHIFT 8
 
-_Static_assert(FLOW_AGE >> TIMES_SHIFT == OBSERVATION_FIRST, "flags are shifted");
-_Static_assert(FLOW_IDLE >> TIMES_SHIFT == OBSERVATION_LAST, "flags are shifted");
-_Static_assert(FLOW_CUT_TIMES >> TIMES_SHIFT == OBSERVATION_CUT_TIMES, "flags are shifted");
+_Static_assert(FLOW_AGE >> TIMES_SHIFT == OBSERVATION_FIRST, "TIMES_SHIFT must convert this flag");
+_Static_assert(FLOW_IDLE >> TIMES_SHIFT == OBSERVATION_LAST, "TIMES_SHIFT must convert this flag");
+_Static_assert(FLOW_CUT_TIMES >> TIMES_SHIFT == OBSERVATION_CUT_TIMES,
+	"TIMES_SHIFT must convert this flag");
 
 static void put_times(const struct flow_record *record, struct observation *observation)
 {

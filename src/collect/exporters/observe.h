@@ -14,7 +14,7 @@
 #include "collect/exporters/observation.h"
 #include "collect/exporters/sampling.h"
 
-/* Source of the records of one datagram. */
+/* Properties that the records of one datagram share, and results of their conversion. */
 struct observation_point {
 	uint32_t slot;
 	uint32_t link_overhead;
@@ -26,26 +26,27 @@ struct observation_point {
 	struct in6_addr next_hop;
 	uint32_t next;
 	/*
-	 * Largest and smallest sampling interval of the usable records; 0: no records. For the
-	 * largest also its source, and its place: a number for interface, template and sampler of
-	 * the record.
+	 * Largest and smallest sampling interval of the usable records; 0: no records. The largest
+	 * also has its source and its place: a number for interface, template and sampler of the
+	 * record.
 	 */
 	uint32_t coarsest, finest;
 	enum sampling_source source;
 	uint64_t coarsest_place;
-	/* Earlier interval of a place. Set by the caller. */
+	/* Interval that was known before for a place. Set by the caller. */
 	uint32_t known;
 	uint64_t known_place;
-	bool finer;      /* a record of that place has a smaller interval */
+	bool finer;      /* a record of known_place has a smaller interval than `known` */
 	bool after_loss; /* records of the exporter were lost before this datagram. Set by the caller */
 	/*
-	 * enum flow_has of all records; a record without known sampling was seen; its uncertainty.
+	 * has: bits of enum flow_has of all records. unsampled: the sampling of a record is
+	 * unknown. doubt: last doubt about the sampling of a record.
 	 */
 	uint32_t has;
 	bool unsampled;
 	enum sampling_certainty doubt;
 	/*
-	 * Cache: sampling verdict of the last record, and its input fields. Cleared by
+	 * Cache: sampling verdict of the last record, and the fields that determine it. Cleared by
 	 * observe_anew().
 	 */
 	bool decided;
@@ -59,6 +60,6 @@ static inline void observe_anew(struct observation_point *point)
 	point->decided = false;
 }
 
-/* Returns false if the record adds no packets. */
+/* Converts a record. Returns false if it has no packets and no bytes. */
 bool observe(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation);

@@ -10,7 +10,7 @@
 
 #define FIRST_CAPACITY 16
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define CHECK_SETS 4 /* few, so that inputs can fill them */
+#define CHECK_SETS 4 /* few, so that a fuzzer can fill them */
 #else
 #define CHECK_SETS 4096
 #endif
@@ -18,9 +18,9 @@
 #define CHECK_SAMPLES 128 /* fewest samples for a result */
 
 /*
- * Kinds of table cells, each with a sampling interval. Values are stored in --templates files. The
- * table has cells of OF_DOMAIN and OF_FLOWS only where options of domain 0 describe another domain.
- * Members of struct sampling have these values for the own domain: of_domain, selects_flows.
+ * Kinds of table cells, each with a sampling interval. --templates files contain these values.
+ * Cells of OF_DOMAIN and OF_FLOWS only describe other domains. For its own domain, struct sampling
+ * has the members of_domain and selects_flows.
  */
 enum interval_kind {
 	OF_SAMPLER = 1,
@@ -29,7 +29,7 @@ enum interval_kind {
 	OF_TEMPLATE,
 	OF_PART,
 	OF_FLOWS,
-	/* Cells of domain 0 for another domain. */
+	/* Only for other domains, which domain 0 describes. */
 	OF_PART_OF_OTHER,
 	OF_FINEST_PART,
 	OF_COARSEST_PART,
@@ -37,10 +37,10 @@ enum interval_kind {
 	INTERVAL_KIND_END,
 };
 
-/* High half of an ID: the domain that options of domain 0 describe. */
+/* The high 32 bits of a cell's ID: the other domain that domain 0 describes; 0: its own domain. */
 #define ABOUT_SHIFT 32
 
-/* Returns an ID of OF_PART_OF_OTHER, with half of the hash of a part. */
+/* Returns the ID of a cell of OF_PART_OF_OTHER. It contains 32 bits of the hash of the part. */
 static uint64_t part_of_other(uint64_t about, uint64_t part)
 {
 	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
@@ -61,7 +61,10 @@ static struct sampling_interval *find_interval(
 	}
 }
 
-/* Makes room for another cell, with a quarter of the cells empty. */
+/*
+ * Makes room for another cell. A quarter of the cells stays empty. Returns false if the table is
+ * full.
+ */
 static bool make_room(struct sampling *sampling, uint32_t limit)
 {
 	struct sampling larger = *sampling;
@@ -123,7 +126,9 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-/* Returns the interval of a cell; 0: unknown. about: 0, or the domain that domain 0 describes. */
+/*
+ * Returns the interval of a cell; 0: unknown. about: another domain that domain 0 describes, or 0.
+ */
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
@@ -133,7 +138,7 @@ static uint32_t look_up(
 
 /*
  * Updates the smallest and largest interval of the parts of another domain. If the interval of a
- * part changes, both start again from it; exporters repeat the options of the other parts.
+ * part changes, both are set to it. The exporter will repeat the options of the other parts.
  */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)
@@ -227,7 +232,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		return false;
 	if (option->has & OPTION_RECORD_FLOWS) {
 		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
-		interval = 1; /* packet interval: its sampler is described */
+		interval = 1; /* the sampler selects flows, and all of their packets */
 		if (!(option->has & OPTION_RECORD_SAMPLER))
 			return news;
 	} else if (!(option->has & OPTION_RECORD_SAMPLING)) {
@@ -245,7 +250,10 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		return news;
 	}
 	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
-	/* Evaluated later: thousands of options may precede a record. */
+	/*
+	 * sampling_settle() compares the parts once, because thousands of options may precede a
+	 * record.
+	 */
 	sampling->parts_changed |= kind == OF_PART && news;
 	return news;
 }
@@ -392,7 +400,7 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
 	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
 }
 
-/* Returns why a record without known sampling may be sampled. */
+/* Returns the doubt about a record whose sampling is unknown. */
 static enum sampling_certainty doubt_unsampled(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
@@ -446,12 +454,12 @@ struct pool_check {
 	uint32_t sequence, pool, drops, sampling, breaks;
 	bool said;
 	bool differs; /* the pool differs from the upscaled samples */
-	bool steady;  /* numbers were consecutive since the start: not two alternating samplers */
+	bool steady;  /* numbers were consecutive, so that these are not two alternating samplers */
 };
 
 struct sampling_checks {
 	uint64_t clock;
-	struct pool_check *recent; /* last result; NULL: none */
+	struct pool_check *recent; /* last result of find_check(); NULL: none */
 	struct pool_check cells[CHECK_SETS][CHECK_WAYS];
 };
 
@@ -488,7 +496,10 @@ static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 	};
 }
 
-/* Returns the cell of the sampler, possibly reassigned. */
+/*
+ * Returns the cell of the sampler. If there is none, reassigns the least recently used cell of its
+ * set.
+ */
 static struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler)
 {
@@ -525,8 +536,8 @@ static uint32_t measure(const struct pool_check *check)
 }
 
 /*
- * Returns true if the difference is significant: the number of samples has its square root as
- * standard error.
+ * Returns true if the difference is significant: more than 10 % plus five standard errors. The
+ * relative standard error of n samples is 1 / sqrt(n).
  */
 static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
@@ -537,19 +548,19 @@ static bool disagrees(const struct pool_check *check, uint32_t measured)
 }
 
 /*
- * Returns true if the pool certainly agrees with the announced interval: it rounds to it, or is
- * within a tenth of it after any rounding. Without division, unlike disagrees().
+ * Returns true only if disagrees() returns false. Takes no division. The measured interval rounds
+ * to the announced one, or differs from it by less than 10 % after rounding.
  */
 static bool agrees(const struct pool_check *check)
 {
-	/* Signed integers convert faster. Sums of 32 bits stay below 2^63. */
+	/* Signed integers convert to double faster. The sums stay below 2^63. */
 	double samples = (double)(int64_t)check->samples, expected = samples * check->sampling;
 	double apart = fabs((double)(int64_t)check->packets - expected);
 
 	return 2 * apart < samples || 10 * apart + 5 * samples <= expected;
 }
 
-/* packets, samples: since the sampler's last sample. */
+/* Compares pool and samples. `packets` and `samples` count since the last sample of the sampler. */
 static void compare_pool(
 	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {
@@ -585,7 +596,10 @@ struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t ow
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
-	/* Ignores late samples. The check restarts after a restart or a long silence. */
+	/*
+	 * Ignores a late sample. If the numbers jump, the agent restarted or was silent for long:
+	 * the check starts again.
+	 */
 	if (samples == 0 || samples > UINT32_MAX - 64)
 		return result;
 	if (samples > 1U << 20 || drops > 1U << 20) {

@@ -3,13 +3,13 @@
 
 /*
  * Determines the sampling interval of a record. Also checks the sample pool of sFlow against the
- * announced interval. The first source with an interval decides (docs/COLLECTOR.md has the
- * reasons):
- * 1. the record: field 34 or an equivalent, the sFlow sample, the header of v5
- * 2. options about its sampler, its interface, its template
+ * announced interval. The first of these sources that has an interval decides (docs/COLLECTOR.md
+ * has the reasons):
+ * 1. the record (samplingInterval or similar elements), its sFlow sample, or its NetFlow v5 header
+ * 2. options about the sampler, interface or template of the record
  * 3. options about a part of the exporter: line card, cache, process
- * 4. options about its domain
- * 5. options that domain 0 sends about its domain: as 2 to 4
+ * 4. options about the domain of the record
+ * 5. options of domain 0 about the domain of the record, in the order of 2 to 4
  * 6. --exporter ...,sampling=N, which also replaces an unknown ratio
  */
 
@@ -21,25 +21,29 @@
 #include "flow_protocols/flow_protocol.h"
 
 /*
- * Sampling described by options of a domain. Zero-initialized, except for the seed: a secret,
- * because senders choose the keys. Allocates memory only if options arrive.
+ * Sampling that the options records of a domain describe. Must be initialized with 0, except for
+ * the seed. The seed must be secret, because senders choose the hashed keys. Allocates memory only
+ * if options arrive.
  */
 struct sampling {
 	struct sampling_interval *intervals; /* [capacity], hash table with open addressing */
 	uint32_t n, capacity;
 	uint32_t of_domain; /* interval of the domain; 0: unknown */
-	uint32_t of_parts;  /* smallest interval of its parts; 0: unknown */
+	uint32_t of_parts;  /* smallest interval of its parts, such as line cards; 0: unknown */
 	bool parts_differ;
 	bool parts_changed; /* parts changed since the last sampling_settle() */
 	bool selects_flows; /* some flows are not exported (RFC 7014) */
-	bool has_samplers;  /* some described samplers do not select all packets */
+	bool has_samplers;  /* some samplers do not select all packets */
 	bool turned_away;   /* intervals were rejected because the table was full */
-	/* Set by the caller: records have a sampler field; some were counted as unsampled. */
+	/*
+	 * Set by the caller. named: records have a sampler field. unsampled: some records were
+	 * counted as unsampled.
+	 */
 	bool named, unsampled;
 	uint64_t seed;
 };
 
-/* Reasons why records without known sampling may be sampled. */
+/* Doubts about the sampling interval of a record. */
 enum sampling_certainty {
 	SAMPLING_SURE,
 	SAMPLING_UNSAID,   /* the sampler of a record was not described */
@@ -58,9 +62,9 @@ struct sampling_interval {
 };
 
 /*
- * Stores the interval of an options record that `domain` sent, for at most `limit` scopes; limit is
- * a power of two up to SAMPLING_LIMIT_MAX. Returns true if that is new. Only domain 0 may describe
- * another domain.
+ * Stores the sampling interval of an options record that `domain` sent. Only domain 0 may describe
+ * another domain. `limit`: most cells of the table, a power of two up to SAMPLING_LIMIT_MAX.
+ * Returns true if the interval is new or changed.
  */
 #define SAMPLING_LIMIT_MAX 1024
 bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct option_record *option,
@@ -79,7 +83,7 @@ uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_
 /* Loads serialized intervals. Returns false if malformed. */
 bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit);
 
-/* Known sampling of one exporter. */
+/* Known sampling of the records of one domain. */
 struct sampling_knowledge {
 	const struct sampling *own;     /* options of the record's domain */
 	const struct sampling *process; /* options of domain 0; NULL: none, or `own` has them */
@@ -126,7 +130,10 @@ static inline struct sampling_basis sampling_basis_of(const struct flow_record *
 	};
 }
 
-/* Returns true if no option describes one sampler, interface or template of the exporter. */
+/*
+ * Returns true if options describe the same sampling for all records: none describes a single
+ * sampler, interface or template.
+ */
 static inline bool sampling_is_uniform(const struct sampling_knowledge *knowledge)
 {
 	return knowledge->own->n == 0 && knowledge->process == NULL;
@@ -152,8 +159,9 @@ static inline bool sampling_is_same(const struct sampling_knowledge *knowledge,
 uint32_t sampling_described(const struct sampling_knowledge *knowledge);
 
 /*
- * Compares the sample pool (packets seen by the sampler) with the samples taken, including lost
- * ones. Tracks the most recently used samplers; an evicted one restarts.
+ * Table of sFlow samplers. Compares the sample pool (packets that a sampler processed) with the
+ * samples taken, including lost ones. Keeps the most recently used samplers; the check of an
+ * evicted one starts again.
  */
 struct sampling_checks;
 
@@ -164,27 +172,27 @@ void sampling_checks_destroy(struct sampling_checks *checks);
 /* Result of a check. */
 struct sampler_result {
 	/*
-	 * Interval by the sample pool if it differs significantly from the announced one, once per
-	 * sampler; else 0.
+	 * Interval by the sample pool if it differs significantly from the announced one. Reported
+	 * once per sampler; else 0.
 	 */
 	uint32_t measured;
 	/*
-	 * Samples taken but not sent by the agent since the last sample: by its drop counter and
-	 * sequence numbers.
+	 * Samples that the agent took but did not send since the last sample: by its drop counter
+	 * and its sequence numbers.
 	 */
 	uint32_t lost;
-	/* Interval by the sample pool once the difference is significant; else 0. */
+	/* Interval by the sample pool if the difference was significant once; else 0. */
 	uint32_t pool_interval;
 	/*
-	 * If pool_interval is larger: packets of the pool minus packets of samples since the last
-	 * sample. Can be negative by chance.
+	 * If pool_interval is larger than the announced interval: packets of the pool minus
+	 * upscaled samples, since the last sample. Can be negative by chance.
 	 */
 	int64_t excess;
 };
 
 /*
- * Checks the next sample. owner: identifies the domain, never 0. breaks: number of missing or late
- * datagrams of the domain so far; samples missing there are not counted as lost by the agent.
+ * Checks the next sample. owner: ID of the session, never 0. breaks: number of gaps between its
+ * datagrams so far. Samples that are missing after a gap do not count as lost by the agent.
  */
 struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler);

@@ -161,7 +161,10 @@ int template_file_read(const char *path,
 		return status;
 	}
 	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0) {
-		/* A file truncated inside the first line has only a part of it. */
+		/*
+		 * If the file was truncated in its first line, it contains only a part of that
+		 * line.
+		 */
 		other = reading->line[0] == '\0' ||
 			strncmp(FIRST_LINE, reading->line, strlen(reading->line)) != 0;
 		++*damaged;
@@ -304,7 +307,9 @@ int template_file_end(struct template_writer *writer)
 		status = errno != 0 ? errno : EIO;
 	if (fclose(writer->file) != 0 && status == 0)
 		status = errno;
-	/* Another user may have created a file since, in a directory such as /tmp. */
+	/*
+	 * Checks again: in a directory such as /tmp, another user may have created the file since.
+	 */
 	writer->entry.exists = fstatat(writer->entry.folder, writer->entry.name,
 				       &writer->entry.status, AT_SYMLINK_NOFOLLOW) == 0;
 	if (status == 0)
@@ -323,7 +328,10 @@ int template_file_end(struct template_writer *writer)
 
 /* --- saver --- */
 
-/* Header of a set in a copy. At most the size of a template without its set. */
+/*
+ * Header of a set in a copy. It must not be larger than the memory of a template without its set,
+ * so that the copy fits in template_bytes.
+ */
 struct set_copy {
 	struct exporter_id id;
 	uint32_t len;
@@ -334,8 +342,8 @@ struct template_saver {
 	const char *path;
 	pthread_t thread;
 	/*
-	 * The thread owns the following from a post of `work` until its post of `done`; otherwise
-	 * the decoder owns it. The semaphores order memory accesses.
+	 * The decoder passes the following fields to the thread with `work`, and the thread returns
+	 * them with `done`. The semaphores order the memory accesses.
 	 */
 	sem_t work, done;
 	bool ending;
@@ -357,7 +365,7 @@ size_t template_saver_memory(size_t template_bytes)
 
 /* --- the thread --- */
 
-/* Waits for a semaphore: the thread for a copy or the end, the decoder for the file. */
+/* Waits for a semaphore, and continues to wait after a signal. */
 static void await(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) != 0 && errno == EINTR)
@@ -423,7 +431,8 @@ int template_saver_start(struct template_saver **saver, const char *path, size_t
 		return ENOMEM;
 	new->path = path;
 	new->room = template_bytes;
-	new->copy = malloc(template_bytes); /* untouched memory is not allocated */
+	/* the kernel allocates pages only when they are written */
+	new->copy = malloc(template_bytes);
 	sem_init(&new->work, 0, 0);
 	sem_init(&new->done, 0, 0);
 	status = new->copy == NULL ? ENOMEM : signals_start_thread(&new->thread, save_copies, new);
@@ -459,7 +468,10 @@ void template_saver_stop(struct template_saver *saver)
 	free_saver(saver);
 }
 
-/* Setting the clock back ends the ten seconds. */
+/*
+ * Returns true if the last write started less than ten seconds ago. Returns false if the clock was
+ * set back since.
+ */
 static bool saved_just_now(const struct template_saver *saver, int64_t now)
 {
 	return saver->saved && now >= saver->saved_at && now - saver->saved_at < APART_NS;

@@ -8,11 +8,11 @@
  *   sketchtap-templates 1
  *   PROTOCOL ADDRESS DOMAIN STARTED SET CHECKSUM
  *
- * SET is the set in hexadecimal digits, or, with the number 65535 and a length in front as in a
- * set, the sampling of the domain (sampling_write()), or, with 65534, the roles of its interfaces
- * (collect/collector_templates.c). STARTED is the start of the exporter by its
- * own clock, in ms since 1970-01-01 UTC, or 0. CHECKSUM covers the rest of its line and the first
- * line, so that damage loses only its line, and the next one if the line end is damaged.
+ * SET is a template set in hexadecimal digits. Two set IDs have other contents: 65535 has the
+ * sampling intervals of the domain (sampling_write()), and 65534 has the roles of its interfaces
+ * (collect/collector_templates.c). STARTED is the start of the exporter by its own clock, in ms
+ * since 1970-01-01 UTC, or 0. CHECKSUM covers the rest of its line and the first line of the file.
+ * So damage loses only its line, and the next one if the line end is damaged.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,8 @@ struct template_file_entry {
 /*
  * Calls take() for each entry, in file order. An entry for which it returns false counts as
  * damaged. Returns 0 or an error of base/regular_file.h: ENOENT if the file does not exist, EINVAL
- * if it is not a regular file, EBADMSG if it has another format. *damaged: ignored lines.
+ * if it is not a regular file, EBADMSG if it has another format. Sets *damaged to the number of
+ * ignored lines.
  */
 int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_file_entry *entry), void *arg,
@@ -53,9 +54,9 @@ void template_file_put(struct template_writer *writer, const struct template_fil
 int template_file_end(struct template_writer *writer);
 
 /*
- * Saves the file in a thread of its own, so that a slow or full disk never delays the decoder. The
- * decoder copies templates to preallocated memory and passes the copy to the thread. Functions are
- * called by the decoder and, after its end, by the thread that ends the run.
+ * Saves the file in its own thread, so that a slow or full disk never delays the decoder. The
+ * decoder copies templates to preallocated memory and passes the copy to the thread. Only the
+ * decoder calls the functions. After its end, the thread that ends the run calls them.
  */
 struct template_saver;
 
@@ -74,8 +75,8 @@ void template_saver_stop(struct template_saver *saver);
 bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t now);
 
 /*
- * Build a new copy set by set, if a write is due. Without a new copy, template_saver_save() writes
- * the previous one.
+ * If a write is due, the caller builds a new copy: it clears the old one and puts each set. Without
+ * a new copy, template_saver_save() writes the previous one.
  */
 void template_saver_clear(struct template_saver *saver);
 void template_saver_put(struct template_saver *saver, const struct template_file_entry *entry);

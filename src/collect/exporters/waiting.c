@@ -10,11 +10,14 @@
 
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
-#define CLASSES    32 /* log2 of blocks used */
+#define CLASSES    32 /* class of an exporter: log2 of its blocks */
 #define RINGS      (2 * CLASSES)
 #define SET_MAX    65536
 
-/* A set is a chain of blocks: a struct waiting_set, with unused `data`, then its bytes. */
+/*
+ * A set is stored in a chain of blocks: a struct waiting_set, whose `data` is unused, then the
+ * bytes of the set.
+ */
 struct block {
 	uint32_t next;
 	uint8_t bytes[BLOCK_ROOM];
@@ -23,7 +26,7 @@ struct block {
 /* List links of a set. */
 struct place {
 	uint32_t older, newer;  /* list of the exporter's sets */
-	uint32_t before, after; /* list of the bucket: possibly the same exporter and template */
+	uint32_t before, after; /* list of the hash bucket, which may also contain other keys */
 	uint32_t exporter;
 	uint16_t template_id;
 };
@@ -32,9 +35,9 @@ struct bucket {
 	uint32_t first, last;
 };
 
-/* Sets of an exporter; in the ring of its class if there are any. */
+/* Sets of an exporter. If it has any, it is in the ring of its class. */
 struct waiting_exporter {
-	uint32_t oldest, newest; /* oldest and newest set, by first block */
+	uint32_t oldest, newest; /* first blocks of the oldest and newest set */
 	uint32_t sets, blocks;
 	uint32_t before, after;
 	bool proven;
@@ -44,14 +47,15 @@ struct waiting {
 	uint32_t nb_blocks, free_blocks;
 	uint32_t free; /* first free block */
 	uint32_t nb_holders;
-	uint32_t filled;  /* number of blocks used so far */
+	uint32_t filled;  /* number of blocks that were ever used */
 	uint32_t held[2]; /* number of blocks, [0]: unproven, [1]: proven exporters */
 	struct block *blocks;
 	struct place *places;   /* [nb_blocks], valid for the first block of a set */
 	struct bucket *buckets; /* [bucket_mask + 1], hash table by exporter and template */
 	uint64_t bucket_mask, seed;
 	struct waiting_exporter
-		*holders; /* [nb_holders], then sentinels of unproven and proven classes */
+		/* [nb_holders] exporters, then list heads of unproven and proven classes */
+		*holders;
 	uint8_t scratch[SET_MAX];
 };
 
@@ -270,7 +274,7 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 	remove_set(waiting, first, head_of(waiting, first).len);
 }
 
-/* Returns the exporter that must drop its oldest set for n blocks of this one. */
+/* Returns the exporter that must drop its oldest set to make room for n blocks of `exporter`. */
 static uint32_t find_donor(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
 	const struct waiting_exporter *own = &waiting->holders[exporter];

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Queues data sets without a known template, with the headers of their messages, in order of
+ * Queues data sets whose template is not known yet, with the headers of their messages, in order of
  * arrival. They share one pool of memory. If it is full, the exporter that uses the most (within a
- * factor of two) loses its oldest set, so a flood does not affect exporters that use little. Proven
+ * factor of two) loses its oldest set. So a flood does not affect exporters that use little. Proven
  * exporters (collect/exporters/exporter.h) and the others own one half of the pool each, and may
  * use the free part of the other half.
  */
@@ -40,9 +40,9 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
 /*
- * Calls take() for the sets of an exporter and template, oldest first, as long as it returns true;
- * these sets are removed. The set is valid during the call, and take() must not call waiting_put().
- * Sets of other templates cost no time.
+ * Calls take() for the sets of an exporter and template, oldest first, until it returns false.
+ * Removes each set for which it returns true. The set is valid during the call, and take() must not
+ * call waiting_put(). Sets of other templates take no time.
  */
 void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
