@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains of exporters: slots, names, shares of template memory. */
+/* Observation domains of exporters: slots, names, shares of template memory. */
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -17,7 +17,10 @@ static void print_address(const struct in6_addr *address, char text[INET6_ADDRST
 		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
-/* Stores the name: "NAME" or "ADDRESS", and "/DOMAIN" if the exporter has several domains. */
+/*
+ * Stores the name of a slot: NAME or ADDRESS, followed by /DOMAIN if the exporter has several
+ * domains.
+ */
 static void put_name(struct collector *collector, uint32_t slot, bool several)
 {
 	const struct exporter_id *id = exporter_id(collector->exporters, slot);
@@ -41,7 +44,7 @@ static void put_names(struct collector *collector, uint32_t slot)
 	uint32_t second = exporter_sibling(exporters, first);
 
 	put_name(collector, slot, second != EXPORTER_NONE);
-	/* So far, the first one had no "/DOMAIN". */
+	/* The second domain of an exporter also adds /DOMAIN to the name of the first one. */
 	if (second == slot && exporter_sibling(exporters, second) == EXPORTER_NONE)
 		put_name(collector, first, true);
 }
@@ -116,7 +119,6 @@ void domain_start_row(struct domain *domain, const struct exporter_id *id, uint3
 		snprintf(domain->row.name, sizeof(domain->row.name), "%s", domain->rule->name);
 }
 
-/* NULL: there is no room. */
 struct domain *domain_admit(
 	struct collector *collector, const struct exporter_id *id, const struct exporter_rule *rule)
 {

@@ -7,7 +7,10 @@
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-/* Exporters repeat templates within half an hour: older data sets are dropped. */
+/*
+ * Age at which data sets that wait for a template are dropped. Exporters repeat their templates at
+ * least every half hour.
+ */
 #define WAITING_AGE_NS (3600 * SECOND_NS)
 
 static void share_losses(struct collector *collector)
@@ -41,7 +44,10 @@ static void share_losses(struct collector *collector)
 	}
 }
 
-/* harmless: unusable records without loss. */
+/*
+ * Returns true if packets may be missing in the row. `harmless`: unusable records that contain no
+ * packets.
+ */
 static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
 {
 	return row->waiting + row->unknown_template + (row->unusable - harmless) + row->malformed +
@@ -56,7 +62,10 @@ static bool is_empty(const struct exporter_row *row)
 	       row->shed == 0;
 }
 
-/* Adds the sampling interval of a living exporter, with or without records. */
+/*
+ * Adds the sampling interval of a domain to the epoch if the exporter is alive, even if it sent no
+ * records.
+ */
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
 {
@@ -96,7 +105,7 @@ static bool end_row(struct collector *collector, struct domain *domain,
 		domain_count_restarts(collector, domain);
 	row->waiting = domain_waiting(collector, domain, collector->now - WAITING_AGE_NS);
 	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0 || domain->jumped;
-	/* Other data in a capture may start like an export. */
+	/* In a capture, other traffic may look like a flow protocol. */
 	unknown &= domain->proven || collector_is_export_port(collector, domain->dst_port);
 	if (row->unknown_template > 0)
 		collector_note_domain(
@@ -152,9 +161,9 @@ static void log_evictions(struct collector *collector)
 	if (n == 0 || !log_ratelimit_due(&collector->eviction_said, collector->now, n))
 		return;
 	if (!collector_log(collector, true,
-		    "%" PRIu64 " exporters were replaced in the table by others, because there are "
-		    "more than exporters-max %u%s",
-		    n, collector->params.exporters_max, collector->eviction_said.since))
+		    "exporters-max %u is too small: removed %" PRIu64
+		    " exporters to make room for others%s",
+		    collector->params.exporters_max, n, collector->eviction_said.since))
 		collector->eviction_said.logged = false;
 }
 

@@ -108,7 +108,7 @@ void collector_note_sender(struct collector *collector, enum problem kind,
 	struct problem_entry *entry;
 	bool proven = sender == NULL || is_exporter(collector, sender);
 
-	/* Unknown versions share one entry. */
+	/* Datagrams of unknown versions from all senders share one entry. */
 	if (sender != NULL && kind != PROBLEM_NO_EXPORT)
 		source.address = *sender;
 	entry = problems_add(collector->problems, kind, &source, proven, detail, n);
@@ -119,7 +119,7 @@ void collector_note_sender(struct collector *collector, enum problem kind,
 	log_new(collector, kind, entry);
 }
 
-/* Counts data sets still without a template at the end of the run. */
+/* Counts data sets that still have no template at the end of the run. */
 static void note_waiting(struct collector *collector)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++) {
@@ -143,7 +143,7 @@ void collector_log_problems(struct collector *collector)
 
 bool collector_is_export_port(const struct collector *collector, uint16_t port)
 {
-	/* IANA: IPFIX over DTLS. Convention: NetFlow. */
+	/* 4740: IPFIX over DTLS (IANA). The other ports are often used for NetFlow. */
 	static const uint16_t more[] = {4740, 2056, 9995, 9996};
 
 	if (collector->params.live)
@@ -188,7 +188,7 @@ static struct sender *sender_of(struct collector *collector, const struct in6_ad
 	return sender;
 }
 
-/* exports: certainly exports, on any port. */
+/* `exports`: the datagrams are certainly of a flow protocol, on any port. */
 static void count_unreadable(struct collector *collector, const struct in6_addr *address,
 	uint16_t dst_port, uint64_t datagrams, uint64_t bytes, bool exports)
 {
@@ -204,7 +204,10 @@ static void count_unreadable(struct collector *collector, const struct in6_addr 
 	sender->dst_port = dst_port;
 }
 
-/* An unknown version: a damaged export if its sender turns out to be an exporter. */
+/*
+ * Stores the sender of a datagram of unknown version until the end of the epoch. If the sender is
+ * an exporter by then, the datagram counts as malformed.
+ */
 static void take_stranger(struct collector *collector, const struct datagram *datagram)
 {
 	struct stranger *stranger = NULL;
@@ -242,7 +245,10 @@ static enum problem problem_of(
 						      : PROBLEM_NETFLOW_VERSION;
 }
 
-/* DTLS carries other protocols. NetFlow v2 to v4 were never released, and TFTP has their numbers. */
+/*
+ * Returns true if other protocols look like this version. DTLS carries many protocols. NetFlow v2
+ * to v4 were never released, and TFTP packets start with these numbers.
+ */
 static bool has_other_uses(const struct export_version *version)
 {
 	return version->family == EXPORT_FAMILY_DTLS ||
@@ -278,7 +284,10 @@ void collector_take_unreadable(
 	collector_note_sender(collector, kind, &datagram->src, detail, 1);
 }
 
-/* An sFlow agent may have another address than it sends from. */
+/*
+ * Returns true if an exporter sends from this address. The address of an sFlow agent may differ
+ * from the address from which it sends.
+ */
 static bool sends_for_an_agent(const struct collector *collector, const struct in6_addr *sender)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of a domain. Template ids, sequence numbers and options are valid for one exporting
- * process until it restarts (RFC 3954, 9; RFC 7011, 8). Each process has a session of its own, and
- * a restart begins another one. The old session is kept next to the new one: a forged or stray
- * datagram leaves it unchanged.
+ * Sessions of a domain. Template IDs, sequence numbers and options are valid for one exporting
+ * process until it restarts (RFC 3954, 9; RFC 7011, 8). So each process has its own session, and a
+ * restart begins a new one. The old session is kept for a while, so that a forged or stray datagram
+ * does not destroy it.
  */
 
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "collect/collector_state.h"
 #include "flow_protocols/fields.h"
 
-#define LATE_MAX         4 /* most late messages after a restart */
-#define RETURNS_CERTAIN  2 /* messages that disprove a restart */
-#define MEANS_OF_SILENCE 4 /* mean message intervals of silence that end a process */
+#define LATE_MAX         4 /* most late messages of the old session after a restart */
+#define RETURNS_CERTAIN  2 /* messages of the old session that disprove a restart */
+#define MEANS_OF_SILENCE 4 /* silence that ends a process, in mean intervals of its messages */
 
 uint32_t collector_sessions_max(uint32_t exporters_max)
 {
@@ -87,7 +87,8 @@ static struct session *worst_of(const struct domain *domain, const struct sessio
 }
 
 /*
- * Frees a session of another domain: since there are more sessions than domains, one has several.
+ * Ends a session of another domain that has several. There is such a domain, because there are more
+ * sessions than domains.
  */
 static void end_any_other(struct collector *collector, const struct domain *domain)
 {
@@ -136,7 +137,7 @@ static struct session *add_session(struct collector *collector, struct domain *d
 		sequence_init_like(&session->sequence, &before->sequence);
 	else
 		sequence_init(&session->sequence, domain->row.protocol);
-	/* The first position is for a proven session. */
+	/* The first position in the list is only for a proven session. */
 	if (*at != NULL)
 		at = &(*at)->next;
 	session->next = *at;
@@ -187,7 +188,7 @@ static struct session *find_by_key(const struct domain *domain, const struct ses
 	return best;
 }
 
-/* Returns true if the message has no templates that the session does not have. */
+/* Returns true if the session has all templates of the message, with the same definitions. */
 static bool templates_fit(const struct session *session, const struct datagram *datagram,
 	const struct datagram_header *header)
 {
@@ -209,8 +210,9 @@ static bool templates_fit(const struct session *session, const struct datagram *
 }
 
 /*
- * A process whose port changed, for example behind NAT, continues with the next number. A copy to
- * another collector repeats the number. Returns NULL if it is another process.
+ * Finds the session of a message from new ports by its sequence number. A process whose source port
+ * changed, for example by NAT, continues with the next number. A copy for another collector has the
+ * same number. Returns NULL if the message is from another process.
  */
 static struct session *find_by_number(const struct domain *domain, const struct session_key *key,
 	const struct datagram *datagram, const struct datagram_header *header,
@@ -252,7 +254,10 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 	found->by_clock = *fit == SEQUENCE_RESTARTED && before != NULL;
 	if (before != NULL)
 		found->before_taken = before->sequence.taken;
-	/* Its counters restarted at 0. */
+	/*
+	 * After a restart the loss counters of the exporter start at 0. losses_reported() then
+	 * needs their old values.
+	 */
 	if (found->restart)
 		found->reported = before->reported;
 	*fit = SEQUENCE_FAR;
@@ -262,8 +267,8 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 /* --- progress --- */
 
 /*
- * The session continues: no session that began later is its restart. One message after a restart
- * that was counted may be late.
+ * Notes that a session continues, so that no later session is its restart. After a counted restart,
+ * a single message proves nothing, because it may be late.
  */
 static void return_to(struct domain *domain, struct session *session)
 {
@@ -307,7 +312,10 @@ static void move_first(struct domain *domain, struct session *session)
 	domain->sessions = session;
 }
 
-/* Counts a restart. Drops waiting data of the previous session, whose templates will not arrive. */
+/*
+ * Counts a restart. Drops data sets of the previous session that wait for templates, which will not
+ * arrive.
+ */
 static void count_restart(struct collector *collector, struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -327,7 +335,7 @@ static void count_restart(struct collector *collector, struct session *session)
 		waiting_forget(collector->waiting, session_index(collector, before));
 }
 
-/* Ends a session of one message that was not continued: forged or stray. */
+/* Ends a session whose single message was not continued, because it was forged or stray. */
 static void end_stray(struct collector *collector, const struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -360,8 +368,8 @@ void session_heard(struct collector *collector, struct session *session)
 }
 
 /*
- * Returns true if the previous session was silent for longer than its message interval and the
- * restart.
+ * Returns true if the previous session has ended. Since this session began, it must have been
+ * silent for MEANS_OF_SILENCE mean intervals of its messages, and for as long as before.
  */
 static bool is_silent(const struct session *session, int64_t now)
 {

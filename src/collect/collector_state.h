@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * State shared by the files of collector.h: datagrams (collector_take.c), domains of exporters,
- * ends of epochs, problems and log lines, saved templates. Owned by the decoder.
+ * State of the collector (collect/collector.h), shared by the files collector_*.c. Owned by the
+ * thread that decodes.
  */
 
 #include <stdbool.h>
@@ -27,12 +27,12 @@
 #define SOCKETS_MAX OPTION_LIST_MAX
 #define KNOWN_MAX   8192 /* most templates in one datagram */
 
-#define SENDERS_MAX   64 /* most rows of senders per epoch */
+#define SENDERS_MAX   64 /* most senders with unreadable headers per epoch */
 #define STRANGERS_MAX 64 /* most senders of unknown versions per epoch */
 #define LINES_MAX     64 /* most pending log lines */
 #define PORTS         65536
 
-/* Packets and bytes after upscaling, duplicates included. */
+/* Upscaled packets and bytes of records, including duplicates. */
 struct record_sums {
 	uint64_t packets, bytes;
 };
@@ -40,7 +40,7 @@ struct record_sums {
 #define SESSIONS_MAX  4 /* per domain */
 #define SESSIONS_MORE 8 /* one additional session per 8 exporters */
 
-/* Transport session of RFC 7011; the source address is the domain's. */
+/* Transport session (RFC 7011) within a domain, which has the source address. */
 struct session_key {
 	struct in6_addr dst;
 	uint16_t src_port, dst_port;
@@ -48,35 +48,38 @@ struct session_key {
 
 /* State of an exporting process, valid until it restarts. */
 struct session {
-	struct session *next; /* in the list of its domain, or of free sessions */
+	struct session *next; /* next session of the domain, or next free session */
 	uint32_t slot;        /* slot of its domain; EXPORTER_NONE: free */
 	struct session_key key;
 	bool any_key;                /* restored from a file: the next datagram sets the key */
 	bool proven;                 /* two messages had consecutive sequence numbers */
-	struct session *before;      /* previous session at the start of this one; NULL: none */
-	bool restart;                /* possibly a restart of `before` */
+	struct session *before;      /* session that this one may replace; NULL: none */
+	bool restart;                /* this may be a restart of `before` */
 	bool by_clock;               /* the uptime field proves the restart */
-	bool counted;                /* counted in the column `restarts` */
-	uint64_t before_taken;       /* messages of `before` at the start of this one */
+	bool counted;                /* the restart is counted in exporter_row.restarts */
+	uint64_t before_taken;       /* number of messages of `before` when this session began */
 	bool over;                   /* ended by a restart */
-	uint8_t returns;             /* messages received after that restart */
+	uint8_t returns;             /* messages received after the restart that ended it */
 	uint16_t other_port;         /* source port of a second, concurrent process; 0: none */
 	struct templates *templates; /* NULL: none received */
 	uint64_t template_changes;
 	struct sampling sampling;
 	struct sequence sequence;
-	uint64_t owner;  /* unique ID of the owner of its samplers */
-	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
-	bool from_file;  /* its templates are, and it said none since */
+	uint64_t owner; /* unique ID of the session, for sampling_check() */
+	/* start of the process by its own clock, ms since 1970-01-01 UTC; 0: unknown */
+	int64_t started;
+	bool from_file;  /* its templates are from the file; none were received since */
 	uint32_t sent;   /* sequence number of its last datagram */
-	uint32_t breaks; /* times that another number than the next one came */
+	uint32_t breaks; /* number of datagrams whose sequence number was not the next one */
 	struct reported_losses reported;
 };
 
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
-	struct in6_addr sender;           /* sender of its last datagram; allowed */
-	struct session *sessions;         /* the proven one with the last datagram is first */
+	/* source address of its last datagram, which --exporter allows */
+	struct in6_addr sender;
+	/* list; the proven session with the latest datagram is first */
+	struct session *sessions;
 	uint32_t nb_sessions;
 	bool several;    /* several processes send concurrently */
 	size_t borrowed; /* template bytes in excess of its share */
@@ -85,46 +88,52 @@ struct domain {
 	bool proven;       /* at least one datagram was decoded completely */
 	bool jumped;       /* sequence numbers jumped in this epoch: losses are unknown */
 	uint64_t gaps;     /* datagrams lost in this epoch, by sequence numbers */
-	int64_t excess; /* sFlow: packets of the pools minus packets of the samples, this epoch */
+	/* sFlow: packets of the sample pools minus upscaled samples, in this epoch */
+	int64_t excess;
 	uint32_t excess_interval; /* sampling interval of `excess`; 0: none */
 	uint64_t
-		harmless; /* records of this epoch that are unusable without loss: not IP, or 0 packets */
-	struct record_sums sums; /* sums of this epoch, also of earlier exporters in this slot */
-	int64_t heard;           /* time of the last datagram, ns since 1970-01-01 UTC */
+		/* unusable records of this epoch without loss: not IP, or without packets */
+		harmless;
+	/* sums of this epoch, including those of earlier exporters in this slot */
+	struct record_sums sums;
+	int64_t heard; /* time of the last datagram, ns since 1970-01-01 UTC */
 	/*
-	 * Largest sampling interval of its records, and the place of that record, as coarsest_place
-	 * in observe.h. Valid until records of that place have a smaller interval, or until the
-	 * exporter restarts. 0: no records yet.
+	 * Largest sampling interval of its records, and the place of that record (coarsest_place in
+	 * exporters/observe.h). Valid until records of that place have a smaller interval, or until
+	 * the exporter restarts. 0: no records yet.
 	 */
 	uint32_t interval;
 	uint64_t interval_position;
-	bool interval_old;  /* the exporter restarted since */
-	uint32_t forwarded; /* largest sampling interval of records forwarded as a mediator */
-	bool after_loss;    /* its records were lost since its last datagram with records */
-	bool had_records;   /* usable records were received in this epoch, its own or forwarded */
+	bool interval_old; /* the exporter restarted after `interval` was set */
+	/* largest sampling interval of records that it forwards as a mediator */
+	uint32_t forwarded;
+	bool after_loss; /* records were lost since its last datagram with records */
+	/* usable records, its own or forwarded ones, were received in this epoch */
+	bool had_records;
 	/*
-	 * The sampling interval may be larger than known, for records of this epoch (`doubted`) and
-	 * of the last epoch with records (`in_doubt`).
+	 * The sampling interval may be larger than the known one. doubted: in this epoch. in_doubt:
+	 * in the last epoch with records.
 	 */
 	bool doubted, in_doubt;
-	/* Pending log lines, one each per domain. */
+	/* Log lines that are due. Each is logged once per domain. */
 	bool clock_said, doubt_seen;
-	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: no message */
-	uint16_t ports_due[2];                   /* source ports of two processes; 0: no message */
+	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing is due */
+	/* source ports of two processes; 0: nothing is due */
+	uint16_t ports_due[2];
 	enum sampling_certainty doubt_due;
-	uint32_t pool_due; /* sampling interval by the sample pool; 0: no message */
+	uint32_t pool_due; /* sampling interval by the sample pool; 0: nothing is due */
 	uint32_t pool_interval;
 	struct exporter_row row;
 };
 
-/* A sender of datagrams without a readable header in this epoch. */
+/* A sender of datagrams with unreadable headers, in this epoch. */
 struct sender {
 	struct exporter_row row;
 	uint16_t dst_port; /* the last datagram's */
-	bool exports;      /* certainly an exporter, whatever the port */
+	bool exports;      /* certainly an exporter, on any port */
 };
 
-/* A sender of datagrams of an unknown version in this epoch. */
+/* A sender of datagrams of an unknown version, in this epoch. */
 struct stranger {
 	struct in6_addr address;
 	uint16_t dst_port; /* the last datagram's */
@@ -148,22 +157,26 @@ struct collector {
 	struct sampling_checks *checks;
 	struct exporter_loss *losses; /* [exporters_max] */
 	struct socket_loss sockets[SOCKETS_MAX];
-	/* Bytes: share of every domain, pool to lend, most lent to one domain, and lent. */
+	/*
+	 * Template memory in bytes: the share of each domain; the pool from which domains borrow;
+	 * the most that one domain can borrow; the sum that is borrowed.
+	 */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
-	uint64_t sum_share, sum_loan_max; /* per epoch and slot: guaranteed; most to borrow */
+	/* packets and bytes per slot and epoch: guaranteed; most that can be borrowed */
+	uint64_t sum_share, sum_loan_max;
 	uint64_t owners;
 
 	/* Sums of the epoch. */
 	uint64_t datagrams, dropped, evicted;
-	struct record_sums lent; /* borrowed by slots in excess of their share */
+	struct record_sums lent; /* packets and bytes that slots borrowed above their share */
 	bool unknown_sampler;    /* a record has an unknown sampling interval */
 	uint32_t finest;         /* smallest sampling interval of records; 0: no records */
-	/* As in struct collector_epoch. */
+	/* The next three are those of struct collector_epoch. */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
 	double overcount;
-	bool process_options; /* a domain 0 has described sampling since the start */
+	bool process_options; /* a domain 0 has sent options about sampling */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 	struct sender senders[SENDERS_MAX];
@@ -193,9 +206,11 @@ struct collector {
 	bool copy; /* duplicate datagram: read templates and options only */
 	struct observation_point point;
 	const struct datagram_header *header;
-	bool retrying, still_unknown; /* decoding waiting sets; template still missing */
-	uint32_t sets_left;           /* sets of this datagram that may still start to wait */
-	uint32_t domains_left;        /* domains that this datagram may still add */
+	/* sets that waited are being decoded; their template is missing */
+	bool retrying, still_unknown;
+	/* data sets without a template that this datagram may still store */
+	uint32_t sets_left;
+	uint32_t domains_left; /* domains that this datagram may still add */
 	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;
@@ -221,17 +236,20 @@ void collector_note_domain(struct collector *collector, enum problem kind,
 void collector_note_sender(struct collector *collector, enum problem kind,
 	const struct in6_addr *sender, uint32_t detail, uint64_t n);
 
-/* Returns true if exports are expected on this port. */
+/* Returns true if datagrams of flow protocols are expected on this port. */
 bool collector_is_export_port(const struct collector *collector, uint16_t port);
 /* Marks the domain as proven: a datagram was decoded completely. */
 void collector_prove(struct collector *collector, struct domain *domain);
 
-/* Counts a datagram with an unreadable header, but not as refused. */
+/* Counts a datagram with an unreadable header, whose sender is allowed. */
 void collector_take_unreadable(
 	struct collector *collector, const struct datagram *datagram, enum decode_fault fault);
-/* Decides which strangers are exporters. Call before emitting the rows of an epoch. */
+/*
+ * Counts datagrams of unknown versions: as malformed if their sender is an exporter, else in the
+ * row `others`. Call it before the rows of an epoch are emitted.
+ */
 void collector_judge_strangers(struct collector *collector);
-/* Emits the rows of senders. Returns true if exports were lost. */
+/* Emits the rows of senders with unreadable headers. Returns true if data of exporters was lost. */
 bool collector_end_senders(struct collector *collector,
 	void (*emit)(void *arg, const struct exporter_row *row), void *arg);
 /* Logs all pending messages, after the last epoch. */
@@ -239,20 +257,20 @@ void collector_log_problems(struct collector *collector);
 
 /* collector_take.c */
 
-/* Counts packets lost by exporters, each of which may represent `interval` packets. */
+/* Counts packets that an exporter lost. Each may represent `interval` packets. */
 void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval);
 /*
- * Returns the sampling knowledge for records of a session. session NULL: of a domain without one.
+ * Returns the known sampling of the records of a session. `session` is NULL if the domain has none.
  */
 struct sampling_knowledge session_sampling(const struct collector *collector,
 	const struct domain *domain, const struct session *session);
 /*
- * Returns the largest sampling interval of a domain, with or without records. 0: unknown;
+ * Returns the largest sampling interval of a domain, even if it sent no records. 0: unknown;
  * SAMPLING_RATIO_UNKNOWN: sampled at an unknown ratio.
  */
 uint32_t domain_interval(const struct collector *collector, const struct domain *domain);
 
-/* Counts a datagram in the row `others`. */
+/* Counts a datagram in the row `others`, and increments *reason. */
 void collector_count_other(
 	struct collector *collector, const struct datagram *datagram, uint64_t *reason);
 
@@ -272,7 +290,10 @@ struct domain *domain_admit(struct collector *collector, const struct exporter_i
 void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot);
 /* Raises the sampling interval of the row to at least `sampling`. */
 void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source);
-/* Call after a session's templates changed. */
+/*
+ * Updates the template memory that a domain borrows. Call it after the templates of a session
+ * changed.
+ */
 void domain_settle_templates(struct collector *collector, struct domain *domain);
 /* Writes the name of a sender: from --exporter, else its address. */
 void collector_sender_name(const struct collector *collector, const struct in6_addr *address,
@@ -289,7 +310,7 @@ static inline uint32_t session_index(
 	return (uint32_t)(session - collector->sessions);
 }
 
-/* Returns the size of the pool of sessions. */
+/* Returns the number of sessions that a collector allocates. */
 uint32_t collector_sessions_max(uint32_t exporters_max);
 /* Adds a session that takes the ports of the next datagram of the domain. */
 struct session *session_add_any(struct collector *collector, struct domain *domain);
@@ -322,7 +343,7 @@ uint32_t domain_waiting(struct collector *collector, struct domain *domain, int6
 
 /* collector_templates.c: --templates */
 
-/* Returns the bytes of a copy for the template file. */
+/* Returns the memory for a copy of the template file, in bytes. */
 size_t collector_saved_bytes(const struct collector_params *params);
 
 /*

@@ -12,23 +12,26 @@
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-/* Fraction of a domain's template memory for sampling intervals: 1/N. */
+/* Sampling intervals use at most 1/SAMPLING_PART of a domain's template memory. */
 #define SAMPLING_PART  8
 #define SHARE_MIN      2048
 #define BORROWERS      16 /* at least this number of domains can exceed their share */
-/* Maximum difference of one start of an exporter: its clock may be adjusted between runs. */
+/*
+ * Start times that differ by at most this belong to the same start of an exporter, whose clock may
+ * be adjusted between runs.
+ */
 #define SAME_START_MS  5000
-/* Part of that for drift during a run. */
+/* Drift of the start time that is ignored during a run. */
 #define START_DRIFT_MS 2000
 /* Most packets and bytes of a record after upscaling. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
 /*
- * Keeps every sum of an epoch below 2^63, for any input. Slots share half of the range equally; the
- * other half is lent, so that no exporter can starve another.
+ * Sums of an epoch must stay below 2^63 for any input. One half of this range is divided equally
+ * among the slots. Slots borrow from the other half. So no exporter can take the share of another.
  */
 #define SUM_HALF       ((UINT64_C(1) << 62) - 1)
-/* IANA: IPFIX over TCP and SCTP, and with TLS. */
+/* Ports of IPFIX over TCP and SCTP (IANA): without and with TLS. */
 #define IPFIX_PORT     4739
 #define IPFIXS_PORT    4740
 
@@ -46,7 +49,10 @@ size_t collector_memory(const struct collector_params *params)
 					      : 0);
 }
 
-/* Most waiting sets per datagram: 8, and one per 32 bytes. Even a tiny set occupies a block. */
+/*
+ * A datagram may store 8 data sets without a template, plus one per 32 bytes. Even a tiny set
+ * occupies a block of memory.
+ */
 #define SETS_LEAST  8
 #define SET_BYTES   32
 /* Most new domains per datagram: each costs as much time as many records. */
@@ -66,7 +72,7 @@ static void flush(struct collector *collector)
 	collector->nb_observations = 0;
 }
 
-/* Returns false if the upscaled record is impossibly large. */
+/* Computes upscaled packets and bytes. Returns false if they are impossibly large. */
 static bool multiply(const struct observation *observation, struct record_sums *record)
 {
 	uint64_t sampling = observation->sampling;
@@ -79,7 +85,10 @@ static bool multiply(const struct observation *observation, struct record_sums *
 	return record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
 }
 
-/* Returns false if the sum exceeds its share and the remaining loan. */
+/*
+ * Increases *lent by the part of `more` that exceeds the share of the slot. Returns false if the
+ * slot cannot borrow that much.
+ */
 static bool borrow(const struct collector *collector, uint64_t sum, uint64_t more, uint64_t *lent)
 {
 	uint64_t share = collector->sum_share, after = sum + more;
@@ -107,7 +116,7 @@ static __attribute__((noinline)) bool add_above_share(
 	return true;
 }
 
-/* Returns false if the record does not fit in the sums of its exporter. */
+/* Adds a record to the sums of its exporter. Returns false if it exceeds the share and the loan. */
 static bool add_up(struct collector *collector, const struct record_sums *record)
 {
 	struct record_sums *sums = &collector->original->sums;
@@ -160,7 +169,7 @@ static void note_refusals(struct collector *collector, struct refusals *refusals
 	*refusals = (struct refusals){0};
 }
 
-/* Updates sampling intervals from the records so far. */
+/* Updates the largest and smallest sampling intervals from the records decoded so far. */
 static void note_intervals(struct collector *collector)
 {
 	const struct observation_point *point = &collector->point;
@@ -180,7 +189,9 @@ static void note_intervals(struct collector *collector)
 	original->interval_old = false;
 }
 
-/* Returns the reason why records of the datagram may be sampled more than assumed. */
+/*
+ * Returns the reason why records of the datagram may have a larger sampling interval than assumed.
+ */
 static enum sampling_certainty doubt_of(struct collector *collector)
 {
 	const struct observation_point *point = &collector->point;
@@ -194,7 +205,7 @@ static enum sampling_certainty doubt_of(struct collector *collector)
 	return point->doubt;
 }
 
-/* Stores the sampling of the records so far. Returns its uncertainty. */
+/* Stores the sampling of the records since begin_original(). Returns the doubt about it. */
 static enum sampling_certainty end_original(struct collector *collector)
 {
 	struct observation_point *point = &collector->point;
@@ -224,7 +235,7 @@ static void begin_original(struct collector *collector, struct domain *original)
 	collector->original = original;
 	point->slot = slot_of(collector, original);
 	point->rule = original->rule;
-	/* Domain 0 of the sender may have lost its slot. */
+	/* Looks up the sampling again: domain 0 of the sender may have lost its slot. */
 	point->sampling = session_sampling(collector, collector->domain, collector->session);
 	point->sampling.configured = rule_sampling(original->rule);
 	point->known = original->interval;
@@ -250,8 +261,9 @@ static struct exporter_id id_of_original(
 }
 
 /*
- * Returns the domain of a forwarded record; NULL: no slot is free. Records cannot add more
- * exporters than messages can, and do not prove them.
+ * Returns the domain of the original exporter of a forwarded record; NULL: no slot is free.
+ * Forwarded records and messages share the limit of new domains per datagram. Forwarded records do
+ * not prove their exporter (exporter_prove()).
  */
 static struct domain *domain_of_original(struct collector *collector, const struct exporter_id *id)
 {
@@ -297,7 +309,7 @@ static bool choose_original(
 	}
 	note_refusals(collector, refusals);
 	end_original(collector);
-	/* Its slot may be reused below. */
+	/* The slot of the previous original exporter may be reused below. */
 	begin_original(collector, collector->domain);
 	if (record->has & FLOW_EXPORTER)
 		original = domain_of_original(collector, &id);
@@ -349,7 +361,7 @@ static void on_records(void *arg, uint32_t n)
 	note_refusals(collector, &refusals);
 }
 
-/* Returns the session of another domain of the exporter; NULL if there is none. */
+/* Returns the session of domain `number` of the same exporter; NULL if there is none. */
 static const struct session *sibling(const struct collector *collector, const struct domain *domain,
 	const struct session *session, uint32_t number)
 {
@@ -411,7 +423,7 @@ static bool is_certain(const struct session *session)
 	return session->proven || !session->restart;
 }
 
-/* Counts losses reported by the exporter, possibly of any of its domains. */
+/* Counts losses that the exporter reports. They may concern any of its domains. */
 static void note_reported(struct collector *collector, const struct option_record *option)
 {
 	struct domain *domain = collector->domain;
@@ -440,7 +452,7 @@ static void on_option(void *arg, const struct option_record *option)
 		    collector->sampling_limit)) {
 		collector->file_due = true;
 		collector->process_options |= domain->row.domain == 0;
-		/* Exporters that name samplers were already in doubt. */
+		/* Records that name a sampler were already in doubt. */
 		if (!(option->has & OPTION_RECORD_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
 			collector->point.doubt = SAMPLING_LATE;
@@ -498,14 +510,14 @@ static void on_counters(void *arg, const struct interface_counters *counters)
 {
 	struct collector *collector = arg;
 
-	/* Interface counters ignore --filter. */
+	/* Interface counters cannot be filtered, so --filter disables them. */
 	if (collector->links != NULL && collector->params.matches == NULL && !collector->copy &&
 		is_certain(collector->session))
 		links_counters(collector->links, slot_of(collector, collector->domain), counters,
 			collector->point.time);
 }
 
-/* Handles a sample pool that contradicts the announced interval. */
+/* Counts the difference if a sample pool contradicts the announced sampling interval. */
 static void note_pool(struct collector *collector, const struct sampler_state *sampler,
 	const struct sampler_result *result)
 {
@@ -516,7 +528,7 @@ static void note_pool(struct collector *collector, const struct sampler_state *s
 		if (result->pool_interval > domain->excess_interval)
 			domain->excess_interval = result->pool_interval;
 	} else if (result->pool_interval > 0) {
-		/* pool_interval is rounded. */
+		/* pool_interval may have been rounded up by 0.5. */
 		double factor = sampler->sampling / ((double)result->pool_interval - 0.5);
 
 		if (factor > collector->overcount)
@@ -600,7 +612,7 @@ static void warn_sampling(struct collector *collector, struct domain *domain, co
 		domain->pool_due = 0;
 }
 
-/* The name requires a lock, so it is looked up only to log. */
+/* Reading the name takes a lock, so it is read only if there is something to log. */
 static void warn_domain(struct collector *collector, struct domain *domain)
 {
 	bool clock_due = !domain->clock_said && is_clock_off(collector);
@@ -658,8 +670,8 @@ static bool is_farther(int32_t ms, int32_t limit)
 }
 
 /*
- * Stores the start of the exporter of templates by its own clock; only v9 reports it. Follows the
- * drift between uptime and clock.
+ * Stores the time at which the exporter started, by its own clock. Only NetFlow v9 reports it. If
+ * it differs from the time in the template file, the templates of the file are outdated.
  */
 static void note_start(struct collector *collector, struct session *session)
 {
@@ -732,7 +744,7 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	return !collector->still_unknown;
 }
 
-/* Logs the sampling uncertainty of the datagram's records. */
+/* Notes a doubt about the sampling of the datagram's records, and that it must be logged once. */
 static void note_doubt(struct collector *collector, enum sampling_certainty certainty)
 {
 	struct domain *domain = collector->domain;
@@ -759,9 +771,9 @@ static void decode(
 	account(collector, result);
 	if (collector->nb_known > 0 && waiting_count(collector->waiting, index) > 0) {
 		collector->retrying = true;
-		collector->copy = false; /* waiting data was not counted yet */
+		collector->copy = false; /* sets that waited were not counted yet */
 		for (uint32_t i = 0; i < collector->nb_known; i++)
-			/* Otherwise withdrawn since: an offer would only waste time. */
+			/* A later set of the datagram may have withdrawn the template. */
 			if (templates_has(templates, collector->known[i]))
 				waiting_offer(collector->waiting, index, collector->known[i],
 					decode_waiting, collector);
@@ -804,7 +816,7 @@ static uint32_t domain_described(const struct collector *collector, const struct
 		struct sampling_knowledge knowledge = session_sampling(collector, domain, session);
 		uint32_t described = sampling_described(&knowledge);
 
-		/* After a restart, the next session describes the sampling. */
+		/* This session ended with a restart: a later session describes the sampling. */
 		if (session != NULL && session->over)
 			described = 0;
 		if (coarsest == 0 || coarsest == SAMPLING_RATIO_UNKNOWN ||
@@ -834,7 +846,7 @@ static void start_point(struct collector *collector, const struct datagram *data
 	const struct domain *domain = collector->domain;
 	struct observation_point *point = &collector->point;
 
-	/* Initialized in place: a compound literal is copied. */
+	/* memset() avoids the copy of a compound literal. */
 	memset(point, 0, sizeof(*point));
 	point->slot = slot_of(collector, collector->domain);
 	point->link_overhead = collector->params.link_overhead;
@@ -845,11 +857,14 @@ static void start_point(struct collector *collector, const struct datagram *data
 	point->known_place = domain->interval_position;
 	point->after_loss = domain->after_loss;
 	point->exporters = collector->exporters;
-	point->next = EXPORTER_NONE; /* no exporter at next hop :: */
+	point->next = EXPORTER_NONE; /* for next hop ::, which no exporter has */
 	collector->original = collector->domain;
 }
 
-/* sFlow: after a gap between datagrams, the place of missing samples is unknown. */
+/*
+ * Counts gaps between datagrams. After a gap, sampling_check() cannot tell whether the agent or the
+ * network lost samples.
+ */
 static void note_break(struct session *session, const struct datagram_header *header)
 {
 	session->breaks += header->sequence != session->sent + 1;
@@ -889,7 +904,10 @@ static void take_from(struct collector *collector, struct session *session,
 	warn_domain(collector, domain);
 }
 
-/* The exporter is the agent, if its address is given. */
+/*
+ * Sets the ID of an exporter. Its address is that of the sFlow agent if the datagram contains it,
+ * else the source address.
+ */
 static void identify(const struct datagram *datagram, const struct datagram_header *header,
 	struct exporter_id *id)
 {
@@ -915,7 +933,10 @@ void collector_count_other(
 	++*reason;
 }
 
-/* Checks the sender address: the agent address of sFlow can be forged. */
+/*
+ * Returns true if no --exporter rule allows the source address. The agent address of sFlow does not
+ * count, because it can be forged.
+ */
 static bool is_refused(const struct collector *collector, const struct datagram *datagram)
 {
 	return collector->params.nb_rules > 0 &&
@@ -949,7 +970,10 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Returns NULL if the message was already counted, as lost or refused. */
+/*
+ * Returns the domain of a message. Returns NULL if the message is refused or no slot is free; it is
+ * then already counted.
+ */
 static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
 	const struct datagram_header *header)
 {
@@ -966,7 +990,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		count_refused(collector, datagram);
 		return NULL;
 	}
-	/* Only after the first message, when the datagram is already counted. */
+	/* This cannot be the first message of the datagram, so the datagram is already counted. */
 	if (domain == NULL && collector->domains_left == 0) {
 		collector->others.shed++;
 		collector_note_sender(collector, PROBLEM_NEW_DOMAINS, &datagram->src, 0, 1);
@@ -986,7 +1010,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	return domain;
 }
 
-/* Returns a digest that distinguishes a message from others of the same number and time. */
+/* Returns a hash that distinguishes messages with the same sequence number and time. */
 static uint64_t digest_of(const struct datagram_header *header, const uint8_t *body, uint32_t len)
 {
 	uint32_t most = flow_protocols[header->protocol]->digest_bytes;
@@ -1061,7 +1085,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	} while (flow_protocol_is_framed(left.data, left.len));
 }
 
-/* Returns true for ports of IPFIX streams. ipfix: sets the bit of the port. */
+/* Returns true if the port is used for IPFIX streams. `ipfix`: this port is, from now on. */
 static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfix)
 {
 	uint64_t bit = UINT64_C(1) << port % 64, *word = &collector->stream_ports[port / 64];

@@ -13,18 +13,19 @@
 #include "flow_protocols/fields.h"
 
 /*
- * Set number in the file for the sampling described by options of the domain. No template set has
- * this number.
+ * Set ID in the template file of the sampling intervals of a domain. No template set has this ID.
  */
 #define SAMPLING_SET      UINT16_MAX
 /*
- * Set number for the roles of the exporter's interfaces: the time when they were saved (64 bits, ns
- * since 1970-01-01 UTC), then for each interface its side (8 bits), role (8) and number (32).
+ * Set ID in the template file of the roles of an exporter's interfaces. The set contains the time
+ * of saving (64 bits, ns since 1970-01-01 UTC). Then it contains for each interface the side (8
+ * bits), the role (8 bits) and the index (32 bits).
  */
 #define ROLES_SET         (UINT16_MAX - 1)
 #define ROLES_HEADER      (SET_HEADER + 8)
 #define ROLE_BYTES        6
-#define ROLES_OF_EXPORTER 128 /* bytes to save the roles of an exporter, besides ROLE_BYTES each */
+/* bytes per exporter to save roles, in addition to ROLE_BYTES per interface */
+#define ROLES_OF_EXPORTER 128
 /* Limit of saved interfaces of an exporter: the length of a set has 16 bits. */
 #define ROLES_MAX         ((UINT16_MAX - ROLES_HEADER) / ROLE_BYTES)
 /* Limit of saved interfaces of all exporters: senders could invent any number of them. */
@@ -90,7 +91,7 @@ static bool restore(void *arg, const struct template_file_entry *entry)
 	else if (exporter_table_used(collector->exporters) < collector->params.exporters_max)
 		domain = domain_admit(collector, &entry->id, rule);
 	else
-		return true; /* no slot is free for a possibly absent exporter */
+		return true; /* an exporter that may be absent must not evict another */
 	if (domain == NULL)
 		return true;
 	exporter_restore(collector->exporters, slot_of(collector, domain));
@@ -272,7 +273,8 @@ static bool copy_templates(struct collector *collector)
 		const struct session *session = domain->sessions;
 
 		/*
-		 * The file has no ports: templates of several processes could not be distinguished.
+		 * The file contains no ports, so it cannot distinguish the templates of several
+		 * processes.
 		 */
 		if (session == NULL || session->templates == NULL || domain->several)
 			continue;
@@ -332,7 +334,7 @@ static bool finish_saving(struct collector *collector)
 	if (collector->saver == NULL)
 		return true;
 	template_saver_wait(collector->saver);
-	/* Roles of the last epoch, and the time until which they hold. */
+	/* Saves the roles of the last epoch and the current time, from which their age counts. */
 	collector->file_due |= collector->has_roles || roles_changed(collector);
 	if (collector->file_due || template_saver_status(collector->saver) != 0)
 		start_saving(collector);

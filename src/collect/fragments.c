@@ -43,7 +43,8 @@ enum {
 struct identity {
 	struct in6_addr src, dst;
 	uint32_t id;
-	uint32_t proto; /* IPv4 only; IPv6 identifications are common to all protocols */
+	/* IPv4: protocol. IPv6: constant, because IDs are common to all protocols */
+	uint32_t proto;
 };
 
 /* A fragment with validated lengths. */
@@ -53,7 +54,7 @@ struct fragment {
 	uint32_t len, offset;
 	bool ipv6;
 	bool more;
-	uint8_t next; /* protocol of the payload, by its own header */
+	uint8_t next; /* protocol of the payload, in the header of this fragment */
 };
 
 struct fragments_waiting {
@@ -61,10 +62,10 @@ struct fragments_waiting {
 	int64_t began;
 	uint32_t bucket_next;           /* next entry of the bucket */
 	uint32_t older, newer;          /* list in order of the first fragment */
-	uint32_t total;                 /* bytes; 0: last fragment missing */
+	uint32_t total;                 /* bytes of the payload; 0: the last fragment is missing */
 	uint32_t received;              /* bytes received */
 	uint32_t reach;                 /* highest end of a fragment */
-	bool contradicted;              /* fragments overlapped: remaining ones are dropped */
+	bool contradicted;              /* fragments overlapped: later ones are dropped */
 	uint8_t next;                   /* protocol of the first fragment (RFC 8200, 4.5) */
 	uint64_t units[UNITS / 64 + 1]; /* one bit per eight bytes received */
 	/* Space for an IP header, then the reassembled payload. */
@@ -76,7 +77,7 @@ struct fragments {
 	uint32_t *buckets;                 /* [mask + 1]: first entry, or NONE */
 	uint32_t mask, room;
 	uint32_t oldest, newest;
-	uint32_t unused;    /* free list, by bucket_next */
+	uint32_t unused;    /* first free entry; bucket_next links them */
 	uint32_t untouched; /* entries from here on were never used */
 	uint32_t nb_waiting;
 	int64_t age;
@@ -86,7 +87,7 @@ struct fragments {
 
 static uint32_t room_of(const struct fragments_limits *limits)
 {
-	/* An entry and at most two buckets per datagram. */
+	/* A datagram needs an entry and at most two buckets. */
 	size_t room = limits->bytes / (sizeof(struct fragments_waiting) + 2 * sizeof(uint32_t));
 
 	return room < limits->datagrams ? (uint32_t)room : limits->datagrams;
@@ -109,7 +110,7 @@ struct fragments *fragments_create(const struct fragments_limits *limits)
 		free(fragments);
 		return NULL;
 	}
-	/* calloc() leaves unused memory untouched. */
+	/* calloc() does not write the memory, so that the kernel allocates only pages in use. */
 	fragments->waiting = calloc(room, sizeof(*fragments->waiting));
 	fragments->buckets = calloc(buckets, sizeof(*fragments->buckets));
 	if (fragments->waiting == NULL || fragments->buckets == NULL) {
@@ -149,7 +150,7 @@ uint32_t *fragments_lost_ports(struct fragments *fragments)
 	return fragments->lost_ports;
 }
 
-/* Counts a loss. Returns false. port: destination port; 0: unknown. */
+/* Counts a lost datagram by reason and destination port (0: unknown). Always returns false. */
 static bool lose(struct fragments *fragments, uint64_t *reason, uint16_t port)
 {
 	++*reason;
@@ -200,7 +201,7 @@ static void release(struct fragments *fragments, uint32_t at)
 	fragments->nb_waiting--;
 }
 
-/* Returns the destination port; 0: first fragment missing, or with other headers before UDP. */
+/* Returns the destination port; 0: the first fragment is missing, or other headers precede UDP. */
 static uint16_t waiting_port(const struct fragments_waiting *waiting)
 {
 	bool has_first = (waiting->units[0] & 1) != 0 && waiting->next == PROTO_UDP;
@@ -223,7 +224,7 @@ void fragments_give_up(struct fragments *fragments)
 		give_up_oldest(fragments);
 }
 
-/* Wraps around: times of a capture are arbitrary. */
+/* The arithmetic is unsigned, because the times of a capture are arbitrary and may overflow. */
 static int64_t since(int64_t began, int64_t time)
 {
 	return (int64_t)((uint64_t)time - (uint64_t)began);
@@ -272,7 +273,7 @@ static uint32_t begin_datagram(
 	return at;
 }
 
-/* Returns the number of units first..last received. */
+/* Returns how many of the units `first` to `last` were received. */
 static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t first, uint32_t last)
 {
 	uint32_t there = 0;
@@ -282,7 +283,9 @@ static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t fi
 	return there;
 }
 
-/* Adds a fragment. Returns false if it overlaps earlier ones; an identical repetition does not. */
+/*
+ * Adds a fragment. Returns false if it overlaps earlier ones. It may repeat an earlier one exactly.
+ */
 static bool put(struct fragments_waiting *waiting, const struct fragment *fragment)
 {
 	uint32_t end = fragment->offset + fragment->len;
@@ -335,7 +338,7 @@ static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 	return header;
 }
 
-/* Returns the end of the IP packet by its header; 0: inside its headers. */
+/* Returns the end of the IP packet by its header; 0: the end is inside the headers. */
 static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *parsed)
 {
 	const uint8_t *ip = packet + parsed->ip_at;
@@ -356,7 +359,8 @@ static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *
 }
 
 /*
- * Extracts the UDP datagram of a complete packet. end: end of the IP packet, completely captured.
+ * Extracts the UDP datagram of a complete packet. `end` is the end of the IP packet; all bytes
+ * before it were captured.
  */
 static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
 	const struct parsed *parsed, struct datagram *out)
@@ -507,7 +511,7 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	}
 	if (fragment.offset != 0 || fragment.more)
 		return take_fragment(fragments, &fragment, time, out);
-	/* An "atomic" fragment (RFC 6946): complete. */
+	/* An "atomic" fragment (RFC 6946) is a complete datagram. */
 	if (parsed->key6.proto != PROTO_UDP) {
 		fragments->counts.not_udp++;
 		return false;
@@ -518,7 +522,7 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	return true;
 }
 
-/* Returns the offset of user data in the first DATA chunk; `len`: none. */
+/* Returns the offset of the user data in the first DATA chunk, or `len` if there is none. */
 static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
 {
 	uint32_t at = SCTP_HEADER;

@@ -17,10 +17,10 @@ struct fragments;
 
 #define FRAGMENTS_PORTS 65536
 
-/* Limits of incomplete datagrams; beyond them, the oldest one is dropped. */
+/* Limits of incomplete datagrams. Beyond a limit, the oldest one is dropped. */
 struct fragments_limits {
 	uint32_t datagrams;
-	size_t bytes; /* each datagram takes the maximum size */
+	size_t bytes; /* memory; each datagram takes the maximum size */
 	int64_t age;  /* ns since the arrival of the first fragment */
 };
 
@@ -46,10 +46,10 @@ void fragments_destroy(struct fragments *fragments);
 size_t fragments_memory(const struct fragments_limits *limits);
 
 /*
- * Processes a captured packet, truncated to `len` bytes; `time`: as in struct datagram. Returns
- * true if it completes a datagram: *out, with data in the packet or, valid until the next call, in
- * the fragments. Otherwise sets out->proto to IPPROTO_TCP or IPPROTO_SCTP if the packet has payload
- * of these, else to 0.
+ * Processes a captured packet, of which `len` bytes are present. `time`: as in struct datagram.
+ * Returns true if the packet completes the datagram *out. Its data is in the packet or in
+ * `fragments`, and is valid until the next call. Otherwise sets out->proto to IPPROTO_TCP or
+ * IPPROTO_SCTP if the packet has such a payload, else to 0.
  */
 bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
 	uint32_t wire_len, enum link_type link, int64_t time, struct datagram *out);
@@ -58,8 +58,8 @@ bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t 
 void fragments_give_up(struct fragments *fragments);
 
 /*
- * Returns [FRAGMENTS_PORTS]: datagrams counted as cut, bad, overlapping or given_up, per
- * destination port. 0: port unknown. The caller may reset them.
+ * Returns an array of FRAGMENTS_PORTS counters: datagrams per destination port that were counted as
+ * cut, bad, overlapping or given_up. Index 0: the port is unknown. The caller may reset them.
  */
 uint32_t *fragments_lost_ports(struct fragments *fragments);
 

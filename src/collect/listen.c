@@ -18,8 +18,8 @@
 #include "base/clock.h"
 
 /*
- * UDP datagrams are shorter than 64 KB. The rest of the step spreads buffers over the sets of a
- * cache.
+ * Bytes of a buffer: UDP datagrams are shorter than 64 KB. Buffers start at a larger distance, so
+ * that they use different sets of a cache.
  */
 #define BUFFER_BYTES 65536u
 #define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
@@ -195,7 +195,7 @@ static uint16_t port_of(int fd)
 
 	_Static_assert(
 		offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
-		"one place");
+		"port_of() reads both address families");
 	getsockname(fd, (struct sockaddr *)&name, &len);
 	return ntohs(name.sin6_port);
 }
@@ -209,7 +209,7 @@ static bool open_one(
 	socket->fd = listen_socket(address, SOCK_DGRAM, &ipv4);
 	if (socket->fd < 0)
 		return false;
-	/* Before binding, so that no datagram meets a small buffer. */
+	/* The buffer is set before binding, so that no datagram arrives while it is small. */
 	set_buffer(socket, buffer);
 	if (!listen_bind(socket->fd, address, ipv4))
 		return false;
@@ -281,7 +281,7 @@ static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 	return true;
 }
 
-/* ipv4, ipv6: families to check. */
+/* Returns true if the host has a public address. ipv4, ipv6: address families to check. */
 static bool host_is_public(bool ipv4, bool ipv6)
 {
 	struct ifaddrs *all;
@@ -384,7 +384,10 @@ static struct listener *make_listener(uint32_t n)
 	return listener;
 }
 
-/* Returns the time in which 100 MB/s fill half of the smallest buffer. */
+/*
+ * Returns the time in which datagrams of 100 MB/s fill half of the smallest buffer. At most
+ * LISTEN_REST_MS.
+ */
 static int64_t gather_ns(const struct listener *listener)
 {
 	int64_t ns = LISTEN_REST_MS * INT64_C(1000000);
@@ -447,7 +450,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 	datagram->socket = socket;
 }
 
-/* Receives into the buffers from `first` on. */
+/* Receives up to `max` datagrams into the buffers from index `first`. */
 static uint32_t receive_from(struct listener *listener, uint32_t socket, struct datagram *datagrams,
 	uint32_t first, uint32_t max)
 {

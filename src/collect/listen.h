@@ -19,7 +19,7 @@
 /* One --listen. */
 struct listen_address {
 	char text[LISTEN_TEXT_MAX];  /* text of the option */
-	struct sockaddr_in6 address; /* IPv4 is mapped; port 0: any free port */
+	struct sockaddr_in6 address; /* IPv4 as ::ffff:a.b.c.d; port 0: any free port */
 	bool all;                    /* all addresses of IPv4 and IPv6 */
 };
 
@@ -31,14 +31,15 @@ bool listen_parse(const char *text, struct listen_address *address, char *why);
 
 /*
  * Returns true if hosts of other networks may reach the address: it is neither loopback, link-local
- * nor private (RFC 1918, 4193, 6598). For all addresses: if the host has such an address now.
+ * nor private (RFC 1918, 4193, 6598). For a socket of all addresses, returns true if the host has
+ * such an address now.
  */
 bool listen_is_public(const struct listen_address *address);
 
 /*
- * Open a UDP (SOCK_DGRAM) or TCP (SOCK_STREAM) socket for an address, then bind it. Return -1, or
- * false, with errno and advice. Sockets for all addresses accept IPv6 and IPv4, or IPv4 only on
- * hosts without IPv6.
+ * listen_socket() opens a UDP (SOCK_DGRAM) or TCP (SOCK_STREAM) socket for an address.
+ * listen_bind() then binds it. They return -1 or false on failure, with errno; listen_advice()
+ * explains it. Sockets for all addresses accept IPv6 and IPv4, or only IPv4 on hosts without IPv6.
  */
 int listen_socket(const struct listen_address *address, int type, bool *ipv4);
 bool listen_bind(int fd, const struct listen_address *address, bool ipv4);
@@ -59,9 +60,10 @@ void listener_close(struct listener *listener);
 uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
 
 /*
- * Sleeps up to LISTEN_REST_MS after a call that returned n datagrams, fewer than possible. n > 0:
- * the full time, so that datagrams accumulate; waking up for each one, with cold caches, costs more
- * than reading it. n = 0: until a datagram or a signal arrives.
+ * Sleeps after a call that returned n datagrams, fewer than possible. With n = 0, it sleeps until a
+ * datagram or signal arrives, for at most LISTEN_REST_MS. With n > 0, it always sleeps up to
+ * LISTEN_REST_MS, so that datagrams accumulate. Waking up for each datagram, with cold caches,
+ * costs more than reading it.
  */
 #define LISTEN_REST_MS 20
 void listener_rest(struct listener *listener, uint32_t n);

@@ -8,7 +8,10 @@
 #include "config/config.h"
 #include "sketch/measurement.h"
 
-/* Memory of all exporters, and the minimum per exporter. */
+/*
+ * Memory for templates of all exporters, its minimum per exporter, and memory for data sets that
+ * wait for a template.
+ */
 #define TEMPLATE_BYTES      ((size_t)64 << 20)
 #define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
 #define WAITING_BYTES       ((size_t)16 << 20)
@@ -115,14 +118,16 @@ struct dedup_params collect_dedup_params(const struct config *config)
 	};
 }
 
-/* Paths of flows can be tracked only from the start of the run. */
+/*
+ * ingress and egress need the paths of flows, which can be tracked only from the start of the run.
+ */
 bool collect_takes(const struct config *running, const struct config *config, char *why)
 {
 	if (counts_routers(running) || !counts_routers(config))
 		return true;
 	snprintf(why, OPTION_WHY_MAX,
-		"key: ingress and egress can only be added if the run started with a measurement "
-		"of them; restart it");
+		"key: ingress and egress can only be added if a measurement had them when the run "
+		"started; restart sketchtap");
 	return false;
 }
 
@@ -227,7 +232,7 @@ static const struct option_row collect_rows[] = {
 		.former = "observed-flows",
 		.rare = true,
 		.help = "Set the size of the flow cache, in flows of about 170 bytes. Records of "
-			"further flows are counted by the edge rule (column edge_only).",
+			"further flows are counted as with --dedup edge (column edge_only).",
 	},
 	{
 		.name = "link-overhead",
@@ -256,9 +261,9 @@ static const struct option_row collect_rows[] = {
 		.max = 65000,
 		.default_text = "10000",
 		.config_only = true,
-		.help = "Limit the number of exporters, one per observation domain. Above the "
-			"limit new exporters replace each other; one with two valid datagrams is "
-			"kept until it is silent for an hour.",
+		.help = "Limit the number of exporters. Each observation domain counts as one. Above "
+			"the limit, new exporters replace each other. An exporter that has sent two "
+			"valid datagrams is kept until it is silent for an hour.",
 	},
 	{
 		.name = "receive-buffer",

@@ -25,12 +25,12 @@ struct collect_options {
 
 OPTION_OWNER(collect)
 
-/* Member of the row of an option that only collectors have. */
+/* Member of an option_row: only `sketchtap collect` has the option. */
 #define COLLECT_OPTION .not_for = SOURCE_PACKETS | SOURCE_KEYS
 
 /*
- * Returns the first --listen with a public address if --exporter does not limit its senders; NULL:
- * none.
+ * Returns the first --listen with a public address if --exporter does not limit the senders. NULL:
+ * there is none, or senders are limited.
  */
 const char *collect_open_address(const struct config *config);
 

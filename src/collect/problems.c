@@ -9,7 +9,7 @@
 #include "base/assertion.h"
 #include "flow_protocols/flow_protocol.h"
 
-#define FORMAT_BITS 12 /* low bits of a data_format: format; high bits: enterprise */
+#define FORMAT_BITS 12 /* low bits of an sFlow data_format: format; high bits: enterprise */
 
 struct problems_kind {
 	struct problem_entry entries[PROBLEM_PLACES];
@@ -31,7 +31,7 @@ enum problems_detail {
 	DETAIL_FORMAT,   /* sFlow's data_format: enterprise << 12 | format */
 };
 
-/* A line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
+/* Text of a log line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
 struct kind_text {
 	const char *unit, *what, *advice;
 	enum problems_detail detail;
@@ -56,9 +56,9 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 	[PROBLEM_NO_ROOM] = {"datagram", "ignored: more exporters than exporters-max",
 		"raise exporters-max"},
 	[PROBLEM_NEW_DOMAINS] = {"datagram",
-		"ignored: messages of more than 4 new domains in a datagram",
-		"send a datagram for each message"},
-	[PROBLEM_NO_EXPORT] = {"datagram", "UDP of an unknown version: not an export, ignored",
+		"ignored: more than 4 new observation domains in one datagram",
+		"send one message per datagram"},
+	[PROBLEM_NO_EXPORT] = {"datagram", "not a known flow protocol: ignored",
 		"send NetFlow v5 or v9, IPFIX or sFlow version 5", .notice = true, .senders = true},
 	[PROBLEM_JUMP] = {"datagram", "sequence number jumped: losses at that point are unknown",
 		"check that one exporter sends from this address"},
@@ -76,7 +76,8 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 		"sampled packets with a truncated or malformed header: not counted",
 		"sample 128 bytes of each packet"},
 	[PROBLEM_OFFSET] = {"record", "records with part of the packet (",
-		"export it from offset 0", DETAIL_SECTION, ") from an offset: not counted"},
+		"export packet sections from offset 0", DETAIL_SECTION,
+		") from an offset: not counted"},
 	[PROBLEM_SAMPLE_FORMAT] = {"sample", "samples of format ",
 		"send flow and counter samples of sFlow version 5", DETAIL_FORMAT,
 		": not supported"},
@@ -87,11 +88,11 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 	[PROBLEM_TOO_LARGE] = {"record", "records with impossible counts: not counted",
 		"see unusable in --exporters"},
 	[PROBLEM_SUM] = {"record",
-		"records beyond one exporter's share of the interval's sum: not counted",
+		"records above the limit of packets or bytes per exporter and interval: not counted",
 		"see unusable in --exporters"},
 	[PROBLEM_NO_PLACE] = {"record",
-		"records forwarded for an exporter that does not fit in the table: not counted",
-		"a datagram can add 4 exporters; raise exporters-max if this repeats"},
+		"forwarded records whose original exporter does not fit in the table: not counted",
+		"raise exporters-max if this repeats; one datagram can add only 4 exporters"},
 	[PROBLEM_CUT] = {"packet", "packets of the capture are truncated",
 		"capture whole packets: tcpdump -s 0"},
 	[PROBLEM_BAD_HEADERS] = {"packet", "packets of the capture have contradictory headers",

@@ -3,8 +3,8 @@
 
 /*
  * Counts everything that a collector cannot read or use, per kind and exporter, and formats the log
- * lines. Bounded: lists PROBLEM_PLACES exporters per kind and counts the others together. Single-
- * threaded.
+ * lines. Lists PROBLEM_PLACES exporters per kind and counts the others together, so that memory is
+ * bounded. Single-threaded.
  */
 
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ enum problem {
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	PROBLEM_SUM,
-	PROBLEM_NO_PLACE, /* no slot for the exporter of forwarded records */
+	PROBLEM_NO_PLACE, /* no slot for the original exporter of forwarded records */
 	/* Packets of a capture. */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,
@@ -55,7 +55,7 @@ enum problem {
 
 /* A domain of an exporter, or a sender. */
 struct problem_source {
-	struct in6_addr address; /* ::, if the kind has no exporters */
+	struct in6_addr address; /* :: if the kind is not counted per exporter */
 	uint32_t domain;
 	uint32_t protocol; /* enum flow_protocol; FLOW_PROTOCOL_COUNT: a sender */
 };
@@ -63,7 +63,7 @@ struct problem_source {
 struct problem_entry {
 	struct problem_source source;
 	uint32_t detail;
-	uint64_t count, logged;     /* logged: `count` at its last log line; 0: none */
+	uint64_t count, logged;     /* logged: value of `count` in the last log line; 0: none */
 	char name[ROUTER_NAME_MAX]; /* set by the owner; "": not set */
 };
 
@@ -75,9 +75,9 @@ struct problems *problems_create(void);
 void problems_destroy(struct problems *problems);
 
 /*
- * Counts a problem n times. `proven`: the exporter has sent readable datagrams; others get at most
- * PROBLEM_UNPROVEN entries. Returns NULL if the kind has no free entry: n is then counted for all
- * other exporters.
+ * Counts a problem n times. `proven`: the exporter has sent readable datagrams. Other exporters get
+ * at most PROBLEM_UNPROVEN entries. Returns NULL if the kind has no free entry; then n is counted
+ * for all other exporters together.
  */
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);

@@ -22,10 +22,10 @@ enum {
 	TYPE_IPV6 = 0x86dd,
 };
 
-#define STEPS_MAX (1U << 20) /* per program and kind of frame */
+#define STEPS_MAX (1U << 20) /* most instructions per program and kind of frame */
 
 _Static_assert(ETHERNET_HEADER + VLAN_TAG + IPV6_HEADER + TCP_HEADER <= RECORD_FRAME_MAX,
-	"a frame has room");
+	"the largest frame must fit in RECORD_FRAME_MAX bytes");
 
 /* Returns true if the expression contains the whole word. */
 static bool has_word(const char *expression, const char *word)
@@ -94,14 +94,17 @@ uint32_t record_frame_make(
 
 /* --- dependencies of a program --- */
 
-/* Bits of a frame, or of a register: fixed, different from record to record, or unknown. */
+/*
+ * Bits of a frame or register. fixed: value of the bits that are the same in all records. varies:
+ * bits that differ between records. unknown: bits that records do not have.
+ */
 struct bits {
 	uint32_t fixed, varies, unknown;
 };
 
 static const struct bits all_unknown = {0, 0, UINT32_MAX};
 
-/* All frames of one kind: IP version, protocol, with or without a tag. */
+/* Bytes of all frames that have the same IP version, the same protocol, and a VLAN tag or none. */
 struct frame_kind {
 	uint8_t fixed[RECORD_FRAME_MAX], varies[RECORD_FRAME_MAX], unknown[RECORD_FRAME_MAX];
 };
@@ -122,7 +125,7 @@ static void make_ipv4_kind(struct frame_kind *kind, uint32_t at)
 	set_fixed(kind, at, 1);
 	kind->varies[at + 1] = 0xfc; /* DSCP */
 	kind->unknown[at + 1] = 0x03;
-	kind->unknown[at + 6] = 0xe0; /* records are never later fragments */
+	kind->unknown[at + 6] = 0xe0; /* flags; the fragment offset is always 0 */
 	set_fixed(kind, at + 7, 1);
 	set_fixed(kind, at + 9, 1);
 	set_varies(kind, at + 12, 8);
@@ -214,11 +217,11 @@ static struct bits load_of(
 		return is_fixed(x) ? load(walk->kind, (uint64_t)x->fixed + insn->k, size)
 				   : all_unknown;
 	case BPF_IMM: return number(insn->k);
-	default: return all_unknown; /* includes the packet length */
+	default: return all_unknown; /* for example the packet length */
 	}
 }
 
-/* Four times the low half of a byte. */
+/* Returns four times the low half of a byte, the length of an IPv4 header. */
 static struct bits header_length(const struct walk *walk, const struct bpf_insn *insn)
 {
 	struct bits byte = load(walk->kind, insn->k, 1);
@@ -297,7 +300,7 @@ static enum outcome compare(uint32_t op, const struct bits *a, const struct bits
 	}
 }
 
-/* Executes an instruction without a branch. Returns false if it is unknown. */
+/* Executes an instruction that is not a branch. Returns false if it is unknown. */
 static bool step(
 	const struct walk *walk, const struct bpf_insn *insn, struct record_filter_machine *machine)
 {
@@ -333,7 +336,10 @@ static bool step(
 	}
 }
 
-/* Returns false if the verdict depends on unknown bits, or has too many paths. */
+/*
+ * Follows all possible paths from instruction `pc`. Returns false if the verdict depends on unknown
+ * bits, or if there are too many paths.
+ */
 static bool follow(struct walk *walk, uint32_t pc, struct record_filter_machine machine)
 {
 	for (;;) {
@@ -388,7 +394,10 @@ static bool is_known_of_all(const struct bpf_program *program, bool tags,
 
 	for (uint32_t proto = 0; proto <= UINT8_MAX; proto++)
 		for (uint32_t i = 0; i < (tags ? 4U : 2U); i++) {
-			/* Records have the protocol after extension headers. */
+			/*
+			 * A record contains the protocol after the extension headers, never
+			 * IPPROTO_FRAGMENT.
+			 */
 			if ((i & 1) && proto == IPPROTO_FRAGMENT)
 				continue;
 			make_kind(&kind, i & 1, (uint8_t)proto, i >> 1);

@@ -3,7 +3,7 @@
 
 /*
  * Applies packet filter expressions to records: builds a frame from the record and runs the packet
- * filter on it. Expressions that depend on bytes missing in all records are rejected at the start.
+ * filter on it. Rejects expressions at the start if they depend on bytes that no record has.
  */
 
 #include <stdbool.h>

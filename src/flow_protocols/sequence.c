@@ -8,13 +8,14 @@
 #include "base/units.h"
 
 #define MS           (SECOND_NS / 1000)
-#define TOLERANCE    5000 /* ms by which clocks and late messages may differ */
+#define TOLERANCE    5000 /* ms; largest difference of clocks, and delay of late messages */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
-#define VOTES_MISSED 4       /* votes that a wrong convention loses if another one was right */
-#define COPY_DELAY   MS      /* ns */
-#define OLD_ENOUGH   3       /* successive messages with earlier times and low numbers */
-#define BURST        65536   /* datagrams that can be lost in a burst */
+#define VOTES_MISSED 4  /* votes that a wrong convention loses if another one was right */
+#define COPY_DELAY   MS /* ns */
+/* successive messages with earlier times and low numbers that prove a restart */
+#define OLD_ENOUGH   3
+#define BURST        65536   /* datagrams that an exporter can lose in a burst */
 #define RATE_FACTOR  16      /* an exporter can reach 16 times its mean rate */
 #define RATE_MAX     1000000 /* datagrams per second */
 
@@ -22,18 +23,18 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_UNSURE] = "an unknown unit",
 	[SEQUENCE_MESSAGES] = "messages",
 	[SEQUENCE_RECORDS] = "data records before the message",
-	[SEQUENCE_RECORDS_AFTER] = "data records, the message's own included",
-	[SEQUENCE_FLOWS] = "data records without those of options",
+	[SEQUENCE_RECORDS_AFTER] = "data records up to and including the message",
+	[SEQUENCE_FLOWS] = "data records except options records, before the message",
 	[SEQUENCE_FLOWS_AFTER] =
-		"data records without those of options, the message's own included",
+		"data records except options records, up to and including the message",
 	[SEQUENCE_CONSTANT] = "nothing",
 };
 
-/* Properties of a message that its sequence number depends on. */
+/* Properties of a message that decide its sequence number. */
 struct sequence_message {
 	uint32_t number, data, flows;
 	bool uncertain;
-	bool unknown_sets; /* contains sets that could not be decoded */
+	bool unknown_sets; /* has data sets with an unknown template */
 };
 
 static enum sequence_convention standard(enum flow_protocol protocol)
@@ -55,7 +56,7 @@ void sequence_init_like(struct sequence *sequence, const struct sequence *before
 	memcpy(sequence->votes, before->votes, sizeof(sequence->votes));
 }
 
-/* Returns the distance from a to b. Numbers wrap. */
+/* Returns b - a modulo 2^32, as a signed distance. */
 static inline int32_t ahead(uint32_t a, uint32_t b)
 {
 	return (int32_t)(b - a);
@@ -74,8 +75,9 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 }
 
 /*
- * Returns the units missing between the furthest message and this one under a convention; negative
- * if the message is late. Sets *certain if all records that decide were counted.
+ * Returns the units that are missing between the base and this message, if `convention` is right.
+ * Negative: the message is late. Clears *certain if the result depends on records that could not be
+ * counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
 	const struct sequence_message *message, bool *certain)
@@ -103,9 +105,9 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * A convention that predicted the number gets a vote, and those that did not lose some. If none
- * did, nothing changes. Messages with uncounted records give votes only to SEQUENCE_MESSAGES, and
- * only if it is the standard.
+ * Adds a vote to each convention that predicted the number, and takes VOTES_MISSED votes from each
+ * other one. If no convention predicted the number, the votes stay. If some records could not be
+ * counted, only the votes of SEQUENCE_MESSAGES change, and only if it is the standard.
  */
 static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
@@ -139,9 +141,9 @@ static uint32_t most_votes(const struct sequence *sequence)
 }
 
 /*
- * Returns true if the convention may be the right one. A recognized convention stays until another
- * is recognized. One vote besides the leader is chance: with two records per message, each lost
- * message looks like a count of records.
+ * Returns true if the convention may be the right one. A recognized convention remains possible
+ * until another one is recognized. Any other one then needs two votes, because a single vote can be
+ * chance: with two records per message, a lost message looks like a count of records.
  */
 static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
 {
@@ -154,7 +156,7 @@ static bool is_possible(const struct sequence *sequence, uint32_t convention, ui
 	return sequence->votes[convention] * 2 > most;
 }
 
-/* Returns true if the convention is newly recognized or changed. */
+/* Sets the convention to the one with the most votes. Returns true if it changed. */
 static bool recognize(struct sequence *sequence)
 {
 	uint32_t most = most_votes(sequence);
@@ -173,7 +175,9 @@ static bool recognize(struct sequence *sequence)
 	return true;
 }
 
-/* Returns the gap on which all possible conventions agree; 0 if they disagree. */
+/*
+ * Returns the gap closest to 0 of all possible conventions. Returns 0 if their gaps differ in sign.
+ */
 static int32_t gap_of(const struct sequence *sequence, const struct sequence_message *message)
 {
 	int32_t least = INT32_MAX, largest = INT32_MIN;
@@ -190,11 +194,15 @@ static int32_t gap_of(const struct sequence *sequence, const struct sequence_mes
 		largest = gap > largest ? gap : largest;
 	}
 	if (least > 0)
-		return least <= largest ? least : 0; /* no possible convention: unknown */
+		/* least > largest: no convention is possible */
+		return least <= largest ? least : 0;
 	return largest < 0 ? largest : 0;
 }
 
-/* Returns the window in units of the convention. Messages further behind are not late. */
+/*
+ * Returns the window in units of the convention. A message that is further behind is not late, but
+ * out of range.
+ */
 static int32_t window(const struct sequence *sequence)
 {
 	uint64_t mean = 1;
@@ -211,12 +219,11 @@ static uint32_t part_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) | 1;
 }
 
-/* Odd factors keep products of different numbers distinct. */
+/* The factors are odd, so that different numbers have different products modulo 2^64. */
 #define ODD_NUMBER UINT64_C(0x9e3779b97f4a7c15)
 #define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
 #define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
 
-/* Returns equal hashes for equal messages. */
 static struct sequence_print print_of(const struct datagram_header *header)
 {
 	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
@@ -247,7 +254,7 @@ static bool is_recent(const struct sequence *sequence, uint32_t whole)
 
 static void remember(struct sequence *sequence, struct sequence_print print)
 {
-	/* Avoids a wrap after 2^32 messages. The ring stays full. */
+	/* Keeps nb_recent from wrapping after 2^32 messages. The ring stays full. */
 	if (sequence->nb_recent == 2 * SEQUENCE_WINDOW)
 		sequence->nb_recent = SEQUENCE_WINDOW;
 	ASSERT(sequence->nb_recent, <, 2 * SEQUENCE_WINDOW);
@@ -267,7 +274,10 @@ bool sequence_take_copy(struct sequence *sequence, const struct datagram_header 
 	return false;
 }
 
-/* Returns true if numbers may be constant. Equal messages may then be different ones. */
+/*
+ * Returns true if the exporter may send a constant sequence number. Two messages with equal
+ * contents can then be different ones.
+ */
 static bool may_stand_still(const struct sequence *sequence)
 {
 	if (sequence->convention != SEQUENCE_UNSURE)
@@ -275,7 +285,10 @@ static bool may_stand_still(const struct sequence *sequence)
 	return sequence->votes[SEQUENCE_CONSTANT] > sequence->votes[standard(sequence->protocol)];
 }
 
-/* With constant numbers, an equal message is a copy only if it arrives at the same time. */
+/*
+ * Returns true if the message arrived within 1 ms of the base. With constant sequence numbers, only
+ * such a message can be a copy.
+ */
 static bool is_same_moment(const struct sequence *sequence, const struct datagram_header *header)
 {
 	int64_t passed = header->came - sequence->base.came;
@@ -297,14 +310,15 @@ static bool is_repeated(const struct sequence *sequence, const struct datagram_h
 enum life {
 	LIFE_UNTOLD,
 	LIFE_SAME,
-	LIFE_NEW,  /* started after the previous message */
-	LIFE_SLOW, /* may have restarted: its uptime grew by less than the time */
-	LIFE_ODD,  /* the uptime is not a clock, or belongs to another exporter */
+	LIFE_NEW,  /* the exporter started after the base */
+	LIFE_SLOW, /* may have restarted: the uptime grew by less than the elapsed time */
+	LIFE_ODD,  /* the uptime does not measure time, or is that of another exporter */
 };
 
 /*
- * An exporter that restarted after a message has an uptime of at most the time since then, as
- * measured by its own clock and by ours. Either clock may have been adjusted in between.
+ * Compares the uptime of a message with that of the base. After a restart, the uptime is at most
+ * the time since the base. The exporter's clock and the collector's clock both measure this time.
+ * Either may have been adjusted in between.
  */
 static enum life life_of(const struct sequence_base *base, const struct datagram_header *header)
 {
@@ -331,7 +345,7 @@ static enum life life_of(const struct sequence_base *base, const struct datagram
 	return LIFE_SAME;
 }
 
-/* Returns true if the message was sent before the base, by the exporter's clock. */
+/* Returns true if the exporter sent the message before the base, by its own clock. */
 static bool is_older(const struct sequence_base *base, const struct datagram_header *header)
 {
 	if (header->uptime != 0 && base->uptime != 0)
@@ -340,8 +354,8 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 }
 
 /*
- * Returns the most units that can have been sent between two messages: a burst, plus the time
- * multiplied by a rate far above the mean so far.
+ * Returns the largest number of units that the exporter can have sent since the base: a burst, plus
+ * the elapsed time multiplied by RATE_FACTOR times the mean rate.
  */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
@@ -356,7 +370,7 @@ static double units_possible(const struct sequence *sequence, const struct seque
 	return datagrams * window(sequence) / SEQUENCE_WINDOW;
 }
 
-/* Returns true if the number is the next one and differs from the base. */
+/* Returns true if the number is the one expected after the base, and differs from it. */
 static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {
@@ -374,10 +388,10 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 }
 
 /*
- * Classifies a message relative to a base. A lower number than the base is late within the window. A
- * number further behind, or further ahead than can have been sent, is out of range. A restart is
- * shown by the uptime; without one, by a number that the exporter can have counted from 0 in the
- * time since the base.
+ * Classifies a message relative to a base. A number below the base is late if it is within the
+ * window. It is out of range if it is further behind, or further ahead than the exporter can have
+ * sent. The uptime shows a restart. Without an uptime, an out-of-range number that the exporter can
+ * have reached from 0 since the base shows a restart.
  */
 static enum sequence_fit fit_behind(const struct sequence *sequence,
 	const struct sequence_base *base, const struct datagram_header *header)
@@ -419,7 +433,8 @@ static bool continues_aside(const struct sequence *sequence, const struct datagr
 }
 
 /*
- * Returns true if the clock was set back and the numbers start at 0. This takes several messages.
+ * Returns true if the exporter restarted and its clock was set back. OLD_ENOUGH successive messages
+ * must show it.
  */
 static bool is_anew_and_older(const struct sequence *sequence, const struct datagram_header *header)
 {
@@ -445,8 +460,8 @@ enum sequence_fit sequence_fit(
 }
 
 /*
- * Converts lost units to datagrams of the mean size, at least one. The next call corrects the
- * rounding of this one.
+ * Converts lost units to datagrams by the mean number of records in a datagram. Returns at least 1.
+ * The next call corrects the rounding error.
  */
 static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 {
@@ -498,8 +513,8 @@ static struct sequence_base base_of(
 }
 
 /*
- * Updates mean sizes and the list of recent messages. If numbers count records, messages without
- * records are not listed: they legitimately repeat a number.
+ * Updates the means and the list of recent messages. If the numbers count records, a message
+ * without records is not listed: the next message has the same number and is not a copy.
  */
 static void note_message(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, bool counted)
@@ -520,9 +535,9 @@ static void note_message(struct sequence *sequence, const struct datagram_header
 }
 
 /*
- * Converts a gap to losses. `step` is the advance of the number. Returns true if the message is
- * ahead of all earlier ones. Until a convention is recognized, a message with a higher number is
- * never late.
+ * Converts a gap to losses. `step` is the number minus that of the base. Returns true if the
+ * message is ahead of all earlier ones. While no convention is recognized, a message whose number
+ * is not below the base is not late.
  */
 static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	struct sequence_result *sequence_result)
@@ -544,7 +559,9 @@ static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	return true;
 }
 
-/* Keeps the base before a large gap, which a forged message may have caused. */
+/*
+ * Saves the base before a large gap as `aside`, because a forged message may have caused the gap.
+ */
 static void keep_base(struct sequence *sequence)
 {
 	sequence->aside = sequence->base;
@@ -554,9 +571,9 @@ static void keep_base(struct sequence *sequence)
 }
 
 /*
- * Selects the base that the message continues. A second successive message confirms a jump, and the
- * old base is kept, so that forged or stray messages change nothing. Returns false if the message
- * continues neither base.
+ * Selects the base that the message continues: `base` or `aside`. The first message out of range
+ * only becomes `aside`, so that a forged or stray message changes nothing. If the next message
+ * continues it, `base` and `aside` change places. Returns false if the message continues neither.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, enum sequence_fit fit,

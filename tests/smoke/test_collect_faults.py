@@ -206,7 +206,7 @@ def unknown_versions(test):
     for i, what in enumerate(('NetFlow v1', 'NetFlow v6', 'NetFlow v7', 'NetFlow v8', 'sFlow version 2',
                               'sFlow version 4')):
         assert got[f'203.0.113.{i}'] == what + ': not supported', got
-    assert got[None].startswith('UDP of an unknown version'), got
+    assert got[None].startswith('not a known flow protocol'), got
 
 
 @case('other protocols next to exports do not open bounds')
@@ -234,7 +234,7 @@ def beside_exports(test):
     path = world.capture.write(test.path('capture.pcap'))
     rows, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
     world.check_flows(rows)
-    counts, = (count for _, what, count in reasons(result) if what.startswith('UDP of an unknown version'))
+    counts, = (count for _, what, count in reasons(result) if what.startswith('not a known flow protocol'))
     strange = 3 * len(others) - 2
     assert 4 + strange <= counts <= 10 + strange, result.describe()
     assert lib.total(exporters, 'datagrams') == 20 + 10 + strange, exporters
@@ -807,7 +807,7 @@ def other_convention(test, which):
     """The collector detects the unit of sequence numbers, reports it, and counts no loss."""
     world = World(test)
     router = Router('ipfix', FAULTY)
-    words = {'own records included': "the message's own included", 'always 0': 'count nothing',
+    words = {'own records included': 'up to and including the message', 'always 0': 'count nothing',
              'messages': 'count messages'}[which]
     for i, number in enumerate(conventions(14, which)):
         flows = some_flows(i)
@@ -1813,7 +1813,7 @@ def address_flood(test, workers):
     path = world.capture.write(test.path('flood.pcap'))
     found, ledger, exporters, result = collect(
         test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64', '--workers', workers)
-    check_said(result, ['were replaced in the table by others, because there are more than exporters-max 64'])
+    check_said(result, ['exporters-max 64 is too small: '])
     got = {row['exporter']: row for row in exporters}
     for (_, row), counts in known.items():
         moved = {column: int(got[row[0]][column]) for column in COUNTS}

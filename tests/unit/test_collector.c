@@ -1174,7 +1174,7 @@ static void no_exporter_uses_up_the_sums_of_another(void **state)
 	}
 	stop();
 	assert_non_null(
-		strstr(t.said, ": records beyond one exporter's share of the interval's sum"));
+		strstr(t.said, ": records above the limit of packets or bytes per exporter"));
 }
 
 /* The new owner of a slot gets only the rest of its share. */
