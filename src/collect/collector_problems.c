@@ -246,8 +246,8 @@ static enum problem problem_of(
 }
 
 /*
- * Returns true if other protocols look like this version. DTLS carries many protocols. NetFlow v2
- * to v4 were never released, and TFTP packets start with these numbers.
+ * Returns true if packets of other protocols look like this version. DTLS carries many protocols.
+ * NetFlow v2 to v4 were never released, and TFTP packets start with these numbers.
  */
 static bool has_other_uses(const struct export_version *version)
 {

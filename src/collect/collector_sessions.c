@@ -368,8 +368,9 @@ void session_heard(struct collector *collector, struct session *session)
 }
 
 /*
- * Returns true if the previous session has ended. Since this session began, it must have been
- * silent for MEANS_OF_SILENCE mean intervals of its messages, and for as long as before.
+ * Returns true if the previous session has certainly ended. It must have been silent since this
+ * session began: for at least MEANS_OF_SILENCE of its mean message intervals, and for at least the
+ * time between its last message and this session.
  */
 static bool is_silent(const struct session *session, int64_t now)
 {

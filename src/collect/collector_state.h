@@ -40,7 +40,9 @@ struct record_sums {
 #define SESSIONS_MAX  4 /* per domain */
 #define SESSIONS_MORE 8 /* one additional session per 8 exporters */
 
-/* Transport session (RFC 7011) within a domain, which has the source address. */
+/*
+ * Key of a transport session (RFC 7011) within a domain. The source address is that of the domain.
+ */
 struct session_key {
 	struct in6_addr dst;
 	uint16_t src_port, dst_port;
@@ -163,7 +165,7 @@ struct collector {
 	 */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
-	/* packets and bytes per slot and epoch: guaranteed; most that can be borrowed */
+	/* limits of packets and bytes per slot and epoch: share, and most that it can borrow */
 	uint64_t sum_share, sum_loan_max;
 	uint64_t owners;
 
@@ -176,7 +178,7 @@ struct collector {
 	uint64_t lost_packets;
 	uint32_t lost_interval;
 	double overcount;
-	bool process_options; /* a domain 0 has sent options about sampling */
+	bool process_options; /* an observation domain 0 has sent options about sampling */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 	struct sender senders[SENDERS_MAX];
@@ -206,7 +208,7 @@ struct collector {
 	bool copy; /* duplicate datagram: read templates and options only */
 	struct observation_point point;
 	const struct datagram_header *header;
-	/* sets that waited are being decoded; their template is missing */
+	/* retrying: waiting sets are decoded now; still_unknown: their template is missing */
 	bool retrying, still_unknown;
 	/* data sets without a template that this datagram may still store */
 	uint32_t sets_left;

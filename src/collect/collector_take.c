@@ -452,7 +452,7 @@ static void on_option(void *arg, const struct option_record *option)
 		    collector->sampling_limit)) {
 		collector->file_due = true;
 		collector->process_options |= domain->row.domain == 0;
-		/* Records that name a sampler were already in doubt. */
+		/* If the option describes a sampler, records that name it were already in doubt. */
 		if (!(option->has & OPTION_RECORD_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
 			collector->point.doubt = SAMPLING_LATE;
@@ -528,7 +528,7 @@ static void note_pool(struct collector *collector, const struct sampler_state *s
 		if (result->pool_interval > domain->excess_interval)
 			domain->excess_interval = result->pool_interval;
 	} else if (result->pool_interval > 0) {
-		/* pool_interval may have been rounded up by 0.5. */
+		/* pool_interval may have been rounded up by as much as 0.5. */
 		double factor = sampler->sampling / ((double)result->pool_interval - 0.5);
 
 		if (factor > collector->overcount)

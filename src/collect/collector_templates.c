@@ -13,13 +13,14 @@
 #include "flow_protocols/fields.h"
 
 /*
- * Set ID in the template file of the sampling intervals of a domain. No template set has this ID.
+ * Set ID that the template file uses for the sampling intervals of a domain. Template sets have
+ * other IDs.
  */
 #define SAMPLING_SET      UINT16_MAX
 /*
- * Set ID in the template file of the roles of an exporter's interfaces. The set contains the time
- * of saving (64 bits, ns since 1970-01-01 UTC). Then it contains for each interface the side (8
- * bits), the role (8 bits) and the index (32 bits).
+ * Set ID that the template file uses for the roles of an exporter's interfaces. The set contains
+ * the time of saving (64 bits, ns since 1970-01-01 UTC). Then it contains for each interface the
+ * side (8 bits), the role (8 bits) and the index (32 bits).
  */
 #define ROLES_SET         (UINT16_MAX - 1)
 #define ROLES_HEADER      (SET_HEADER + 8)

@@ -54,8 +54,8 @@ struct listener *listener_open(
 void listener_close(struct listener *listener);
 
 /*
- * Returns up to max <= LISTEN_BATCH datagrams, from the sockets in turn. Does not block. Data is
- * valid until the next call; `time` is the time of the call.
+ * Returns up to `max` datagrams (at most LISTEN_BATCH), from the sockets in turn. Does not block.
+ * Data is valid until the next call; `time` is the time of the call.
  */
 uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
 
@@ -77,5 +77,4 @@ uint64_t listener_dropped(struct listener *listener, uint32_t socket);
  */
 uint32_t listener_buffer(const struct listener *listener, uint32_t socket);
 
-/* Returns the port of a socket. */
 uint16_t listener_port(const struct listener *listener, uint32_t socket);

@@ -48,7 +48,6 @@ struct export_flow {
 	uint8_t end; /* enum export_end */
 };
 
-/* A packet sampled by sFlow. */
 struct export_sample {
 	struct sampler_state sampler;
 	const uint8_t *header; /* first bytes of the Ethernet frame */

@@ -26,7 +26,7 @@ enum {
 	SET_DATA = 256, /* lowest template ID */
 };
 
-/* length in a template: each record gives the length (RFC 7011, 7) */
+/* length in a template that means: each record contains the length (RFC 7011, 7) */
 #define FIELD_VARIABLE       UINT16_MAX
 #define FIELD_ENTERPRISE_BIT 0x8000
 

@@ -46,8 +46,9 @@ struct datagram_header {
 	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];    /* sFlow: agent address */
 	/* The collector sets the next two fields, to recognize repeated messages. */
-	uint64_t digest; /* hash of the flow_protocol_ops.digest_bytes bytes after the header */
-	int64_t came;    /* arrival time, ns since 1970-01-01 UTC */
+	/* hash of the first bytes after the header (flow_protocol_ops.digest_bytes) */
+	uint64_t digest;
+	int64_t came; /* arrival time, ns since 1970-01-01 UTC */
 };
 
 /* Fault of a message. */
@@ -66,7 +67,6 @@ enum decode_fault {
 	DECODE_FAULT_COUNT,
 };
 
-/* Short description of each fault. */
 extern const char *const decode_fault_words[DECODE_FAULT_COUNT];
 
 /* Kind of a datagram, recognized by its first bytes. */
@@ -83,17 +83,18 @@ struct export_version {
 	uint32_t number; /* 0: supported or none */
 };
 
-/* Reason why a record cannot be used. The comments describe decode_skipped.detail. */
+/* Reason why a record cannot be used. `detail` is that of struct decode_skipped. */
 enum decode_skip {
 	DECODE_SKIP_NO_ADDRESSES,
 	DECODE_SKIP_NO_PACKETS,
-	DECODE_SKIP_SECTION,         /* information element with the packet section */
-	DECODE_SKIP_HEADER_PROTOCOL, /* header_protocol of the sampled header (sFlow) */
+	/* detail: information element of the unsupported packet section */
+	DECODE_SKIP_SECTION,
+	DECODE_SKIP_HEADER_PROTOCOL, /* detail: header_protocol of the sampled header (sFlow) */
 	DECODE_SKIP_HEADER,          /* no detail: the packet header is truncated or inconsistent */
-	/* information element whose packet section lacks the start of the packet */
+	/* detail: information element whose packet section lacks the start of the packet */
 	DECODE_SKIP_OFFSET,
-	DECODE_SKIP_SAMPLE_FORMAT, /* enterprise << 12 | format of an sFlow sample */
-	/* enterprise << 12 | format of a flow record in an sFlow sample */
+	DECODE_SKIP_SAMPLE_FORMAT, /* detail: enterprise << 12 | format of an sFlow sample */
+	/* detail: enterprise << 12 | format of a flow record in an sFlow sample */
 	DECODE_SKIP_FLOW_FORMAT,
 	/* no detail: the message has more than DECODE_SKIPPED_MAX reasons */
 	DECODE_SKIP_OTHERS,
@@ -137,7 +138,7 @@ struct decode_result {
 	uint32_t unusable;  /* records without counters or without a key */
 	/* unusable records that describe no IP packets, so that nothing is lost */
 	uint32_t harmless;
-	/* Unusable records by reason. Records of non-IP frames have no reason. */
+	/* Unusable records by reason. Records of non-IP frames are not included. */
 	struct decode_skipped skipped[DECODE_SKIPPED_MAX];
 	uint32_t nb_skipped;
 	/*
@@ -147,9 +148,9 @@ struct decode_result {
 	uint32_t data_records;
 	bool unknown_sets; /* the message has data sets with an unknown template */
 	/*
-	 * Effort beyond records of fixed length: number of fields read in templates and in records
-	 * of variable length, and of templates read or moved in memory. The length of the message
-	 * limits it.
+	 * Number of steps in addition to records of fixed length: fields read in templates and in
+	 * records of variable length, and templates read or moved in memory. The length of the
+	 * message limits it.
 	 */
 	uint64_t work;
 };

@@ -58,9 +58,9 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 
 /*
  * Returns the layer 3 bytes of the packet; 0: unknown. The length in the IP header may be forged.
- * It is used only if it fits in the frame and leaves at most PART_PADDING_MAX bytes of the frame.
- * Otherwise the frame length is used. Some agents subtract the stripped bytes from the frame
- * length.
+ * It is used only if it fits in the frame and at most PART_PADDING_MAX bytes of the frame follow
+ * the packet. Otherwise the frame length is used. Some agents have subtracted the stripped bytes
+ * from the frame length; the check allows for this.
  */
 static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
 {
@@ -100,9 +100,9 @@ static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at
 }
 
 /*
- * Reads the headers of a partial packet. *extra always receives the fields that were read. *key,
- * *bytes, *ttl and *segment are set only with SECTION_FLOW. Returns SECTION_CUT also if the ports are
- * truncated.
+ * Reads the headers of a partial packet. `extra` always receives the fields that were read. `key`,
+ * `bytes`, `ttl` and `segment` are set only with SECTION_FLOW. A packet with truncated ports is
+ * SECTION_CUT.
  */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
@@ -113,7 +113,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/* LINK_RAW promises an IP packet: another version is malformed. */
+		/* LINK_RAW is for IP packets only: another IP version is malformed. */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
 	}
@@ -164,7 +164,10 @@ struct section {
 	const uint8_t *data;
 };
 
-/* Packet sections of one record. The caller sets it to 0 before the first sections_add(). */
+/*
+ * Packet sections of one record. The caller sets this structure to 0 before the first
+ * sections_add().
+ */
 struct sections {
 	struct section list[SECTIONS_MAX];
 	uint32_t n;

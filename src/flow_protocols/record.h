@@ -15,18 +15,21 @@
 
 /* Bits of flow_record.has. They tell which fields are set; all others are 0. */
 enum flow_has {
-	FLOW_PACKETS = 1 << 0,       /* `packets`, since the previous record of the flow */
-	FLOW_BYTES = 1 << 1,         /* `bytes` of layer 3, since the previous record of the flow */
-	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`, since the start of the flow */
+	/* member `packets`, counted since the previous record of the flow */
+	FLOW_PACKETS = 1 << 0,
+	/* member `bytes` (layer 3), counted since the previous record of the flow */
+	FLOW_BYTES = 1 << 1,
+	/* member `total_packets`, counted since the start of the flow */
+	FLOW_TOTAL_PACKETS = 1 << 2,
 	FLOW_TOTAL_BYTES = 1 << 3,
 	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` include layer 2 */
 	FLOW_INPUT = 1 << 5,
 	FLOW_OUTPUT = 1 << 6,
 	FLOW_NEXT_HOP = 1 << 7,
 	FLOW_DIRECTION = 1 << 8,
-	/* `sampler`; an options record gives its sampling interval */
+	/* member `sampler`; an options record gives its sampling interval */
 	FLOW_SAMPLER = 1 << 9,
-	/* `sampling`, from the record, the sample or the message header */
+	/* member `sampling`, from the record, the sample or the message header */
 	FLOW_SAMPLING = 1 << 10,
 	FLOW_SAMPLE = 1 << 11,  /* the record is one sampled packet; `packets` is 1 */
 	FLOW_REVERSE = 1 << 12, /* reverse direction of a biflow (RFC 5103) */
@@ -35,7 +38,7 @@ enum flow_has {
 	FLOW_SELECTED = 1 << 14,           /* the exporter selects flows (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */
 	FLOW_ENDED = 1 << 16,              /* last record of the flow */
-	/* counts since the start of the session; earlier records are included (Cisco ASA) */
+	/* counts since the start of the session (Cisco ASA); they include earlier records */
 	FLOW_SESSION = 1 << 17,
 	FLOW_AGE = 1 << 18,       /* `age` */
 	FLOW_IDLE = 1 << 19,      /* `idle` */
@@ -119,7 +122,7 @@ enum option_record_has {
 	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
 	OPTION_RECORD_NAME =
 		/*
-		 * `name`, of the interface in the scope, or of the exporter if the scope has no
+		 * member `name`: of the interface in the scope; of the exporter if the scope has no
 		 * interface
 		 */
 	1 << 3,

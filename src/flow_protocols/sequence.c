@@ -8,7 +8,7 @@
 #include "base/units.h"
 
 #define MS           (SECOND_NS / 1000)
-#define TOLERANCE    5000 /* ms; largest difference of clocks, and delay of late messages */
+#define TOLERANCE    5000 /* ms; largest difference between clocks, and delay of a late message */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
 #define VOTES_MISSED 4  /* votes that a wrong convention loses if another one was right */
@@ -30,7 +30,7 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_CONSTANT] = "nothing",
 };
 
-/* Properties of a message that decide its sequence number. */
+/* Properties of a message with which its sequence number is checked. */
 struct sequence_message {
 	uint32_t number, data, flows;
 	bool uncertain;
@@ -75,9 +75,9 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 }
 
 /*
- * Returns the units that are missing between the base and this message, if `convention` is right.
- * Negative: the message is late. Clears *certain if the result depends on records that could not be
- * counted.
+ * Returns the units that are missing between sequence->base and this message, if `convention` is
+ * right. Negative: the message is late. Clears *certain if the result depends on records that could
+ * not be counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
 	const struct sequence_message *message, bool *certain)
@@ -310,15 +310,15 @@ static bool is_repeated(const struct sequence *sequence, const struct datagram_h
 enum life {
 	LIFE_UNTOLD,
 	LIFE_SAME,
-	LIFE_NEW,  /* the exporter started after the base */
+	LIFE_NEW,  /* the exporter started after the earlier message */
 	LIFE_SLOW, /* may have restarted: the uptime grew by less than the elapsed time */
 	LIFE_ODD,  /* the uptime does not measure time, or is that of another exporter */
 };
 
 /*
- * Compares the uptime of a message with that of the base. After a restart, the uptime is at most
- * the time since the base. The exporter's clock and the collector's clock both measure this time.
- * Either may have been adjusted in between.
+ * Compares the uptime of a message with that of the earlier message `base`. After a restart, the
+ * uptime is at most the time between the messages. The exporter's clock and the collector's clock
+ * both measure this time. Either may have been adjusted in between.
  */
 static enum life life_of(const struct sequence_base *base, const struct datagram_header *header)
 {
@@ -345,7 +345,7 @@ static enum life life_of(const struct sequence_base *base, const struct datagram
 	return LIFE_SAME;
 }
 
-/* Returns true if the exporter sent the message before the base, by its own clock. */
+/* Returns true if the exporter sent the message before `base`, by its own clock. */
 static bool is_older(const struct sequence_base *base, const struct datagram_header *header)
 {
 	if (header->uptime != 0 && base->uptime != 0)
@@ -354,7 +354,7 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 }
 
 /*
- * Returns the largest number of units that the exporter can have sent since the base: a burst, plus
+ * Returns the largest number of units that the exporter can have sent since `base`: a burst, plus
  * the elapsed time multiplied by RATE_FACTOR times the mean rate.
  */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
@@ -370,7 +370,10 @@ static double units_possible(const struct sequence *sequence, const struct seque
 	return datagrams * window(sequence) / SEQUENCE_WINDOW;
 }
 
-/* Returns true if the number is the one expected after the base, and differs from it. */
+/*
+ * Returns true if the sequence number is the one expected after `base`, and differs from that of
+ * `base`.
+ */
 static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {
@@ -388,10 +391,11 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 }
 
 /*
- * Classifies a message relative to a base. A number below the base is late if it is within the
- * window. It is out of range if it is further behind, or further ahead than the exporter can have
- * sent. The uptime shows a restart. Without an uptime, an out-of-range number that the exporter can
- * have reached from 0 since the base shows a restart.
+ * Classifies a message relative to the earlier message `base`. A smaller number is late if it is
+ * within the window. A number is out of range if it is further behind than the window, or further
+ * ahead than the exporter can have sent. The uptime shows a restart. Without an uptime, a number
+ * that is out of range shows a restart if it is small: the exporter can have counted from 0 to it
+ * since `base`.
  */
 static enum sequence_fit fit_behind(const struct sequence *sequence,
 	const struct sequence_base *base, const struct datagram_header *header)
@@ -513,8 +517,8 @@ static struct sequence_base base_of(
 }
 
 /*
- * Updates the means and the list of recent messages. If the numbers count records, a message
- * without records is not listed: the next message has the same number and is not a copy.
+ * Updates the sums for mean sizes, and the list of recent messages. If the numbers count records, a
+ * message without records is not listed: the next message has the same number and is not a copy.
  */
 static void note_message(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, bool counted)
@@ -535,9 +539,9 @@ static void note_message(struct sequence *sequence, const struct datagram_header
 }
 
 /*
- * Converts a gap to losses. `step` is the number minus that of the base. Returns true if the
- * message is ahead of all earlier ones. While no convention is recognized, a message whose number
- * is not below the base is not late.
+ * Converts a gap to losses. `step` is the number minus that of sequence->base. Returns true if the
+ * message is ahead of all earlier ones. While no convention is recognized, only a message with a
+ * smaller number than sequence->base is late.
  */
 static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	struct sequence_result *sequence_result)
@@ -560,7 +564,8 @@ static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 }
 
 /*
- * Saves the base before a large gap as `aside`, because a forged message may have caused the gap.
+ * Saves sequence->base in sequence->aside before a large gap, which a forged message may have
+ * caused.
  */
 static void keep_base(struct sequence *sequence)
 {
@@ -571,9 +576,10 @@ static void keep_base(struct sequence *sequence)
 }
 
 /*
- * Selects the base that the message continues: `base` or `aside`. The first message out of range
- * only becomes `aside`, so that a forged or stray message changes nothing. If the next message
- * continues it, `base` and `aside` change places. Returns false if the message continues neither.
+ * Selects the earlier message that this one continues: sequence->base or sequence->aside. The first
+ * message out of range only becomes `aside`, so that a forged or stray message changes nothing. If
+ * the next message continues it, `base` and `aside` change places. Returns false if the message
+ * continues neither.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, enum sequence_fit fit,

@@ -30,7 +30,7 @@ struct sequence_base {
 /* Hashes of a received message. */
 struct sequence_print {
 	uint32_t whole;
-	/* without the header; 0: the message was not counted, or its copy has arrived */
+	/* hash without the header; 0: the message was not counted, or its copy has arrived */
 	uint32_t body;
 };
 
@@ -80,7 +80,7 @@ enum sequence_fit {
 struct sequence_result {
 	uint32_t lost;       /* datagrams that are missing before this message, rounded */
 	uint32_t lost_units; /* units that are missing before this message */
-	uint32_t recovered;  /* 1: this message arrived late and was reported as lost */
+	uint32_t recovered;  /* 1: this message was reported as lost, but arrived late; else 0 */
 	uint32_t withdrawn;  /* datagrams that were reported as lost by mistake */
 	bool jumped;         /* the numbers continue at a value out of range; the loss is unknown */
 	bool recognized;     /* the convention is newly known or has changed */
@@ -96,8 +96,9 @@ enum sequence_fit sequence_fit(
 	const struct sequence *sequence, const struct datagram_header *header);
 
 /*
- * Returns true if the contents of this message were counted before, for the first copy of each
- * message only. For exporters that send each message to several collectors.
+ * Returns true if this message is a copy of a message that was counted. Each counted message has
+ * one copy: a second copy returns false. Exporters that send each message to several collectors
+ * make such copies.
  */
 bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header);
 

@@ -310,7 +310,7 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 
 /*
  * Notes an unknown record format as the reason why a sample has no key. Standard formats from 1001
- * contain no key and are no reason.
+ * never contain a key, so they are not the reason.
  */
 static void note_format(uint32_t format, struct sample *sample)
 {
@@ -725,8 +725,8 @@ const struct flow_protocol_ops flow_protocol_sflow = {
 	.sequence = SEQUENCE_MESSAGES,
 	.sampling = SAMPLING_SAMPLE,
 	/*
-	 * The first 64 bytes contain the sequence number and pool of the first sample, which tell
-	 * messages apart. The sampled headers after them, most of the message, need not be read.
+	 * Bytes to hash. They contain the sequence number and pool of the first sample, which tell
+	 * messages apart. The sampled headers, most of the message, are not read.
 	 */
 	.digest_bytes = 64,
 	.port = 6343,

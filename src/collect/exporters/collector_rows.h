@@ -18,7 +18,7 @@
 /* Records of a domain by the result of deduplication. */
 struct record_counts {
 	uint64_t counted, duplicate; /* records that add packets; records that add none */
-	/* part of both: decided by the method `edge`, because the flow cache was full */
+	/* records of both kinds that the method `edge` decided, because the flow cache was full */
 	uint64_t edge_only;
 };
 
@@ -28,9 +28,15 @@ struct exporter_row {
 	uint32_t slot;
 	uint32_t domain;
 	enum flow_protocol protocol;
-	/* the sum of senders without a row: refused, not exporters, or above exporters-max */
+	/*
+	 * true: the row is the sum of senders without a row: refused, not exporters, or above
+	 * exporters-max
+	 */
 	bool others;
-	bool sender; /* a sender with unreadable headers, which has no domain, protocol or slot */
+	/*
+	 * true: the row is a sender with unreadable headers, which has no domain, protocol or slot
+	 */
+	bool sender;
 	char name[EXPORTER_NAME_MAX]; /* "": no name */
 	uint64_t datagrams, bytes;
 	/*
@@ -65,7 +71,10 @@ struct interface_role_row {
 	uint32_t interface;
 	enum interface_role role;  /* used in the next epoch */
 	enum interface_role saved; /* role for the next run */
-	/* slot of the nearest exporter from which it receives packets; EXPORTER_NONE: unknown */
+	/*
+	 * slot of the nearest exporter from which the interface receives packets; EXPORTER_NONE:
+	 * unknown
+	 */
 	uint32_t fed_by;
 };
 
@@ -95,7 +104,7 @@ struct link_row {
 	uint64_t counted_ns;
 	/* role of the interface if direction is LINK_IN, else ROLE_OPEN */
 	enum interface_role role;
-	/* exporter from which it receives packets; NULL: unknown */
+	/* exporter from which the interface receives packets; NULL: unknown */
 	const struct exporter_row *fed_by;
 };
 

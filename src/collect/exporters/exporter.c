@@ -51,7 +51,8 @@ struct exporter_table {
 	/* proven domains: number, limit, limit per address */
 	uint32_t proven, proven_max, address_max;
 	uint64_t epoch, datagrams;
-	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
+	/* time of this datagram and of the first one, ns since 1970-01-01 UTC; 0: none yet */
+	int64_t now, start;
 	uint64_t seed;
 	struct exporter_cells by_id, by_address; /* by_address: the first domain of each address */
 	uint32_t *remembered;

@@ -13,9 +13,10 @@
 enum observation_flags {
 	OBSERVATION_TOTALS = 1 << 0, /* packets and bytes are totals since the start of the flow */
 	OBSERVATION_SAMPLE = 1 << 1, /* packet sample (sFlow) */
-	OBSERVATION_ENTERS = 1 << 2, /* the input interface is an edge */
-	OBSERVATION_EDGES = 1 << 3,  /* edge interfaces of the exporter are known */
-	OBSERVATION_LEAVES = 1 << 4, /* the output interface is an edge */
+	/* the input interface is an edge interface (--exporter ...,edge=LIST) */
+	OBSERVATION_ENTERS = 1 << 2,
+	OBSERVATION_EDGES = 1 << 3,  /* the edge interfaces of the exporter are known */
+	OBSERVATION_LEAVES = 1 << 4, /* the output interface is an edge interface */
 	OBSERVATION_REVERSE =
 		1 << 5, /* reverse direction of a biflow: input and output are swapped */
 	/* Totals of a session. Earlier records have reported a part of them as differences. */

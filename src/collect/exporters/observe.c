@@ -29,8 +29,8 @@ static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes,
 
 /*
  * Selects the counts since the previous record, or the totals if these counts are 0. Returns true
- * if the counts include layer 2. If the record also has fields for differences, earlier records may
- * have reported a part of its totals (OBSERVATION_SESSION).
+ * if the counts include layer 2. If the record has fields for both, earlier records may have
+ * reported a part of the totals. OBSERVATION_SESSION marks this case.
  */
 static bool choose_counts(const struct flow_record *record, struct observation *observation)
 {
@@ -123,8 +123,8 @@ static void put_edges(const struct exporter_rule *rule, struct observation *obse
 
 /*
  * Returns true if the direction field is the side on which the exporter observed the flow. Probes
- * on a link, such as softflowd, use it for the direction of a connection. Both of their interfaces
- * are 0.
+ * on a link, such as softflowd, use it for the direction of a connection. Their records have
+ * interface 0 on both sides.
  */
 static inline bool tells_side(const struct flow_record *record)
 {

@@ -33,7 +33,7 @@ struct observation_point {
 	uint32_t coarsest, finest;
 	enum sampling_source source;
 	uint64_t coarsest_place;
-	/* Interval that was known before for a place. Set by the caller. */
+	/* Interval that was known before this datagram, and its place. Set by the caller. */
 	uint32_t known;
 	uint64_t known_place;
 	bool finer;      /* a record of known_place has a smaller interval than `known` */

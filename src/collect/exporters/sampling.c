@@ -163,7 +163,7 @@ static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t lim
 
 struct sampled_parts {
 	uint32_t finest; /* smallest interval; 0: none */
-	bool differ;     /* parts have different intervals */
+	bool differ;
 };
 
 /* Not inlined: the caller runs per record and rarely needs it. */
@@ -548,8 +548,8 @@ static bool disagrees(const struct pool_check *check, uint32_t measured)
 }
 
 /*
- * Returns true only if disagrees() returns false. Takes no division. The measured interval rounds
- * to the announced one, or differs from it by less than 10 % after rounding.
+ * Fast check: returns true only if disagrees() returns false. Needs no division. The measured
+ * interval rounds to the announced one, or differs from it by less than 10 % after rounding.
  */
 static bool agrees(const struct pool_check *check)
 {
@@ -560,7 +560,10 @@ static bool agrees(const struct pool_check *check)
 	return 2 * apart < samples || 10 * apart + 5 * samples <= expected;
 }
 
-/* Compares pool and samples. `packets` and `samples` count since the last sample of the sampler. */
+/*
+ * Compares the sample pool with the samples. `packets` and `samples` count since the last sample of
+ * the sampler.
+ */
 static void compare_pool(
 	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {

@@ -10,7 +10,7 @@
 
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
-#define CLASSES    32 /* class of an exporter: log2 of its blocks */
+#define CLASSES    32 /* number of classes; the class of an exporter is log2 of its blocks */
 #define RINGS      (2 * CLASSES)
 #define SET_MAX    65536
 

@@ -15,8 +15,8 @@
 #define USE_OF_FIELD(name, ...) USE_##name,
 
 /*
- * Meaning of an element. Most set a member of struct flow_record. The decoder processes elements in
- * this order: if two elements together give one value, the second one completes it.
+ * Meaning of an element: most elements set a member of struct flow_record. The decoder processes
+ * them in this order. If a value needs two elements, the second one completes it.
  */
 enum element_use {
 	USE_SRC_IPV4,
@@ -55,7 +55,7 @@ enum element_use {
 	USE_END_SECONDS,
 	USE_END_MILLISECONDS,
 	USE_END_NTP,
-	USE_DOT1Q_VLAN, /* VLAN ID of a tag in the frame */
+	USE_DOT1Q_VLAN,
 	USE_DOT1Q_CUSTOMER,
 	USE_INPUT,
 	USE_OUTPUT,
@@ -69,9 +69,9 @@ enum element_use {
 	USE_SAMPLING,    /* N: one of N packets is sampled */
 	USE_SAMPLED_RUN, /* number of successive packets that are sampled */
 	USE_SKIPPED_RUN, /* number of packets skipped after USE_SAMPLED_RUN packets */
-	USE_SAMPLE_SIZE, /* packets selected out of USE_POPULATION */
+	USE_SAMPLE_SIZE, /* number of packets selected out of USE_POPULATION packets */
 	USE_POPULATION,
-	USE_PROBABILITY,    /* probability that a packet is selected */
+	USE_PROBABILITY,
 	USE_ALGORITHM,      /* sampling algorithm; 0: none */
 	USE_SAMPLED,        /* sampled by time or by a hash range: the interval is unknown */
 	USE_FLOW_SELECTION, /* method of flow selection (RFC 7014) */
@@ -83,8 +83,8 @@ enum element_use {
 };
 
 /*
- * Bit of a use in a set of uses. Only uses below USE_HEADERS_END, which come from packet headers,
- * have a bit.
+ * Bit for a value of enum element_use in a set. Only values below USE_HEADERS_END have a bit:
+ * packet headers also contain these fields.
  */
 #define USE_BIT(use) (UINT32_C(1) << (use))
 

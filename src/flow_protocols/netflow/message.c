@@ -12,7 +12,6 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-/* State of the message being decoded. */
 struct decoding {
 	const struct record_handler *sink;
 	const struct datagram_header *header;
@@ -245,7 +244,7 @@ static void set_times(const struct decoding *message, const struct template_entr
 
 /*
  * Decodes n data records of entry->record_len bytes each into the batch. from[i] points to the
- * field that move i reads in the first record.
+ * field for entry->moves[i] in the first record.
  */
 static void make_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
@@ -349,9 +348,9 @@ static void decode_fixed(struct decoding *message, const struct template_entry *
 }
 
 /*
- * Locates the fields of a record of variable length. Sets from[i] to the address that move i reads.
- * Adds packet sections to `sections` unless it is NULL. Returns the length of the record, or 0 if
- * it is truncated.
+ * Locates the fields of a record of variable length. Sets from[i] to the address of the field for
+ * entry->moves[i]. Adds packet sections to `sections` unless it is NULL. Returns the length of the
+ * record, or 0 if it is truncated.
  */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	const uint8_t **from, struct sections *sections)

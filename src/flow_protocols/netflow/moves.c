@@ -7,7 +7,10 @@
 
 #define MOVE_OF_FIELD(name, ...) MOVE_##name,
 
-/* Operation of a move. The operations on numbers of 1, 2, 3 bytes and so on are successive. */
+/*
+ * Operation that reads a field of a data record. Operations that differ only in the length of a
+ * number are successive, shortest first.
+ */
 enum move_op {
 	MOVE_BYTES_1,
 	MOVE_BYTES_2,
@@ -74,7 +77,7 @@ enum move_op {
 
 /*
  * Offsets of the IPv4 addresses in a record whose template has addresses of both families. They are
- * stored after the IPv6 key until move_choose_family().
+ * stored after the IPv6 key until move_choose_family() selects a family.
  */
 enum {
 	WAITING_SRC = sizeof(struct key6),
@@ -82,7 +85,8 @@ enum {
 	WAITING_END = WAITING_DST + 4,
 };
 
-_Static_assert(offsetof(struct flow_record, key) == 0, "the offsets above are relative to the key");
+_Static_assert(offsetof(struct flow_record, key) == 0,
+	"WAITING_SRC is an offset in the key, which must come first");
 _Static_assert(offsetof(struct key, family) >= WAITING_END,
 	"struct key needs room for two IPv4 addresses after key6");
 _Static_assert(sizeof(((struct key *)0)->family) == 4, "a MOVE_U32 operation writes key.family");
@@ -90,7 +94,7 @@ _Static_assert(sizeof(struct flow_record) <= UINT8_MAX,
 	"offsets in struct flow_record must fit in uint8_t");
 
 /*
- * Members of struct flow_record that a use sets. ipv4, ipv6: offset in records of each family.
+ * Member of struct flow_record that an element sets. ipv4, ipv6: offset in records of each family.
  * width: bytes to copy; 0: the member is a number in host byte order. has: bits of enum flow_has.
  */
 struct target {
@@ -335,8 +339,8 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 }
 
 /*
- * Removes fields that the other fields of the template make useless: the end of a flow without
- * total counters, a second start or end time, and customer VLAN tags without layer 2 bytes.
+ * Removes fields that are useless in this template: the end of a flow if there are no total
+ * counters, a second start or end time, and customer VLAN tags if there are no layer 2 bytes.
  */
 static void drop_session(struct move_choice *choices)
 {
@@ -629,8 +633,8 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 #define RECORD (&records[row])
 
 /*
- * Makes moves of ends of flows and VLAN tags, and of counters that may set a member only if it is
- * 0.
+ * Makes a move of one of these kinds: end of a flow, VLAN tag, or a counter that sets a member only
+ * if it is 0.
  */
 static void make_counter_move(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n)

@@ -14,15 +14,16 @@
 #include "flow_protocols/record.h"
 
 struct move {
-	uint16_t from; /* offset in the data record; in its field if records have variable length */
-	uint8_t op;    /* enum move_op */
-	uint8_t to;    /* offset in struct flow_record */
+	/* offset in the data record, or in the field if records have variable length */
+	uint16_t from;
+	uint8_t op; /* enum move_op */
+	uint8_t to; /* offset in struct flow_record */
 };
 
-/* Each use occurs at most once per direction. */
+/* Each value of enum element_use occurs at most once per direction. */
 #define MOVES_MAX (2 * ELEMENT_USE_COUNT)
 
-/* The field of a template from which a use is read. */
+/* The field of a template that was chosen for a value of enum element_use. */
 struct move_choice {
 	const struct element *element; /* NULL: no field */
 	/* offset in the data record; index of the field if records have variable length */
@@ -40,7 +41,6 @@ struct move_choices {
  */
 void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at);
 
-/* Compiled form of a template. */
 struct move_plan {
 	struct move moves[MOVES_MAX];
 	/* index of the field that each move reads, if records have variable length */
@@ -50,12 +50,12 @@ struct move_plan {
 	uint8_t nb_moves;
 	uint8_t nb_reverse;
 	uint8_t family; /* enum key_family */
-	uint32_t uses;  /* USE_BIT() of each use of the forward direction */
+	uint32_t uses;  /* set of USE_BIT(): fields of the forward direction */
 	bool addresses; /* has IP addresses */
 	/* records have addresses, and have counters or describe one packet */
 	bool usable;
-	uint8_t start;                /* use of the start time; 0: none */
-	uint8_t end;                  /* use of the time of the last packet; 0: none */
+	uint8_t start;                /* enum element_use of the start time; 0: none */
+	uint8_t end;                  /* enum element_use of the time of the last packet; 0: none */
 	uint8_t start_move, end_move; /* indexes of the moves with the start and end times */
 	/* records have addresses of both families; those that are not 0 decide */
 	bool both_families;

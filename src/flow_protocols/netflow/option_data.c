@@ -169,7 +169,7 @@ static void take_scope(struct option_record *option, bool ipfix, const struct fi
 	}
 }
 
-/* Returns true for interfaces and samplers: flow records have these elements too. */
+/* Returns true for interfaces and samplers: flow records also have these elements. */
 static bool is_of_records(const struct element *element)
 {
 	return element != NULL && (element->use == USE_INPUT || element->use == USE_OUTPUT ||

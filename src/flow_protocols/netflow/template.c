@@ -8,7 +8,7 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-#define ETHER_TYPE 256 /* ethernetType: its records describe frames */
+#define ETHER_TYPE 256 /* element ethernetType: records that have it describe frames */
 
 #define GROWTH        8 /* templates by which the list grows */
 /* most templates; a change moves all pointers after it in the list */
@@ -24,7 +24,7 @@
 struct templates {
 	struct template_entry **list; /* sorted by ID */
 	uint32_t count, room;
-	uint32_t nb_options; /* number of options templates in `list` */
+	uint32_t nb_options;
 	size_t limit, bytes;
 	uint64_t changes, work;
 	uint32_t changes_left; /* changes that this message may still make */
@@ -217,8 +217,8 @@ static void withdraw(struct templates *templates, uint16_t id)
 }
 
 /*
- * Removes all templates of one kind in one pass. Returns at once if there are none, because a
- * datagram can request the removal thousands of times.
+ * Removes all options templates, or all other templates, in one pass. Returns at once if there are
+ * none, because a datagram can request the removal thousands of times.
  */
 static void withdraw_kind(struct templates *templates, bool options)
 {
@@ -246,7 +246,10 @@ static void withdraw_kind(struct templates *templates, bool options)
 	templates->nb_options = options ? 0 : kept;
 }
 
-/* Makes room for one more template. Returns false if the list or the memory limit is full. */
+/*
+ * Makes room for one more template. Returns false if the list is full or the memory limit is
+ * reached.
+ */
 static bool grow(struct templates *templates)
 {
 	size_t more = GROWTH * sizeof(*templates->list);
@@ -357,7 +360,10 @@ static bool leaves_fields_out(const struct definition *definition)
 	return definition->nb_empty > 0 && (definition->variable || is_options(definition->set_id));
 }
 
-/* Counts the fields of non-zero length, and the bytes of their specifiers. Notes empty scopes. */
+/*
+ * Counts the fields that are not empty, and the bytes of their specifiers. Adds empty scope fields
+ * to the entry.
+ */
 static void count_walked(struct template_entry *entry, const struct definition *definition)
 {
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
@@ -399,7 +405,7 @@ static void store_walked(struct template_entry *entry, const struct definition *
 	}
 }
 
-/* Returns NULL if the memory limit is reached or the heap is full. */
+/* Compiles a definition. Returns NULL if the memory limit is reached or malloc() fails. */
 static struct template_entry *make_entry(
 	struct templates *templates, const struct definition *definition)
 {
@@ -560,13 +566,13 @@ static bool read_options_counts(struct definition *definition)
 {
 	uint32_t first = read_u16(definition->data + 2), second = read_u16(definition->data + 4);
 
-	/* IPFIX: number of fields, then number of scope fields */
+	/* IPFIX: `first` is the number of fields, `second` that of scope fields */
 	if (is_ipfix(definition->set_id)) {
 		definition->nb_fields = (uint16_t)first;
 		definition->nb_scopes = (uint16_t)second;
 		return second <= first;
 	}
-	/* NetFlow v9: bytes of the scope specifiers, then of the other specifiers */
+	/* NetFlow v9: `first` is the bytes of the scope specifiers, `second` those of the others */
 	definition->nb_fields = (uint16_t)((first + second) / SPECIFIER);
 	definition->nb_scopes = (uint16_t)(first / SPECIFIER);
 	return first % SPECIFIER == 0 && second % SPECIFIER == 0;

@@ -17,10 +17,10 @@ struct template_entry {
 	uint16_t nb_fields;
 	union {
 		uint16_t nb_scopes; /* options template: number of scope fields, which come first */
-		uint32_t uses;      /* template of flow records: that of struct move_plan */
+		uint32_t uses;      /* template of flow records: copy of move_plan.uses */
 	};
 	uint16_t nb_field_moves;
-	/* bytes of field specifiers after the definition; 0: those of the definition are read */
+	/* bytes of a copy of the specifiers of non-empty fields; 0: there is no copy */
 	uint16_t walk_len;
 	/*
 	 * Template of flow records: bits of enum flow_has. Options template: its scopes of length
@@ -46,8 +46,8 @@ struct template_entry {
 	bool sampling : 1;
 	/*
 	 * Three parts follow the moves. 1: if records have variable length, one byte per field with
-	 * the index of its move, or NO_MOVE. 2: the definition as a set. 3: walk_len bytes of field
-	 * specifiers.
+	 * the index of its move, or NO_MOVE. 2: the definition as a set. 3: a copy of the
+	 * specifiers of non-empty fields, if walk_len > 0.
 	 */
 	struct move moves[];
 };
