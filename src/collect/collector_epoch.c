@@ -158,13 +158,13 @@ static void log_evictions(struct collector *collector)
 	uint64_t n = collector->evicted;
 
 	collector->evicted = 0;
-	if (n == 0 || !log_ratelimit_due(&collector->eviction_said, collector->now, n))
+	if (n == 0 || !log_ratelimit_due(&collector->eviction_limit, collector->now, n))
 		return;
 	if (!collector_log(collector, true,
 		    "exporters-max %u is too small: removed %" PRIu64
 		    " exporters to make room for others%s",
-		    collector->params.exporters_max, n, collector->eviction_said.since))
-		collector->eviction_said.logged = false;
+		    collector->params.exporters_max, n, collector->eviction_limit.since))
+		collector->eviction_limit.logged = false;
 }
 
 struct collector_epoch collector_end_epoch(struct collector *collector, int64_t alive,
@@ -198,7 +198,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
 	log_evictions(collector);
-	collector_say_waiting(collector);
+	collector_log_next(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;
 	collector->lent = (struct record_sums){0};

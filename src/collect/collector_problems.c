@@ -14,7 +14,7 @@
 
 /* --- log lines --- */
 
-static bool may_say(const struct collector *collector)
+static bool may_log(const struct collector *collector)
 {
 	return !collector->logged || collector->now < collector->logged_at ||
 	       collector->now - collector->logged_at >= SECOND_NS;
@@ -41,9 +41,9 @@ static void log_first(struct collector *collector)
 	log_line(collector, line->warning, line->text);
 }
 
-void collector_say_waiting(struct collector *collector)
+void collector_log_next(struct collector *collector)
 {
-	if (collector->nb_lines > 0 && may_say(collector))
+	if (collector->nb_lines > 0 && may_log(collector))
 		log_first(collector);
 }
 
@@ -59,7 +59,7 @@ bool collector_log(struct collector *collector, bool warning, const char *format
 	va_start(values, format);
 	vsnprintf(line->text, sizeof(line->text), format, values);
 	va_end(values);
-	collector_say_waiting(collector);
+	collector_log_next(collector);
 	return true;
 }
 

@@ -118,7 +118,7 @@ struct domain {
 	 */
 	bool doubted, in_doubt;
 	/* Log lines that are due. Each is logged once per domain. */
-	bool clock_said, doubt_seen;
+	bool clock_logged, doubt_seen;
 	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing is due */
 	/* source ports of two processes; 0: nothing is due */
 	uint16_t ports_due[2];
@@ -194,8 +194,8 @@ struct collector {
 	uint32_t first_line, nb_lines;
 	bool logged;
 	int64_t logged_at, now;
-	struct log_ratelimit eviction_said;
-	bool file_fails_said;
+	struct log_ratelimit eviction_limit;
+	bool file_failure_logged;
 
 	struct template_saver *saver; /* NULL: templates are not saved */
 	bool file_due;                /* templates changed since the last copy for the file */
@@ -229,7 +229,7 @@ struct collector {
 __attribute__((format(printf, 3, 4))) bool collector_log(
 	struct collector *collector, bool warning, const char *format, ...);
 /* Logs a queued line if a second has passed since the last one. */
-void collector_say_waiting(struct collector *collector);
+void collector_log_next(struct collector *collector);
 
 /* Counts a problem of a domain n times. */
 void collector_note_domain(struct collector *collector, enum problem kind,

@@ -116,7 +116,10 @@ static __attribute__((noinline)) bool add_above_share(
 	return true;
 }
 
-/* Adds a record to the sums of its exporter. Returns false if it exceeds the share and the loan. */
+/*
+ * Adds a record to the sums of its exporter. Returns false if it exceeds what the slot has and can
+ * borrow.
+ */
 static bool add_up(struct collector *collector, const struct record_sums *record)
 {
 	struct record_sums *sums = &collector->original->sums;
@@ -295,7 +298,7 @@ static bool same_exporter(const struct exporter_row *row, const struct exporter_
 	       memcmp(&row->address, &id->address, sizeof(id->address)) == 0;
 }
 
-/* Selects the exporter of a possibly forwarded record. Returns false if no slot is free. */
+/* Selects the exporter of a record, which may be forwarded. Returns false if no slot is free. */
 static bool choose_original(
 	struct collector *collector, const struct flow_record *record, struct refusals *refusals)
 {
@@ -575,15 +578,15 @@ static void warn_clock(struct collector *collector, struct domain *domain, const
 {
 	int64_t offset = clock_offset(collector);
 
-	domain->clock_said = collector_log(collector, true,
+	domain->clock_logged = collector_log(collector, true,
 		"the clock of exporter %s is %.3f s %s: records count in the interval in which they "
 		"arrive",
 		name, fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
 }
 
 static const char *const doubt_words[] = {
-	[SAMPLING_UNSAID] = "has not sent the interval of its sampler: until then its packets "
-			    "count as unsampled; set --exporter ...,sampling=N",
+	[SAMPLING_UNDESCRIBED] = "has not sent the interval of its sampler: until then its packets "
+				 "count as unsampled; set --exporter ...,sampling=N",
 	[SAMPLING_UNNAMED] = "has samplers, but its records do not name them: its packets count "
 			     "as unsampled; set --exporter ...,sampling=N",
 	[SAMPLING_TOO_MANY] = "has more samplers and interfaces with sampling than the table can "
@@ -615,7 +618,7 @@ static void warn_sampling(struct collector *collector, struct domain *domain, co
 /* Reading the name takes a lock, so it is read only if there is something to log. */
 static void warn_domain(struct collector *collector, struct domain *domain)
 {
-	bool clock_due = !domain->clock_said && is_clock_off(collector);
+	bool clock_due = !domain->clock_logged && is_clock_off(collector);
 	char name[ROUTER_NAME_MAX];
 
 	if (!clock_due && domain->ports_due[1] == 0 && domain->convention_due == SEQUENCE_UNSURE &&
@@ -1075,7 +1078,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	collector->datagrams++;
 	collector->now = datagram->time;
 	exporter_datagram(collector->exporters, datagram->time);
-	collector_say_waiting(collector);
+	collector_log_next(collector);
 	collector->sets_left = SETS_LEAST + datagram->len / SET_BYTES;
 	collector->domains_left = DOMAINS_NEW;
 	do {
@@ -1085,7 +1088,10 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	} while (flow_protocol_is_framed(left.data, left.len));
 }
 
-/* Returns true if the port is used for IPFIX streams. `ipfix`: this port is, from now on. */
+/*
+ * Returns true if the port is used for IPFIX streams. If `ipfix` is set, the port counts as such
+ * from now on.
+ */
 static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfix)
 {
 	uint64_t bit = UINT64_C(1) << port % 64, *word = &collector->stream_ports[port / 64];

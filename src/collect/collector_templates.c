@@ -321,8 +321,8 @@ void collector_save_templates(struct collector *collector)
 	collector->file_due |= roles_changed(collector);
 	due = template_saver_is_due(collector->saver, collector->file_due, collector->now);
 	status = template_saver_status(collector->saver);
-	if ((status != 0) != collector->file_fails_said && log_saving(collector, status))
-		collector->file_fails_said = status != 0;
+	if ((status != 0) != collector->file_failure_logged && log_saving(collector, status))
+		collector->file_failure_logged = status != 0;
 	if (due)
 		start_saving(collector);
 }
@@ -343,9 +343,9 @@ static bool finish_saving(struct collector *collector)
 	status = template_saver_status(collector->saver);
 	/* Logs a failed save again, without the limit of one line per second. */
 	collector->logged = false;
-	if (status != 0 || collector->file_fails_said)
+	if (status != 0 || collector->file_failure_logged)
 		log_saving(collector, status);
-	collector->file_fails_said = false;
+	collector->file_failure_logged = false;
 	return status == 0;
 }
 

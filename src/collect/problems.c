@@ -193,11 +193,11 @@ struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	return entry;
 }
 
-static void print_line(const struct kind_text *text, const char *who, const char *detail,
+static void print_line(const struct kind_text *text, const char *prefix, const char *detail,
 	uint64_t count, const char *first, char line[PROBLEM_LINE_BYTES])
 {
-	snprintf(line, PROBLEM_LINE_BYTES, "%s%s%s%s (%" PRIu64 " %s%s%s%s); %s", who, text->what,
-		detail, text->why != NULL ? text->why : "", count, text->unit,
+	snprintf(line, PROBLEM_LINE_BYTES, "%s%s%s%s (%" PRIu64 " %s%s%s%s); %s", prefix,
+		text->what, detail, text->why != NULL ? text->why : "", count, text->unit,
 		count == 1 ? "" : "s", first[0] != '\0' ? ", first from " : "", first,
 		text->advice);
 }
@@ -206,12 +206,12 @@ bool problem_line(
 	enum problem kind, const struct problem_entry *entry, char line[PROBLEM_LINE_BYTES])
 {
 	const struct kind_text *text = &texts[kind];
-	char who[sizeof("exporter : ") + ROUTER_NAME_MAX] = "", detail[96];
+	char prefix[sizeof("exporter : ") + ROUTER_NAME_MAX] = "", detail[96];
 
 	if (entry->name[0] != '\0' && !text->senders)
-		snprintf(who, sizeof(who), "exporter %s: ", entry->name);
+		snprintf(prefix, sizeof(prefix), "exporter %s: ", entry->name);
 	print_detail(text->detail, entry->detail, detail, sizeof(detail));
-	print_line(text, who, detail, entry->count, text->senders ? entry->name : "", line);
+	print_line(text, prefix, detail, entry->count, text->senders ? entry->name : "", line);
 	return !text->notice;
 }
 

@@ -82,7 +82,7 @@ void problems_destroy(struct problems *problems);
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
 
-/* Formats the line of an entry. Returns true if it is a warning, false if a notice. */
+/* Formats the log line of an entry. Returns true if it is a warning, false if a notice. */
 bool problem_line(
 	enum problem kind, const struct problem_entry *entry, char line[PROBLEM_LINE_BYTES]);
 

@@ -29,7 +29,7 @@ const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_SHORT] = "shorter than its header",
 	[DECODE_VERSION] = "unknown version",
 	[DECODE_LENGTH] = "a length exceeds the message",
-	[DECODE_SET] = "a set has a length below 4, or a reserved number",
+	[DECODE_SET] = "a set has a length below 4, or a reserved ID",
 	[DECODE_TEMPLATE] =
 		"a template has no fields, too many fields of length 0, or too many bytes",
 	[DECODE_COUNT] = "wrong record count",

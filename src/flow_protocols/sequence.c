@@ -308,7 +308,7 @@ static bool is_repeated(const struct sequence *sequence, const struct datagram_h
 }
 
 enum life {
-	LIFE_UNTOLD,
+	LIFE_UNKNOWN,
 	LIFE_SAME,
 	LIFE_NEW,  /* the exporter started after the earlier message */
 	LIFE_SLOW, /* may have restarted: the uptime grew by less than the elapsed time */
@@ -326,7 +326,7 @@ static enum life life_of(const struct sequence_base *base, const struct datagram
 	uint32_t advance = header->uptime - base->uptime; /* wraps after 49.7 days */
 
 	if (header->uptime == 0 || base->uptime == 0)
-		return LIFE_UNTOLD;
+		return LIFE_UNKNOWN;
 	if (header->exported != 0 && base->exported != 0) {
 		int64_t exported = (header->exported - base->exported) / MS;
 
@@ -335,7 +335,7 @@ static enum life life_of(const struct sequence_base *base, const struct datagram
 	}
 	most = most > 0 ? most : 0;
 	if (most > (int64_t)UINT32_MAX - 2 * TOLERANCE)
-		return LIFE_UNTOLD;
+		return LIFE_UNKNOWN;
 	if ((int32_t)advance <= 0 && (int32_t)advance >= -TOLERANCE)
 		return LIFE_SAME;
 	if (advance > most + TOLERANCE)
@@ -418,7 +418,7 @@ static enum sequence_fit fit_behind(const struct sequence *sequence,
 	away = step < -far || step > possible;
 	if (life == LIFE_SLOW && (away || step < 0 || step > far || (step == 0 && base->data != 0)))
 		return SEQUENCE_RESTARTED;
-	if (away && life == LIFE_UNTOLD && header->sequence <= possible)
+	if (away && life == LIFE_UNKNOWN && header->sequence <= possible)
 		return is_older(base, header) ? SEQUENCE_OFF : SEQUENCE_ANEW;
 	if (away)
 		return SEQUENCE_OFF;
@@ -444,7 +444,7 @@ static bool is_anew_and_older(const struct sequence *sequence, const struct data
 {
 	return !sequence->aside_proven && sequence->nb_aside + 1 >= OLD_ENOUGH &&
 	       is_older(&sequence->base, header) &&
-	       life_of(&sequence->base, header) == LIFE_UNTOLD &&
+	       life_of(&sequence->base, header) == LIFE_UNKNOWN &&
 	       header->sequence <= units_possible(sequence, &sequence->base, header);
 }
 

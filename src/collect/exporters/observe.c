@@ -126,7 +126,7 @@ static void put_edges(const struct exporter_rule *rule, struct observation *obse
  * on a link, such as softflowd, use it for the direction of a connection. Their records have
  * interface 0 on both sides.
  */
-static inline bool tells_side(const struct flow_record *record)
+static inline bool has_side(const struct flow_record *record)
 {
 	const uint32_t both = FLOW_INPUT | FLOW_OUTPUT;
 
@@ -141,7 +141,7 @@ static void put_position(const struct observation_point *point, const struct flo
 	observation->input = record->has & FLOW_INPUT ? record->input : 0;
 	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
 	observation->side = OBSERVED_ANYWHERE;
-	if (tells_side(record))
+	if (has_side(record))
 		observation->side =
 			record->direction == FLOW_EGRESS ? OBSERVED_EGRESS : OBSERVED_INGRESS;
 	if (record->has & FLOW_SAMPLE)

@@ -89,12 +89,12 @@ static bool make_room(struct sampling *sampling, uint32_t limit)
 }
 
 /* Sets an interval. Returns true if it changed. */
-static bool set_interval(uint32_t *interval, uint32_t said)
+static bool set_interval(uint32_t *interval, uint32_t value)
 {
-	bool news = *interval != said;
+	bool changed = *interval != value;
 
-	*interval = said;
-	return news;
+	*interval = value;
+	return changed;
 }
 
 static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id, uint32_t interval,
@@ -105,10 +105,10 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	if (kind == OF_DOMAIN && id == 0)
 		return set_interval(&sampling->of_domain, interval);
 	if (kind == OF_FLOWS && id == 0) {
-		bool news = !sampling->selects_flows;
+		bool changed = !sampling->selects_flows;
 
 		sampling->selects_flows = true;
-		return news;
+		return changed;
 	}
 	if (sampling->capacity > 0) {
 		cell = find_interval(sampling, kind, id);
@@ -225,16 +225,16 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		option->has & OPTION_RECORD_DOMAIN && option->domain != domain ? option->domain : 0;
 	uint32_t interval = option->sampling;
 	enum interval_kind kind;
-	bool news = false;
+	bool changed = false;
 	uint64_t id;
 
 	if (about != 0 && domain != 0)
 		return false;
 	if (option->has & OPTION_RECORD_FLOWS) {
-		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
+		changed = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
 		interval = 1; /* the sampler selects flows, and all of their packets */
 		if (!(option->has & OPTION_RECORD_SAMPLER))
-			return news;
+			return changed;
 	} else if (!(option->has & OPTION_RECORD_SAMPLING)) {
 		return false;
 	}
@@ -245,17 +245,17 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		uint64_t part = part_of_other(about, id);
 		uint32_t before = look_up(sampling, OF_PART_OF_OTHER, part, 0);
 
-		news |= put(sampling, OF_PART_OF_OTHER, part, interval, limit);
+		changed |= put(sampling, OF_PART_OF_OTHER, part, interval, limit);
 		note_part(sampling, about, before, interval, limit);
-		return news;
+		return changed;
 	}
-	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
+	changed |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
 	/*
 	 * sampling_settle() compares the parts once, because thousands of options may precede a
 	 * record.
 	 */
-	sampling->parts_changed |= kind == OF_PART && news;
-	return news;
+	sampling->parts_changed |= kind == OF_PART && changed;
+	return changed;
 }
 
 static uint8_t *write_interval(uint8_t *to, enum interval_kind kind, uint32_t interval, uint64_t id)
@@ -407,7 +407,8 @@ static enum sampling_certainty doubt_unsampled(
 	if (knowledge->own->turned_away ||
 		(knowledge->process != NULL && knowledge->process->turned_away))
 		return SAMPLING_TOO_MANY;
-	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
+	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNDESCRIBED
+								  : SAMPLING_SURE;
 }
 
 struct sampling_verdict sampling_of(
@@ -452,7 +453,7 @@ struct pool_check {
 	uint64_t used; /* time of last use */
 	uint64_t source;
 	uint32_t sequence, pool, drops, sampling, breaks;
-	bool said;
+	bool reported;
 	bool differs; /* the pool differs from the upscaled samples */
 	bool steady;  /* numbers were consecutive, so that these are not two alternating samplers */
 };
@@ -481,7 +482,8 @@ void sampling_checks_destroy(struct sampling_checks *checks)
 static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 	const struct sampler_state *sampler)
 {
-	bool said = check->owner == owner && check->source == sampler->source && check->said;
+	bool reported =
+		check->owner == owner && check->source == sampler->source && check->reported;
 
 	*check = (struct pool_check){
 		.owner = owner,
@@ -492,7 +494,7 @@ static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 		.drops = sampler->drops,
 		.sampling = sampler->sampling,
 		.breaks = breaks,
-		.said = said,
+		.reported = reported,
 	};
 }
 
@@ -541,10 +543,10 @@ static uint32_t measure(const struct pool_check *check)
  */
 static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
-	double said = check->sampling;
+	double announced = check->sampling;
 
-	return measured != 0 &&
-	       fabs((double)measured - said) > said * (0.1 + 5 / sqrt((double)check->samples));
+	return measured != 0 && fabs((double)measured - announced) >
+					announced * (0.1 + 5 / sqrt((double)check->samples));
 }
 
 /*
@@ -575,9 +577,9 @@ static void compare_pool(
 		return;
 	measured = measure(check);
 	if (disagrees(check, measured)) {
-		if (!check->said)
+		if (!check->reported)
 			result->measured = measured;
-		check->said = check->differs = true;
+		check->reported = check->differs = true;
 	}
 	if (!check->differs)
 		return;

@@ -46,13 +46,13 @@ struct sampling {
 /* Doubts about the sampling interval of a record. */
 enum sampling_certainty {
 	SAMPLING_SURE,
-	SAMPLING_UNSAID,   /* the sampler of a record was not described */
-	SAMPLING_UNNAMED,  /* samplers were described, but records have no sampler field */
-	SAMPLING_TOO_MANY, /* more samplers were described than fit the table */
-	SAMPLING_LATE,     /* the sampler was described after records were counted */
-	SAMPLING_RATIO,    /* packets are sampled at an unknown ratio */
-	SAMPLING_PARTS,    /* parts of the exporter differ, and records do not name one */
-	SAMPLING_FLOWS,    /* flows are selected */
+	SAMPLING_UNDESCRIBED, /* the sampler of a record was not described */
+	SAMPLING_UNNAMED,     /* samplers were described, but records have no sampler field */
+	SAMPLING_TOO_MANY,    /* more samplers were described than fit the table */
+	SAMPLING_LATE,        /* the sampler was described after records were counted */
+	SAMPLING_RATIO,       /* packets are sampled at an unknown ratio */
+	SAMPLING_PARTS,       /* parts of the exporter differ, and records do not name one */
+	SAMPLING_FLOWS,       /* flows are selected */
 };
 
 struct sampling_interval {
@@ -69,7 +69,7 @@ struct sampling_interval {
 #define SAMPLING_LIMIT_MAX 1024
 bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct option_record *option,
 	uint32_t limit);
-/* Precomputes results common to all records. Call before looking up records. */
+/* Precomputes results that are common to all records. Call it before sampling_of(). */
 void sampling_settle(struct sampling *sampling);
 void sampling_forget(struct sampling *sampling);
 
@@ -105,7 +105,7 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge);
 struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record);
 
-/* Fields of a record that determine its verdict. */
+/* Fields of a record that determine its struct sampling_verdict. */
 struct sampling_basis {
 	uint64_t sampler;
 	uint32_t has, sampling, input, output;

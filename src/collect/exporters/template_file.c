@@ -108,7 +108,10 @@ struct template_file_reading {
 	uint8_t set[SET_MAX];
 };
 
-/* Returns false at the end of the file. Lines too long or with NUL become empty. */
+/*
+ * Reads the next line. Returns false at the end of the file. A line that is too long or contains
+ * NUL becomes empty.
+ */
 static bool next_line(struct template_file_reading *reading)
 {
 	size_t len = 0;
@@ -288,7 +291,10 @@ void template_file_put(struct template_writer *writer, const struct template_fil
 		checksum(writer->line, (size_t)(to - writer->line)));
 }
 
-/* Syncs the directory, which stores the name. Errors are ignored: the file exists. */
+/*
+ * Syncs the directory, which stores the name. Errors are ignored, because the file itself is
+ * complete.
+ */
 static void sync_folder(int folder)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -45,8 +45,9 @@ int template_file_read(const char *path,
 int template_file_check(const char *path);
 
 /*
- * Replaces the file. The old one stays complete until the new one is on disk. Each function returns
- * 0 or an error of base/regular_file.h. template_file_end() always frees the writer.
+ * The next three functions replace the file. The old file stays complete until the new one is on
+ * disk. template_file_begin() and template_file_end() return 0 or an error of base/regular_file.h.
+ * template_file_end() always frees the writer.
  */
 struct template_writer;
 int template_file_begin(struct template_writer **writer, const char *path);

@@ -33,8 +33,8 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters, uint64_t seed);
 void waiting_destroy(struct waiting *waiting);
 
 /*
- * Queues a copy of the set. Calls gone() for each set that is dropped for it, possibly for the set
- * itself.
+ * Queues a copy of the set. Calls gone() for each set that is dropped to make room, which may be
+ * the new set itself.
  */
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
