@@ -93,9 +93,8 @@ struct domain {
 	/* sFlow: packets of the sample pools minus upscaled samples, in this epoch */
 	int64_t excess;
 	uint32_t excess_interval; /* sampling interval of `excess`; 0: none */
-	uint64_t
-		/* unusable records of this epoch without loss: not IP, or without packets */
-		harmless;
+	/* unusable records of this epoch without loss: not IP, or without packets */
+	uint64_t harmless;
 	/* sums of this epoch, including those of earlier exporters in this slot */
 	struct record_sums sums;
 	int64_t heard; /* time of the last datagram, ns since 1970-01-01 UTC */

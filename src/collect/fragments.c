@@ -60,8 +60,9 @@ struct fragment {
 struct fragments_waiting {
 	struct identity identity;
 	int64_t began;
-	uint32_t bucket_next;           /* next entry of the bucket */
-	uint32_t older, newer;          /* list in order of the first fragment */
+	uint32_t bucket_next; /* next entry of the bucket */
+	/* list of incomplete datagrams in order of their first fragments */
+	uint32_t older, newer;
 	uint32_t total;                 /* bytes of the payload; 0: the last fragment is missing */
 	uint32_t received;              /* bytes received */
 	uint32_t reach;                 /* highest end of a fragment */
@@ -224,7 +225,10 @@ void fragments_give_up(struct fragments *fragments)
 		give_up_oldest(fragments);
 }
 
-/* The arithmetic is unsigned, because the times of a capture are arbitrary and may overflow. */
+/*
+ * Returns `time` minus `began`. The arithmetic is unsigned, because the times of a capture are
+ * arbitrary and may overflow.
+ */
 static int64_t since(int64_t began, int64_t time)
 {
 	return (int64_t)((uint64_t)time - (uint64_t)began);

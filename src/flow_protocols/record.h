@@ -120,12 +120,8 @@ enum option_record_has {
 	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: `interface` */
 	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
-	OPTION_RECORD_NAME =
-		/*
-		 * member `name`: of the interface in the scope; of the exporter if the scope has no
-		 * interface
-		 */
-	1 << 3,
+	/* member `name`: of the interface in the scope; of the exporter if the scope has no interface */
+	OPTION_RECORD_NAME = 1 << 3,
 	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope: `template_id` */
 	OPTION_RECORD_PART = 1 << 5,     /* scope: `part` */
 	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope: `domain` */

@@ -17,7 +17,8 @@
 
 /* Records of a domain by the result of deduplication. */
 struct record_counts {
-	uint64_t counted, duplicate; /* records that add packets; records that add none */
+	/* counted: records that add packets; duplicate: records that add none */
+	uint64_t counted, duplicate;
 	/* records of both kinds that the method `edge` decided, because the flow cache was full */
 	uint64_t edge_only;
 };

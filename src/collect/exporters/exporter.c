@@ -331,7 +331,10 @@ static bool remember(struct exporter_table *table, const struct exporter_id *id)
 	return was;
 }
 
-/* The arithmetic is unsigned, because the times of a capture are arbitrary and may overflow. */
+/*
+ * Returns true if the domain was silent for more than EXPORTER_SILENCE_NS. The arithmetic is
+ * unsigned, because the times of a capture are arbitrary and may overflow.
+ */
 static bool is_silent(const struct exporter_table *table, uint32_t slot)
 {
 	int64_t heard_at = table->entries[slot].heard_at;

@@ -151,7 +151,7 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 }
 
 /* Releases a link of the exporter. */
-static void release_interfaces(struct links *links, uint32_t exporter)
+static void release_link(struct links *links, uint32_t exporter)
 {
 	struct owner *owner = &links->owners[exporter];
 
@@ -172,7 +172,7 @@ static void compact(struct links *links, uint32_t silent_max)
 		if (is_gone(links, link))
 			continue;
 		if (link->silent > silent_max) {
-			release_interfaces(links, link->exporter);
+			release_link(links, link->exporter);
 			continue;
 		}
 		if (stay != i)
@@ -381,7 +381,7 @@ void links_forget(struct links *links, uint32_t exporter)
 
 	links->gone += owner->links;
 	while (owner->links > 0)
-		release_interfaces(links, exporter);
+		release_link(links, exporter);
 	owner->nowhere = (struct traffic_sum){0};
 	owner->generation++;
 }

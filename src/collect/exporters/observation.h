@@ -17,8 +17,8 @@ enum observation_flags {
 	OBSERVATION_ENTERS = 1 << 2,
 	OBSERVATION_EDGES = 1 << 3,  /* the edge interfaces of the exporter are known */
 	OBSERVATION_LEAVES = 1 << 4, /* the output interface is an edge interface */
-	OBSERVATION_REVERSE =
-		1 << 5, /* reverse direction of a biflow: input and output are swapped */
+	/* reverse direction of a biflow: input and output are swapped */
+	OBSERVATION_REVERSE = 1 << 5,
 	/* Totals of a session. Earlier records have reported a part of them as differences. */
 	OBSERVATION_SESSION = 1 << 6,
 	OBSERVATION_ENDED = 1 << 7,           /* last record of a session */

@@ -95,8 +95,8 @@ struct sampling_knowledge {
 struct sampling_verdict {
 	uint32_t interval; /* 1 or more; 1 if the ratio is unknown */
 	enum sampling_source source;
-	enum sampling_certainty
-		doubt; /* never SAMPLING_UNNAMED or SAMPLING_LATE, which the caller detects */
+	/* never SAMPLING_UNNAMED or SAMPLING_LATE, which the caller detects */
+	enum sampling_certainty doubt;
 };
 
 /* Returns true if options describe samplers of the domain that do not select all packets. */

@@ -53,9 +53,8 @@ struct waiting {
 	struct place *places;   /* [nb_blocks], valid for the first block of a set */
 	struct bucket *buckets; /* [bucket_mask + 1], hash table by exporter and template */
 	uint64_t bucket_mask, seed;
-	struct waiting_exporter
-		/* [nb_holders] exporters, then list heads of unproven and proven classes */
-		*holders;
+	/* [nb_holders] exporters, then list heads of unproven and proven classes */
+	struct waiting_exporter *holders;
 	uint8_t scratch[SET_MAX];
 };
 
