@@ -24,7 +24,7 @@ const struct source_traits *source_of(const struct config *config)
 	const char *by;
 	const struct option_selected *selected = config_selected(config, &by);
 
-	/* The struct begins with what the option selects. */
+	/* `selected` is the first member of struct source_traits. */
 	return selected != NULL ? (const struct source_traits *)(const void *)selected : &none;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Captured bytes of a packet. A packet socket copies part of a frame into one segment; pkt_len is
- * then the length on the wire. A chain of segments is never truncated.
+ * Access to the captured bytes of an mbuf. A packet socket may capture only the start of a frame.
+ * Its mbuf has one segment: data_len is the captured length, and pkt_len is the length on the wire.
+ * An mbuf with several segments holds the whole packet.
  */
 
 #include <stddef.h>
@@ -16,7 +17,7 @@ static inline uint32_t mbuf_captured(const struct rte_mbuf *mbuf)
 	return mbuf->nb_segs == 1 ? mbuf->data_len : mbuf->pkt_len;
 }
 
-/* As rte_pktmbuf_read(), but limited to the captured bytes: NULL if some are missing. */
+/* Like rte_pktmbuf_read(). Returns NULL if the range exceeds the captured bytes. */
 static inline const void *mbuf_read(
 	const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length, void *copy)
 {

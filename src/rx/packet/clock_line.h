@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Converts ticks of a device clock to UTC with a linear function. One thread updates the line while
- * others read it.
+ * Converts ticks of a device clock to UTC with a linear function. One thread updates the function
+ * while others read it.
  */
 
 #include <stdalign.h>
@@ -18,15 +18,17 @@ struct clock_line {
 };
 
 /*
- * Returns ns from line->utc to `ticks`; negative: earlier. Correct within half the range of the
- * counter.
+ * Returns the time from line->utc to `ticks` in ns. The result is negative if `ticks` is earlier.
  */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
 	return (double)(int64_t)(ticks - line->ticks) * line->ns_of_tick;
 }
 
-/* A line with one writer and any number of readers; neither side blocks. */
+/*
+ * Publishes a line to other threads, as a seqlock. It has one writer and any number of readers.
+ * Neither side blocks: during an update, a reader keeps its old line.
+ */
 struct clock_board {
 	alignas(64) _Atomic uint32_t version; /* odd during an update */
 	_Atomic uint64_t ticks;
@@ -39,7 +41,8 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
 	/*
-	 * The odd version is stored before each part: a reader that loads a new part also finds it.
+	 * A reader that loads a new member must also find the odd version. So each member is stored
+	 * with release, after the odd version.
 	 */
 	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
 	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
@@ -50,8 +53,8 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
 }
 
 /*
- * Copies the line and its version if the version differs from *seen. A line that is being updated
- * is left for the next call.
+ * Copies the line to *line and its version to *seen if the version changed. Changes neither during
+ * an update.
  */
 static inline void clock_board_follow(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)
@@ -61,7 +64,7 @@ static inline void clock_board_follow(
 
 	if (version == *seen || version % 2 != 0)
 		return;
-	/* Each pairs with its release in clock_board_draw(). */
+	/* Each load pairs with the release store of the same member in clock_board_draw(). */
 	drawn.ticks = atomic_load_explicit(&board->ticks, memory_order_acquire);
 	drawn.utc = atomic_load_explicit(&board->utc, memory_order_acquire);
 	drawn.ns_of_tick = atomic_load_explicit(&board->ns_of_tick, memory_order_acquire);

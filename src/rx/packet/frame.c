@@ -13,7 +13,7 @@
 #define IPV6_LEN     40
 #define WINDOW       0xffff
 
-/* Returns the sum of the four 16-bit words. */
+/* Returns the sum of the four 16-bit words of `value`. */
 static uint32_t sum64(uint64_t value)
 {
 	return (uint32_t)((value >> 48) + (value >> 32 & 0xffff) + (value >> 16 & 0xffff) +
@@ -29,7 +29,7 @@ static uint32_t sum_bytes(const uint8_t *bytes, uint32_t len)
 	return sum;
 }
 
-/* Returns the Internet checksum (RFC 1071) of a sum of words. */
+/* Returns the Internet checksum (RFC 1071), given the sum of all 16-bit words. */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -94,7 +94,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 		t->headers = t->l4 + 20;
 		break;
 	case FRAME_UDP:
-		t->l4_lengths++; /* the UDP header repeats the length */
+		t->l4_lengths++; /* UDP has the length in its header and in the pseudo-header */
 		t->checksum = t->l4 + 6;
 		t->headers = t->l4 + 8;
 		break;

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FRAME_HEADERS_MAX 80 /* Ethernet, VLAN, IPv6 and TCP: 78; rounded up to 16 */
+#define FRAME_HEADERS_MAX 80 /* bytes, a multiple of 16; the longest headers have 78 */
 #define FRAME_HOP_LIMIT   64 /* IPv6 hop limit, IPv4 time to live */
 
-/* Ethernet addresses of all frames, destination first */
+/* Ethernet addresses of all frames: destination, then source */
 #define FRAME_ADDRESSES_LEN 12
 extern const uint8_t frame_addresses[FRAME_ADDRESSES_LEN];
 
@@ -25,7 +25,7 @@ enum frame_l4 {
 };
 
 struct frame_flow {
-	/* IPv4: the address. IPv6: its low 64 bits, after 2001:2::/64 (RFC 5180). */
+	/* IPv4: the address. IPv6: the low 64 bits; the high 64 bits are 2001:2:: (RFC 5180). */
 	uint64_t src, dst;
 	/* ICMP: identifier and sequence number */
 	uint16_t src_port, dst_port;
@@ -37,15 +37,18 @@ struct frame_flow {
 /* Constant bytes of one kind of frame, and the offsets of the variable fields */
 struct frame_template {
 	uint8_t bytes[FRAME_HEADERS_MAX];
-	uint32_t headers; /* minimum frame length in bytes, all headers */
+	uint32_t headers; /* bytes of all headers; no frame is shorter */
 	uint32_t l3, l4;  /* offsets of the IP header and the L4 header */
 	uint32_t ports;   /* offset of src_port; dst_port follows */
 	uint32_t checksum;
-	/* Sums of the constant 16-bit words, to which the variable ones are added */
+	/*
+	 * Sums of the constant 16-bit words. frame_build() adds the variable words for the
+	 * checksum.
+	 */
 	uint32_t ip_sum;
 	uint32_t l4_sum;
 	uint32_t l4_addresses; /* 1 if the L4 checksum covers the addresses, else 0 */
-	uint32_t l4_lengths;   /* how often the L4 checksum covers the L4 length */
+	uint32_t l4_lengths;   /* number of times that the L4 checksum includes the L4 length */
 };
 
 struct frame_templates {
@@ -57,8 +60,8 @@ void frame_templates_init(struct frame_templates *templates);
 
 /*
  * Writes the headers of a frame of `size` bytes, or of the minimum length if `size` is less.
- * Returns the length of the frame. Overwrites frame[0] to frame[FRAME_HEADERS_MAX - 1]; all later
- * bytes must be zero already.
+ * Returns the length of the frame. Overwrites the first FRAME_HEADERS_MAX bytes of `frame`. The
+ * bytes after them must already be zero.
  */
 uint32_t frame_build(const struct frame_templates *templates, const struct frame_flow *flow,
 	uint32_t size, uint8_t *frame);

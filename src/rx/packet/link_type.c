@@ -8,9 +8,9 @@
 
 #include "base/assertion.h"
 
-#define LINKTYPE_RAW 101 /* in files; DLT_RAW is 12 or 14 */
+#define LINKTYPE_RAW 101 /* raw IP in capture files; libpcap calls it DLT_RAW: 12 or 14 */
 
-/* DLT_RAW differs between systems, and capture files contain any of its numbers. */
+/* The number of DLT_RAW depends on the system. Capture files contain all of its numbers. */
 const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS] = {
 	{DLT_EN10MB, LINK_ETHERNET},
 	{12, LINK_RAW},
@@ -55,7 +55,7 @@ int link_kind_number(int kind)
 
 void link_type_name(int number, char *text)
 {
-	/* libpcap has names only for the numbers of this system */
+	/* libpcap has no name for LINKTYPE_RAW, only for the DLT_RAW of this system */
 	const char *name = pcap_datalink_val_to_name(number == LINKTYPE_RAW ? DLT_RAW : number);
 
 	snprintf(text, LINK_TYPE_TEXT_MAX, "link type %d (%s)", number,

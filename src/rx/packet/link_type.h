@@ -14,12 +14,12 @@ enum link_type {
 	LINK_SLL2,
 	LINK_PPP,
 	LINK_C_HDLC,
-	LINK_MPLS,    /* MPLS label stack; only in sampled headers, never in captures */
+	LINK_MPLS,    /* MPLS label stack: in headers that exporters sample, never in captures */
 	LINK_UNKNOWN, /* not measured; packets count as non-IP */
 	LINK_COUNT,
 };
 
-/* A link type and its number in capture files and libpcap */
+/* A link type, and its number in capture files and libpcap */
 struct link_type_number {
 	int number;
 	enum link_type link;
@@ -30,17 +30,16 @@ struct link_type_number {
 extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 
 /*
- * Kinds of capture interfaces: 2 * index in link_type_numbers[], + 1 if the file has the other byte
- * order.
+ * A kind of capture interface is a link type number and a byte order. Its value is 2 * index in
+ * link_type_numbers[], plus 1 if the file does not have the byte order of this machine.
  */
 #define LINK_KINDS        (2 * LINK_TYPE_NUMBERS)
 #define LINK_KIND_UNKNOWN LINK_KINDS
 
 #define LINK_TYPE_TEXT_MAX 192
 
-/* Returns the index in link_type_numbers[], or -1. */
+/* Returns the index of the number in link_type_numbers[], or -1. */
 int link_type_find(int number);
-/* Returns the kind, or LINK_KIND_UNKNOWN. */
 int link_kind_find(int number, bool swapped);
 /* Returns LINK_UNKNOWN for LINK_KIND_UNKNOWN. */
 enum link_type link_kind_type(int kind);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Metadata of a replayed or generated packet, in mbuf dynamic fields: length on the wire (pkt_len
- * and data_len have only what was captured), time, epoch. Written by the feeder before the packet
- * enters a ring. Read by the worker that dequeues the packet.
+ * Metadata of a replayed or generated packet, in an mbuf dynamic field. It includes the length on
+ * the wire, because pkt_len and data_len have only the captured length. Written by the feeder
+ * before the packet enters a ring. Read by the worker that dequeues the packet.
  */
 
 #include <stdint.h>

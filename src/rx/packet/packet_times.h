@@ -16,8 +16,8 @@
 #include "config/option.h"
 
 /*
- * Maximum time from arrival to poll, in ns. A timestamp that is older, or later than the poll,
- * belongs to another clock and is ignored.
+ * Maximum time from arrival to poll, in ns. packet_time() ignores a timestamp that is older, or
+ * that is later than the poll: it comes from another clock.
  */
 #define PACKET_WAIT_MAX 60e9
 

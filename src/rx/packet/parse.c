@@ -8,7 +8,7 @@
 #include "base/assertion.h"
 
 enum {
-	TYPE_NONE = 0, /* any type that the parser does not enter */
+	TYPE_NONE = 0, /* any other EtherType: the packet is non-IP */
 	TYPE_IPV4 = 0x0800,
 	TYPE_ARP = 0x0806,
 	TYPE_IPV6 = 0x86dd,
@@ -26,7 +26,7 @@ enum {
 	PPP_MPLS = 0x0281,
 };
 
-/* Address families as BSDs number them in NULL and LOOP headers; 10 is Linux's AF_INET6. */
+/* Address families in NULL and LOOP headers. Each system has its own number for IPv6. */
 enum {
 	FAMILY_INET = 2,
 	FAMILY_INET6_LINUX = 10,
@@ -47,13 +47,14 @@ enum {
 	PROTO_SCTP = 132,
 };
 
-/* IPv6 options (RFC 8200, 4.2; RFC 2675, 2). */
+/* IPv6 options (RFC 8200, section 4.2; RFC 2675, section 2) */
 enum {
 	OPTION_PAD1 = 0,
 	OPTION_JUMBO = 0xc2,
 };
 
-#define MPLS_IPV4_NULL 0 /* "explicit null" labels name the IP version (RFC 3032, 2.1) */
+/* The "explicit null" labels imply the IP version (RFC 3032, section 2.1). */
+#define MPLS_IPV4_NULL 0
 #define MPLS_IPV6_NULL 2
 
 #define VLAN_ID          0x0fff
@@ -63,7 +64,7 @@ enum {
 #define IPV6_HEADER   40
 #define TCP_FLAGS_AT  13     /* byte offset in the TCP header */
 #define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
-#define IPV4_FRAGMENT 0x3fff /* offset and "more fragments" */
+#define IPV4_FRAGMENT 0x3fff /* mask of the offset and the "more fragments" flag */
 
 #define ETHERNET_PAYLOAD_MIN 46
 #define ETHERNET_PAYLOAD_MAX 1500
@@ -83,25 +84,28 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 };
 
 /*
- * A packet, and how much of it was read. Only has() uses `len`, and every byte that is read was
- * granted by has() before. Hence the first `need` bytes decide the result. Proof: truncate the
- * packet to `need` bytes. A has() that returned true requested at most `need` bytes, which are
- * still there. A has() that returned false requested more than len >= need bytes. So each has()
- * returns the same value, and the parser reads the same bytes and takes the same branches.
+ * A packet, and the number of its bytes that decide the result. Only has() reads `len`. The parser
+ * reads a byte only after has() returned true for it. So the first `need` bytes decide the result.
  *
- * Offsets are size_t: the sum of all header lengths in a packet of UINT32_MAX bytes does not
- * overflow.
+ * Proof: truncate the packet to `need` bytes, and parse it again. A has() that returned true
+ * requested at most `need` bytes, so it returns true again. A has() that returned false requested
+ * more than `len` bytes, so it returns false again. The parser takes the same branches and reads
+ * the same bytes.
+ *
+ * Offsets are size_t, so that the sum of all header lengths in a packet of UINT32_MAX bytes does
+ * not overflow.
  */
 struct parse_state {
 	const uint8_t *data;
 	size_t len;
-	size_t wire_len; /* length given by the source, or PARSE_WIRE_UNKNOWN; ignored below len */
+	/* Bytes on the wire, or PARSE_WIRE_UNKNOWN. A value below `len` is ignored. */
+	size_t wire_len;
 	size_t need;
 	bool cut; /* a has() returned false */
 	struct key_extra *extra;
 };
 
-/* Returns true if the packet has at least `bytes` bytes from its start. */
+/* Returns true if the first `bytes` bytes of the packet were captured. */
 static inline bool has(struct parse_state *packet, size_t bytes)
 {
 	if (packet->len < bytes) {
@@ -146,8 +150,8 @@ static inline bool is_vlan(uint32_t type)
 }
 
 /*
- * Each function below parses the layer at offset *at. It moves *at to the next layer and sets *type
- * to the EtherType of that. Returns false if the layer is truncated.
+ * Each skip_ function skips one layer. It sets *at to the offset of the next layer, and *type to
+ * its EtherType. It returns false if the layer is truncated.
  */
 
 static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
@@ -163,7 +167,10 @@ static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* Skips a header of `header` bytes with the EtherType at `type_at`, then VLAN tags. */
+/*
+ * Skips a header of `header` bytes, which has an EtherType at `type_at`, and the VLAN tags after
+ * it.
+ */
 static inline bool skip_tagged(
 	struct parse_state *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
 {
@@ -174,7 +181,10 @@ static inline bool skip_tagged(
 	return skip_vlans(packet, at, type);
 }
 
-/* The family has the byte order of the capturing host; in LOOP headers, network byte order. */
+/*
+ * In NULL headers, the family has the byte order of the capturing host. In LOOP headers, it has
+ * network byte order.
+ */
 static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	uint32_t family;
@@ -196,7 +206,7 @@ static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* Address FF and control 03 are optional (RFC 1662). */
+/* The address byte FF and the control byte 03 may be missing (RFC 1662). */
 static bool skip_ppp(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	const uint8_t *data = packet->data;
@@ -255,7 +265,10 @@ static inline bool skip_link(
 	return true;
 }
 
-/* With a correct checksum, the ones' complement sum of the header is all ones (RFC 791). */
+/*
+ * Returns true if the checksum of an IPv4 header is correct: then the ones' complement sum of its
+ * words is 0xffff (RFC 791).
+ */
 static bool has_right_checksum(const uint8_t *header)
 {
 	size_t header_len = (size_t)(header[0] & 15) * 4;
@@ -267,7 +280,7 @@ static bool has_right_checksum(const uint8_t *header)
 	return sum == 0xffff;
 }
 
-/* Returns the length in a jumbo payload option of the options header at `header`, or 0. */
+/* Returns the length in the jumbo payload option of an IPv6 options header, or 0 if it has none. */
 static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 {
 	size_t end = len >= 2 ? (header[1] + 1u) * 8 : 0;
@@ -287,10 +300,10 @@ static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 }
 
 /*
- * Returns the length of an IP packet in bytes, from its headers. 0: unknown, as TSO and packets
- * above 65535 bytes leave the length field 0.
+ * Returns the length of an IP packet in bytes, from its headers. Returns 0 if they do not have it:
+ * with TSO, and above 65535 bytes, the length field is 0.
  */
-static uint64_t told_length(const uint8_t *ip, size_t len)
+static uint64_t ip_packet_length(const uint8_t *ip, size_t len)
 {
 	uint32_t payload;
 
@@ -304,7 +317,7 @@ static uint64_t told_length(const uint8_t *ip, size_t len)
 	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
 }
 
-/* Returns the number of bytes of the frame from `at` on. */
+/* Returns the bytes of the frame on the wire from offset `at` to its end. */
 static uint64_t frame_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
@@ -312,7 +325,9 @@ static uint64_t frame_left(const struct parse_state *packet, size_t at)
 	return (known && packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
 }
 
-/* Returns true if a packet of `length` bytes at `at` fills the frame, except for a trailer. */
+/*
+ * Returns true if a packet of `length` bytes at `at` fills the frame, except for a short trailer.
+ */
 static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
 	uint64_t left = frame_left(packet, at);
@@ -322,12 +337,13 @@ static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 }
 
 /*
- * Returns true if the bytes at `at`, whose first nibble is 4, are an IPv4 header, or too few to
- * decide. They can also be a pseudowire frame without a control word (RFC 4448, 4.6), which begins
- * with a MAC address. A checksum of 0 is one that the sender leaves to its NIC; the length must
- * then fit exactly.
+ * Returns true if an IPv4 header follows the MPLS labels, or if too few bytes were captured to
+ * decide. The first nibble at `at` is 4. The MAC address at the start of a pseudowire frame without
+ * a control word can have the same nibble (RFC 4448, section 4.6).
+ * If the checksum is 0, the NIC of the sender computes it after the capture. The length must then
+ * match the frame exactly.
  */
-static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
+static bool is_ipv4_after_labels(struct parse_state *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
 	uint64_t header_len = (header[0] & 15) * 4u, length;
@@ -341,7 +357,7 @@ static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
 		       (be16(header + 10) == 0 && length == frame_left(packet, at)));
 }
 
-/* Returns true if `data` has a known EtherType at the offset of Ethernet. */
+/* Returns true if `data`, read as an Ethernet header, has a known EtherType. */
 static bool looks_like_frame(const uint8_t *data)
 {
 	uint32_t type = be16(data + 12);
@@ -351,24 +367,25 @@ static bool looks_like_frame(const uint8_t *data)
 }
 
 /*
- * As is_ipv4_behind_labels(), for IPv6, which has no header checksum. Jumbograms have no labels. If
- * the length of the frame is unknown, an EtherType decides.
+ * Like is_ipv4_after_labels(), for IPv6, which has no header checksum. Rejects a length of 0,
+ * because jumbograms are not sent with labels. If the length on the wire is unknown, also rejects
+ * bytes that look like an Ethernet frame.
  */
-static bool is_ipv6_behind_labels(struct parse_state *packet, size_t at)
+static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
 	uint64_t length;
 
 	if (!has(packet, at + IPV6_HEADER))
 		return true;
-	length = told_length(header, IPV6_HEADER);
+	length = ip_packet_length(header, IPV6_HEADER);
 	return length > 0 && fills(packet, at, length) && header[7] > 0 &&
 	       (packet->wire_len != PARSE_WIRE_UNKNOWN || !looks_like_frame(header));
 }
 
 /*
- * Skips all labels. MPLS has no field for the next protocol: *type comes from the first nibble
- * after the labels if an IP header follows.
+ * Skips all labels. MPLS has no field for the next protocol, so the first nibble after the labels
+ * selects *type. If no IP header follows, *type is TYPE_NONE.
  */
 static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
@@ -387,17 +404,16 @@ static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 	if (!has(packet, *at + 1))
 		return false;
 	*type = type_of_version(packet->data[*at]);
-	if ((*type == TYPE_IPV4 && label != MPLS_IPV4_NULL &&
-		    !is_ipv4_behind_labels(packet, *at)) ||
+	if ((*type == TYPE_IPV4 && label != MPLS_IPV4_NULL && !is_ipv4_after_labels(packet, *at)) ||
 		(*type == TYPE_IPV6 && label != MPLS_IPV6_NULL &&
-			!is_ipv6_behind_labels(packet, *at)))
+			!is_ipv6_after_labels(packet, *at)))
 		*type = TYPE_NONE;
 	return true;
 }
 
 /*
- * Keys have addresses and ports in the order of the headers. They are built in words and stored at
- * once, because a wide load right after narrow stores would stall.
+ * Keys have addresses and ports in the order of the headers. The functions below build a key in
+ * 64-bit words and store it at once, because a wide load right after narrow stores would stall.
  */
 
 static inline bool has_ports(uint8_t proto)
@@ -406,9 +422,8 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /*
- * Parses the header after IP. Returns the last eight bytes of a key of either family as a word in
- * memory order: ports (at `at`, if the protocol has them), proto, three zeros. Also sets the TCP
- * flags.
+ * Parses the transport header at `at`, and sets the TCP flags. Returns the last eight bytes of an
+ * IPv4 or IPv6 key as a word in memory order: the ports or 0, the protocol, three zero bytes.
  */
 static inline uint64_t parse_transport(struct parse_state *packet, size_t at, uint8_t proto,
 	bool later_fragment, struct parsed *out)
@@ -464,12 +479,12 @@ static inline bool is_extension(uint8_t proto)
 
 struct extensions {
 	uint8_t proto;       /* protocol of the next header */
-	size_t at;           /* offset of the next header; may exceed the packet */
+	size_t at;           /* offset of the next header; may be beyond the packet */
 	bool fragment;       /* true if there is a fragment header */
-	bool later_fragment; /* true if its offset is not 0, which ends the walk */
+	bool later_fragment; /* true if the fragment offset is not 0; ends the walk */
 };
 
-/* Returns PARSE_IPV6 or the reason of the rejection. */
+/* Skips IPv6 extension headers. Returns PARSE_IPV6, or the reason why the packet is rejected. */
 static enum parse_verdict walk_extensions(struct parse_state *packet, struct extensions *walk)
 {
 	uint32_t walked = 0;
@@ -568,10 +583,13 @@ enum parse_verdict parse_packet(
 }
 
 /*
- * Returns true if the capture truncated a packet of joined segments (TSO, GRO), rather than the
- * sender. The IP header is valid, and the packet is longer than an Ethernet payload. Besides, the
- * snap length is below the packet length, or the frame is shorter than the Ethernet minimum (a
- * capture of headers on the sending host) or longer than an unjoined packet.
+ * Returns true if the capture, not the sender, truncated a packet of joined segments (TSO, GRO).
+ * `length` is that of the packet in its IP header, and `left` the bytes captured from that header
+ * on. All of these conditions must hold:
+ *  - The IP header is valid.
+ *  - `length` exceeds the payload of an Ethernet frame.
+ *  - The snap length ended the capture, or `left` is no possible length of an Ethernet payload: it
+ *    is too short if the sending host captured only headers, and too long for a single segment.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)
@@ -588,7 +606,7 @@ uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t w
 	bool at_snaplen = snaplen > 0 && captured >= snaplen;
 	uint64_t length, end;
 
-	length = told_length(ip, captured - parsed->ip_at);
+	length = ip_packet_length(ip, captured - parsed->ip_at);
 	if (length == 0)
 		return at_snaplen ? PARSE_MISSING_UNKNOWN : captured - wire_len;
 	end = parsed->ip_at + length;

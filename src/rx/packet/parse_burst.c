@@ -14,23 +14,23 @@
 #include "rx/packet/link_type.h"
 #include "rx/packet/unaligned.h"
 
-/* Source of the packets; a constant argument of the inlined parse_burst() */
+/* Source of the packets. A constant argument of the inlined parse_burst(). */
 enum origin {
 	ORIGIN_PORT,
 	ORIGIN_REPLAY,
 };
 
-/* Ethernet, IPv4 without options, ports: 14 + 20 + 4 */
+/* Bytes of an Ethernet header, an IPv4 header without options, and ports: 14 + 20 + 4 */
 #define PLAIN_LEN       38
 #define PLAIN_IP_AT     14
-/* TCP flags after Ethernet and IPv4 */
+/* Offset of the TCP flags after Ethernet and IPv4 headers */
 #define PLAIN_FLAGS_AT  (34 + 13)
 #define PROTO_TCP       6
-#define TCP_READ        16 /* bytes of a TCP header, up to its window */
+#define TCP_READ        16 /* bytes of a TCP header, up to the end of its window */
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
-#define IP_LENGTHS      6 /* bytes of an IP header, up to its length field */
-/* Ethernet, IPv6 without extension headers, ports: 14 + 40 + 4 */
+#define IP_LENGTHS      6 /* bytes of an IP header, up to the end of its length field */
+/* Bytes of an Ethernet header, an IPv6 header, and ports: 14 + 40 + 4 */
 #define PLAIN6_LEN      58
 #define PLAIN6_FLAGS_AT (54 + 13)
 #define VLAN_TAG_LEN    4
@@ -61,9 +61,9 @@ static inline bool is_first(const uint8_t *data)
 }
 
 /*
- * Writes the key of a plain packet. Bytes 22 to 37 of the frame contain it: TTL, proto, checksum,
- * source, destination, ports. A mask clears the ports if there are none: with mixed protocols, a
- * branch would often be mispredicted.
+ * Writes the key of a plain packet. Its fields are in bytes 22 to 37 of the frame: TTL, protocol,
+ * checksum, source, destination, ports. If the packet has no ports, a mask clears them. With mixed
+ * protocols, a branch would often be mispredicted.
  */
 static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 {
@@ -90,9 +90,9 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 }
 
 /*
- * Copies addresses and ports at once: they have the same order in the frame and in the key. Writes
- * directly to the burst. A later copy of the key would stall, because its loads would be wider than
- * these stores.
+ * Writes the key of a plain IPv6 packet. Addresses and ports have the same order in the frame and
+ * in the key, so one copy is enough. `key` must be an entry of the burst, not a local variable: the
+ * loads of a later copy would be wider than the stores here, and stall.
  */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
@@ -103,8 +103,8 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 }
 
 /*
- * Parses headers that continue in the second segment. Rare, because a segment has 2 KB. Copies the
- * whole packet.
+ * Parses headers that continue in the second segment. Copies the whole packet. This is rare,
+ * because a segment has 2 KB.
  */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
@@ -142,10 +142,10 @@ static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct ke
 }
 
 /*
- * Sets fields that the bytes of the packet do not have. A VLAN tag that the device stripped was the
- * outermost.
+ * Sets the fields that come from the mbuf, not from the packet. A VLAN tag that the device stripped
+ * was the outermost one.
  */
-static inline void put_beside(
+static inline void put_mbuf_fields(
 	struct key_extra *extra, const struct rte_mbuf *mbuf, uint32_t in_port)
 {
 	if ((mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
@@ -154,7 +154,8 @@ static inline void put_beside(
 }
 
 /*
- * Returns the packet length of the IP header, with the header itself; 0: the field cannot hold it.
+ * Returns the length of an IP packet with its header, in bytes. Returns 0 if its length field is 0,
+ * as above 65535 bytes.
  */
 static inline uint32_t ip_length(const uint8_t *ip)
 {
@@ -167,8 +168,8 @@ static inline uint32_t ip_length(const uint8_t *ip)
 }
 
 /*
- * Reads the TCP header at tcp_at, after the IP header at ip_at. `wire_len` is that of the whole
- * packet.
+ * Reads the TCP header at offset tcp_at. The IP header is at ip_at. `wire_len`: bytes of the frame
+ * on the wire.
  */
 static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, uint32_t wire_len,
 	struct key_tcp *tcp)
@@ -212,8 +213,9 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 }
 
 /*
- * Returns the bytes of a frame outside its IP packet. If ip_len is 0 (as in segments that a NIC
- * joined) or exceeds the frame, the IP packet is all that follows ip_at.
+ * Returns the number of bytes of a frame that are not part of its IP packet. The packet has ip_len
+ * bytes, from ip_at on. If ip_len is 0 (segments that a NIC joined) or exceeds the frame, the
+ * packet extends to the end of the frame.
  */
 static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
 {
@@ -225,8 +227,8 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 
 /*
  * Parses the second most frequent packets: plain IPv4 after one VLAN tag, and plain IPv6 with or
- * without one. Only for levels up to details. Writes entry m of `out`. Returns false for all other
- * packets.
+ * without a VLAN tag. Not for PARSE_EXTRA or above. Writes entry m of `out`. Returns false for all
+ * other packets.
  */
 static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
 	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
@@ -299,7 +301,8 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 }
 
 /*
- * Adds the lengths of a burst to the counters. Separate from the parser, so that it is vectorized.
+ * Adds the lengths of a burst to the counters. Not part of the parser's loop, so that the compiler
+ * vectorizes it.
  */
 static __attribute__((noinline)) void add_lengths(
 	struct parse_counts *counts, const struct key_burst *burst)
@@ -317,7 +320,7 @@ static __attribute__((noinline)) void add_lengths(
 	counts->smallest_frame = smallest;
 }
 
-/* `times` is used only for ports and details, `in_ports` only for ports and extra. */
+/* For ORIGIN_PORT, `times` is used from PARSE_DETAILS on, and `in_ports` from PARSE_EXTRA on. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
 	const enum parse_level level, const bool overhead, const struct packet_times *times,
@@ -349,7 +352,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			link = (enum link_type)meta->link;
 			wire_len = meta->wire_len;
 		}
-		/* A packet with TCP flags in a later segment is not plain. */
+		/* If the TCP flags are in a later segment, parse_any() reads them. */
 		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
 			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
 			plain_ipv4_key(data, &out->key4[m]);
@@ -379,7 +382,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 					   : mbuf->port < RTE_MAX_ETHPORTS ? in_ports[mbuf->port]
 									   : 0;
 
-			put_beside(&out->extra[m], mbuf, in_port);
+			put_mbuf_fields(&out->extra[m], mbuf, in_port);
 		}
 		out->wire_len[m++] = wire_len;
 	}
@@ -390,7 +393,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	add_lengths(counts, out);
 }
 
-/* Makes the level and `overhead` constants. */
+/* Calls parse_burst() with constants for the level and `overhead`. */
 #define PARSE(level)                                                                               \
 	case level:                                                                                \
 		if (overhead)                                                                      \

@@ -15,8 +15,8 @@
 struct parse_counts {
 	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
 	uint64_t bytes;                         /* wire bytes of measured packets, without FCS */
-	uint32_t largest_frame;                 /* bytes, maximum of all packets */
-	uint32_t smallest_frame; /* bytes, minimum of measured packets; UINT32_MAX: none */
+	uint32_t largest_frame;                 /* bytes of the largest packet, measured or not */
+	uint32_t smallest_frame; /* bytes of the smallest measured packet; UINT32_MAX: none */
 };
 
 static inline void parse_counts_reset(struct parse_counts *counts)
@@ -24,11 +24,11 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
-/* parse_captured() for a packet that may be a chain of segments */
+/* Like parse_captured(), for an mbuf that may have several segments. */
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
-/* Contents of a burst: each level includes the previous ones. */
+/* Fields of a burst that the parser sets. Each level includes the previous ones. */
 enum parse_level {
 	PARSE_KEYS, /* keys and wire lengths */
 	PARSE_DETAILS,
@@ -37,22 +37,24 @@ enum parse_level {
 };
 
 /*
- * Both functions below write the packets that have a key to `out`, in their order and without
- * hashes. `level` selects the fields; `overhead` needs PARSE_DETAILS or above. All n <= BURST_MAX
- * packets are added to `counts`. A packet may be a chain of segments: its length is that of all
- * segments, and a header may span several.
+ * The two functions below parse n <= BURST_MAX packets, and add all of them to `counts`. They write
+ * the packets with a key to `out`, in their order, without hashes. `level` selects the fields;
+ * `overhead` also selects out->overhead, from PARSE_DETAILS on. A packet may have several segments.
+ * Its length is then the sum of all segments, and headers may cross segments.
  */
 
 /*
- * Parses packets of a live port: Ethernet, with length pkt_len. `times` is used for details,
- * in_ports[RTE_MAX_ETHPORTS] (input of mbuf->port) for extra.
+ * Parses packets of live ports: their link type is Ethernet, and pkt_len is their length on the
+ * wire. `times` gives their arrival times, from PARSE_DETAILS on. in_ports[RTE_MAX_ETHPORTS] maps
+ * mbuf->port to the input port of the key, from PARSE_EXTRA on.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,
 	const struct packet_times *times, const uint16_t *in_ports);
 
 /*
- * Parses packets of the feeder: link type, wire length, time and input port are in packet_meta().
+ * Parses packets of the feeder. Their link type, wire length, time and input port are in
+ * packet_meta().
  */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead);

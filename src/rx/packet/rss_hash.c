@@ -14,15 +14,16 @@
 const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 
 /*
- * For each set bit i of the data (0 is the most significant bit of the first byte), Toeplitz xors
- * W(i): the 32 bits of the key from its bit i on. This key repeats every 16 bits. So:
- *  - W(i) = W(i mod 16). Two set bits at a distance of 16 cancel: only the parity of the set bits
- * at each position mod 16 counts. So the hash of the data is the hash of F, the xor of its 16-bit
- * words. All fields of a key are whole words: both directions of a connection have the same F, and
- * zero ports have no effect.
- *  - Both halves of W(i) are the same 16 bits: the word of the key, rotated left by i. So both
- * halves of the hash are equal, and position i + 8 is position i rotated by another 8: one table of
- * 256 entries serves both bytes of F.
+ * The Toeplitz hash is the xor of W(i) over all set bits i of the data. Bit 0 is the most
+ * significant bit of the first byte. W(i) is the 32 bits of the key from its bit i on. This key
+ * repeats every 16 bits, which has two consequences:
+ *
+ *  - W(i) = W(i mod 16), so two set bits at a distance of 16 cancel. So the hash of the data is the
+ *    hash of F, the xor of its 16-bit words. All fields of a flow key are whole words. So both
+ *    directions of a connection have the same F, and ports of 0 have no effect.
+ *  - Both halves of W(i) are the same 16 bits: a word of the key, rotated left by i. So both halves
+ *    of the hash are equal. W(i + 8) is W(i) with its bytes swapped in each half. So one table of
+ *    256 entries serves both bytes of F.
  */
 #define ROTATED(i)   (0x6d5a6d5au >> (16 - (i)) & 0xffff)
 #define BIT(byte, i) ((byte) >> (7 - (i)) & 1 ? ROTATED(i) : 0)
@@ -47,7 +48,10 @@ static inline uint32_t toeplitz_folded(uint32_t fold)
 	return hash * 0x10001u;
 }
 
-/* Ports are 0 in keys of other protocols. NICs ignore them in any fragment. */
+/*
+ * Returns the xor of the ports. Returns 0 for fragments, because NICs do not hash their ports. In
+ * keys of protocols without ports, the ports are 0.
+ */
 static inline uint32_t fold_ports(
 	const struct parsed *parsed, const uint8_t *src_port, const uint8_t *dst_port)
 {
@@ -61,7 +65,7 @@ static inline uint32_t fold64(uint64_t word)
 
 #define ports_of(key) (load16((key).src_port) ^ load16((key).dst_port))
 
-/* `mask` is a constant if all fields are hashed. */
+/* Inlined, because `mask` is a constant in rss_hash(). */
 static inline __attribute__((always_inline)) uint32_t hash4(
 	const struct key4 *key, uint32_t ports, const struct rss_mask *mask)
 {
