@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * eBPF program that runs for every packet of an interface, at one of its hooks, and always lets the
- * packet continue. It writes packets to the ring of its CPU (layout.h). For the most frequent
- * packets, a short path finds the key by the rules of rx/packet/parse.h. For all other packets it
- * copies their first bytes for parse_packet(), so there is only one complete parser.
- * tests/unit/test_kernel_program.c compares both.
+ * eBPF program that runs for every packet at a hook of an interface, and always lets the packet
+ * continue. It writes packets to the ring of its CPU (layout.h). For the most frequent packets, it
+ * finds the key by the rules of rx/packet/parse.h. Of all other packets, it copies the first bytes
+ * for parse_packet(), the only complete parser. tests/unit/test_kernel_program.c compares the keys
+ * of both.
  */
 
 #include <stdbool.h>
@@ -19,11 +19,14 @@
 
 #include "rx/kernel/layout.h"
 #include "sketch/kernel_addition.h"
-#include "sketch/kernel_sketches.h" /* made by meson.build: includes NAME.bpf.h */
+#include "sketch/kernel_sketches.h" /* NAME.bpf.h of each sketch; made by meson.build */
 
 #define inline_always static __always_inline
 
-/* TCX_NEXT, which older headers lack; also valid in a clsact filter */
+/*
+ * Value of TCX_NEXT, which older kernel headers do not define. It also continues after a clsact
+ * filter.
+ */
 #define GO_ON TC_ACT_UNSPEC
 
 #define TYPE_IPV4      0x0800
@@ -43,7 +46,7 @@
 #define PROTO_SCTP        132
 
 #define ETHERNET_HEADER 14
-#define ADDRESSES       12 /* bytes of the Ethernet addresses, before the first tag */
+#define ADDRESSES       12 /* bytes of both Ethernet addresses */
 #define TAG             4
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
@@ -62,10 +65,10 @@ volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
 		__array(values, map);                                                              \
 	} name SEC(".maps")
 
-/* By the slots and the number of CPUs */
+/* Resized before the load: one ring for each CPU, with the slots of this run */
 KERNEL_ARRAY(rings, KERNEL_RING_BYTES(1024));
 
-/* By the buckets: as many flows in the pools as in the buckets */
+/* Resized before the load: 2 * buckets flows for each generation and CPU */
 KERNEL_ARRAY(flows, sizeof(struct kernel_flow));
 
 KERNEL_ARRAY(tallies, sizeof(struct kernel_tally));
@@ -83,8 +86,8 @@ ARRAY_OF_MAPS(shared, 2, struct shared_flows) = {.values = {&shared0, &shared1}}
 const struct kernel_flow no_flow = {0};
 
 /*
- * Updating `exchanged` waits until all running programs that may have read its old entry have
- * ended. kernel_program_wait() uses that.
+ * kernel_program_wait() updates `exchanged`, a map of maps. The kernel then waits until all running
+ * programs have ended that may use the previous entry.
  */
 struct nothing {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -95,7 +98,7 @@ struct nothing {
 
 ARRAY_OF_MAPS(exchanged, 1, struct nothing) = {.values = {&nothing}};
 
-/* Rules of each generation. Updating these maps also waits for running programs. */
+/* Rules of each generation. Like `exchanged`, an update waits for running programs. */
 struct rules4 {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -116,14 +119,15 @@ struct rules6 {
 
 ARRAY_OF_MAPS(monitored6, 2, struct rules6) = {.values = {&no_rules6, &no_rules6}};
 
-/* A packet as received from the hook */
+/* A packet, as the hook delivers it */
 struct monitor_packet {
 	void *context;
 	bool xdp;
 	const __u8 *data, *end; /* directly readable bytes; the packet may have more */
 	__u32 length;           /* bytes of the packet */
 	__u32 interface;
-	__u32 segments, segment;      /* values of the kernel; 0: a single packet */
+	/* Number and payload bytes of joined segments; 0: not joined */
+	__u32 segments, segment;
 	bool tagged;                  /* true if the kernel removed a VLAN tag */
 	__be16 tag_type, tag_control; /* fields of the removed tag */
 };
@@ -161,8 +165,8 @@ inline_always bool is_extension(__u8 proto)
 }
 
 /*
- * Reads ports, TCP flags and the length of all headers; `before` bytes precede `at`. Returns false
- * if the packet needs parse_packet().
+ * Reads the ports, the TCP flags and the length of all headers. The transport header is at `at`,
+ * after `before` bytes on the wire. Returns false if parse_packet() must parse the packet.
  */
 inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
@@ -208,8 +212,8 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 	}
 	*(__u64 *)entry->key = load64(at + 12);
 	/*
-	 * Also writes the bytes after the key: older verifiers require that all bytes that are read
-	 * were written.
+	 * Also writes the bytes after the key. Older verifiers reject reads of bytes that were
+	 * never written.
 	 */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->tos = at[1];
@@ -241,8 +245,7 @@ inline_always bool read_ipv6(const struct monitor_packet *packet, const __u8 *at
 }
 
 /*
- * Sets the key, kind and the other fields of a key entry. Returns false if the packet needs
- * parse_packet().
+ * Sets the members of an entry with a key. Returns false if parse_packet() must parse the packet.
  */
 inline_always bool read_key(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
@@ -278,9 +281,9 @@ inline_always bool read_key(const struct monitor_packet *packet, struct kernel_e
 }
 
 /*
- * Returns the minimum of n >= 1 and `most`. The asm makes the compiler keep the check on the
- * register that is used, as verifiers require. Older verifiers do not conclude n >= 1 from n != 0;
- * hence n - 1.
+ * Returns the minimum of n >= 1 and `most`. With the asm statements, the compiler uses the same
+ * register for the comparison and the result, as the verifier requires. Older verifiers do not
+ * derive n >= 1 from n != 0, so n - 1 is compared.
  */
 inline_always __u32 at_most(__u32 n, __u32 most)
 {
@@ -301,8 +304,8 @@ inline_always void copy(const struct monitor_packet *packet, __u32 from, void *t
 }
 
 /*
- * Copies the first bytes of the packet to the slots after the entry, as they were on the wire: with
- * the removed tag.
+ * Copies the first bytes of the packet to the slots after the entry. Inserts the VLAN tag that the
+ * kernel removed.
  */
 inline_always void copy_headers(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
@@ -327,15 +330,16 @@ inline_always void copy_headers(const struct monitor_packet *packet, struct kern
 	entry->headers = n + ADDRESSES + TAG;
 }
 
-/* Returns the bytes of the packet with the removed tag. */
+/* Returns the bytes of the packet, including a VLAN tag that the kernel removed. */
 inline_always __u32 frame_length(const struct monitor_packet *packet)
 {
 	return packet->length + (packet->tagged ? TAG : 0);
 }
 
 /*
- * Returns the number of segments. If the kernel does not report it (packets of virtual machines or
- * sockets), computes it from the bytes after `headers` bytes of headers.
+ * Returns the number of segments of the packet. For some packets of virtual machines and sockets,
+ * the kernel does not report it. It is then computed from the bytes after `headers` bytes of
+ * headers.
  */
 inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
@@ -352,22 +356,22 @@ inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 he
 }
 
 /*
- * Returns true if `n` more slots are free. Reads the cache line of the consumer only if the ring
- * seems full.
+ * Returns true if n more slots are free. Reads the consumer's cache line only if the ring seems
+ * full.
  */
 inline_always bool has_room(struct kernel_ring *ring, __u32 n)
 {
 	if (ring->head + n - ring->tail_seen <= constants.slots)
 		return true;
 	/*
-	 * Pairs with the release in kernel_reader_release(): the consumer has read the slots before
+	 * Pairs with the release in kernel_reader_release(). The consumer has read all slots before
 	 * `tail`.
 	 */
 	ring->tail_seen = *(volatile __u64 *)&ring->tail;
 	return ring->head + n - ring->tail_seen <= constants.slots;
 }
 
-/* Publishes slots: they are written before head. Pairs with the acquire in ring.c. */
+/* Stores head after the slots were written. Pairs with the acquire in kernel_reader_look(). */
 inline_always void publish(struct kernel_ring *ring, __u64 head)
 {
 #ifdef KERNEL_STORES_IN_ORDER
@@ -417,7 +421,7 @@ inline_always bool holds_ipv6(void *rules, const __u8 *bits)
 	return bpf_map_lookup_elem(rules, &address) != NULL;
 }
 
-/* Returns true if a selected address matches a rule of the generation. */
+/* Returns true if an address of the packet matches a rule of the generation. */
 inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generation)
 {
 	bool ipv4 = entry->kind == KERNEL_ENTRY_IPV4;
@@ -441,7 +445,7 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 
 /* --- tables --- */
 
-/* Mask of the key bytes in its last word */
+/* Mask of the key bytes in the last word of a key */
 #define LAST_WORD 0xffffffffffull
 
 inline_always void hash_addition(struct kernel_addition *addition, const __u32 words)
@@ -497,7 +501,7 @@ inline_always void begin_flow(struct kernel_flow *flow, const struct kernel_addi
 	flow->key[4] = addition->key[4];
 }
 
-/* Returns false if the packet counter would overflow. */
+/* Adds packets to a flow. Returns false if its packet counter would overflow. */
 inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_addition *addition)
 {
 	if (flow->packets > 0xffffffff - addition->packets)
@@ -511,7 +515,8 @@ inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_add
 }
 
 /*
- * Adds to a flow of table `table`, in the chain of bucket `at`. Returns false if there is no room.
+ * Adds packets to their flow in the chain of bucket `at` of table `table`. Returns false if the
+ * chain or the pool is full.
  */
 inline_always bool add_to_table(
 	struct kernel_tally *tally, __u32 table, __u32 at, const struct kernel_addition *addition)
@@ -569,7 +574,8 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct monitor_p
 }
 
 /*
- * Adds to the kernel map that all CPUs share, with atomic additions, as is usual for flow programs.
+ * Adds packets to their flow in the kernel map that all CPUs share. Uses atomic additions, like
+ * most eBPF programs that count flows.
  */
 inline_always bool add_to_shared(__u32 generation, const struct kernel_addition *addition)
 {
@@ -584,13 +590,13 @@ inline_always bool add_to_shared(__u32 generation, const struct kernel_addition 
 	key.kind = addition->version;
 	flow = bpf_map_lookup_elem(map, &key);
 	if (flow == NULL) {
-		/* fails if another CPU was first, or if the map is full */
+		/* Fails if another CPU added the flow first, or if the map is full. */
 		bpf_map_update_elem(map, &key, &no_flow, BPF_NOEXIST);
 		flow = bpf_map_lookup_elem(map, &key);
 		if (flow == NULL)
 			return false;
 	}
-	/* CPUs that get here at once write the same values */
+	/* Several CPUs may do this at once. They write the same key and kind. */
 	if (flow->kind == 0) {
 		for (__u32 i = 0; i < 5; i++)
 			flow->key[i] = addition->key[i];
@@ -609,7 +615,7 @@ inline_always bool add_to_shared(__u32 generation, const struct kernel_addition 
 
 /* --- sketches --- */
 
-/* Adds to the sketch of this run (sketch/kernel_addition.h): a constant to the verifier. */
+/* Adds packets to the sketch of this run. For the verifier, constants.sketch is a constant. */
 inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *addition)
 {
 	switch (constants.sketch) {
@@ -622,8 +628,8 @@ inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *a
 }
 
 /*
- * Counts the packet in a table or sketch. Returns false if there is no room, or the length of the
- * segments is unknown.
+ * Counts the packet in a table or sketch. Returns false if there is no room, or if the packet has
+ * no payload to divide into segments.
  */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
@@ -705,8 +711,8 @@ inline_always void notify_worker(const struct monitor_packet *packet)
 		return;
 	if (constants.on_path || constants.monitor) {
 		/*
-		 * Cleared, because verifiers may not see that an IPv4 key is read as one, and
-		 * require all bytes written.
+		 * Cleared, because the verifier requires that all bytes that are read were written.
+		 * It may not find out that only a part is read if the key is IPv4.
 		 */
 		struct kernel_entry seen = {0};
 		/* Read once, so that tables and rules belong to the same generation. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* --kernel: attach points of the eBPF program at kernel interfaces */
+/* Option --kernel: where to attach the eBPF program */
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -20,18 +20,21 @@ enum kernel_hook {
 	KERNEL_HOOK_XDP,
 };
 
-/* Directions of an attach point, as bits */
+/* Directions in which an attach point measures, as bits */
 enum kernel_direction {
 	KERNEL_IN = 1,
 	KERNEL_OUT = 2,
 };
 
-/* Attach point of the program */
+/* Interface, hook and directions of the program */
 struct attach_point {
 	char interface[IFNAMSIZ];
 	enum kernel_hook hook;
 	uint32_t directions;
 };
 
-/* Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. Returns false with why[OPTION_WHY_MAX]. */
+/*
+ * Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. Returns false with a reason in
+ * why[OPTION_WHY_MAX].
+ */
 bool attach_point_parse(const char *text, struct attach_point *point, char *why);

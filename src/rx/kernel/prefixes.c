@@ -12,13 +12,16 @@
 
 #include <bpf/bpf.h>
 
-#define NODE 256 /* entries, one for each value of 8 bits */
-#define LEAF 8   /* entries, one bit for each value of 8 bits */
+#define NODE 256 /* entries of the second level of the tree (layout.h) */
+#define LEAF 8   /* entries of the last level: 256 bits */
 
-/* Approximate bytes of a node of the LPM trie */
+/* Approximate bytes of a node of the kernel's LPM trie */
 #define TREE_NODE_BYTES 96
 
-/* Returns true if no other rule contains the rule. Only these rules are needed. */
+/*
+ * Returns true if rule i has the family and no other rule contains it. The other rules do not
+ * change the result.
+ */
 static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {
 	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == PREFIX_NO_ENTRY;
@@ -32,8 +35,8 @@ static uint32_t address_of(const struct prefix_entry *rule)
 }
 
 /*
- * Returns the number of entries needed. Rules are sorted, so those with the same first bits are
- * adjacent.
+ * Returns the number of entries of the tree. The rules are sorted, so rules with the same first
+ * bits are adjacent.
  */
 static uint32_t count_entries(const struct prefix_list *rules)
 {
@@ -57,7 +60,9 @@ static uint32_t count_entries(const struct prefix_list *rules)
 	return entries;
 }
 
-/* Returns the next level of an entry. If it has none, allocates n entries at *used. */
+/*
+ * Returns the index of the level below entry `at`. If there is none, allocates n entries at *used.
+ */
 static uint32_t below(uint32_t *entries, uint32_t at, uint32_t n, uint32_t *used)
 {
 	if (entries[at] == KERNEL_PREFIX_NONE) {
@@ -74,7 +79,8 @@ static void paint(uint32_t *entries, uint32_t from, uint32_t n)
 }
 
 /*
- * Fills the table. No rule contains another, so paint() never overwrites the index of a next level.
+ * Fills the tree. It skips rules that another rule contains. So paint() never overwrites the index
+ * of a next level.
  */
 static void fill_ipv4(uint32_t *entries, const struct prefix_list *rules)
 {

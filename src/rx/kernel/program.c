@@ -27,18 +27,18 @@
 #include "base/process_limits.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "rx/kernel/monitor_object.h" /* made by meson.build: kernel_monitor_object[] */
+#include "rx/kernel/monitor_object.h" /* kernel_monitor_object[]; made by meson.build */
 
 /* Oldest supported kernel */
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 1
 
-/* Constants of linux/bpf.h since 6.6, unknown to libbpf 1.1 */
+/* Constants of linux/bpf.h since 6.6. Older headers do not define them. */
 #define ATTACH_TCX_IN     46
 #define ATTACH_TCX_OUT    47
 #define ATTACH_BEFORE_ALL (1u << 3)
 
-/* Priority of filters: before those that `tc filter add` adds without one */
+/* The filter runs before filters that `tc filter add` adds without a priority. */
 #define FILTER_PRIORITY 0x736b
 #define FILTER_HANDLE   0x736b
 
@@ -47,7 +47,7 @@
 #define TC_PROGRAM  "sketchtap_tc"
 #define XDP_PROGRAM "sketchtap_xdp"
 
-/* A hook of an interface with the program */
+/* One attachment of the program to an interface */
 struct kernel_attachment {
 	uint32_t index; /* interface index */
 	bool filter;    /* true: filter of a clsact qdisc; false: link */
@@ -57,12 +57,12 @@ struct kernel_attachment {
 
 struct kernel_program {
 	struct bpf_object *object;
-	int programs[2]; /* file descriptors by enum kernel_hook */
+	int programs[2]; /* file descriptors, indexed by enum kernel_hook */
 	bool no_links;
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
 	uint8_t *rings;              /* mapped */
-	struct kernel_tables tables; /* mapped; buckets == 0: none */
+	struct kernel_tables tables; /* mapped; not used if buckets is 0 */
 	struct kernel_sketch sketch; /* mapped; layout NULL: none */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control; /* mapped */
@@ -70,7 +70,7 @@ struct kernel_program {
 	int monitored[2];               /* maps: IPv4, IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
-	int claims[OPTION_LIST_MAX]; /* sockets that claim the filters of an interface */
+	int claims[OPTION_LIST_MAX]; /* sockets of claim_filters() */
 	uint32_t nb_claims;
 };
 
@@ -100,8 +100,8 @@ static bool is_old_kernel(char *error)
 }
 
 /*
- * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also follows speculative
- * execution. For tables and sketches it gives up after a minute.
+ * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also checks speculative
+ * execution. For a program with tables or sketches, it then gives up after a minute.
  */
 static bool is_perfmon_missing(void)
 {
@@ -110,8 +110,11 @@ static bool is_perfmon_missing(void)
 	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 
-/* Returns the last line of the verifier log, without its statistics. Splits `log` into lines. */
-static const char *last_line(char *log, void (*say)(const char *line))
+/*
+ * Splits the verifier log into lines, and passes each to log_line(). Returns the last line that has
+ * no statistics.
+ */
+static const char *last_line(char *log, void (*log_line)(const char *line))
 {
 	const char *last = "";
 	char *rest = log;
@@ -119,8 +122,8 @@ static const char *last_line(char *log, void (*say)(const char *line))
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
 		if (line[0] == '\0')
 			continue;
-		if (say != NULL)
-			say(line);
+		if (log_line != NULL)
+			log_line(line);
 		if (strncmp(line, "processed ", 10) != 0)
 			last = line;
 	}
@@ -152,7 +155,7 @@ static bool set_load_error(
 		last[0] != '\0' ? strerror(why) : "");
 }
 
-/* Returns the bytes of a ring in whole pages, because the kernel maps only whole pages. */
+/* Returns the bytes of a ring, rounded up to whole pages for mmap(). */
 static size_t ring_bytes(uint32_t slots)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -173,7 +176,7 @@ uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 	return bytes;
 }
 
-/* Sets the secret hash keys. A sender that knows them can send keys to one bucket. */
+/* Sets the secret numbers of the hash. A sender that knows them can send keys to one bucket. */
 static void fill_hash_keys(__u64 *keys, uint64_t seed)
 {
 	for (uint32_t i = 0; i < 2 * KERNEL_HASH_KEYS; i++)
@@ -212,7 +215,10 @@ static bool size_tables(struct kernel_program *program, const struct kernel_prog
 	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
 
-/* Sizes the maps of the sketch. NAME.bpf.h and NAME_kernel must agree on the elements. */
+/*
+ * Sets the sizes of the maps of the sketch. NAME.bpf.h and NAME_kernel must agree on the size of an
+ * element.
+ */
 static bool size_sketch(struct kernel_program *program, const struct kernel_program_params *params)
 {
 	struct kernel_sketch *sketch = &program->sketch;
@@ -275,7 +281,7 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 	       bpf_map__set_max_entries(rings, program->nb_rings) == 0;
 }
 
-/* Maps the memory of a BPF map that both sides write. Returns NULL on failure. */
+/* Maps a BPF map that the program and this process write. Returns NULL on failure. */
 static void *map_memory(const struct kernel_program *program, const char *name, size_t bytes)
 {
 	int fd = bpf_object__find_map_fd_by_name(program->object, name);
@@ -339,7 +345,7 @@ static void unmap_sketch(struct kernel_program *program)
 		sketch->layout->destroy(sketch->reader);
 }
 
-/* Finds the programs and maps of the loaded object. */
+/* Finds the programs and maps of the loaded object. Returns false on failure. */
 static bool find_parts(struct kernel_program *program)
 {
 	static const char *const names[] = {
@@ -421,7 +427,10 @@ static void add_attachment(struct kernel_program *program, struct kernel_attachm
 	program->attachments[program->nb_attachments++] = attachment;
 }
 
-/* Attaches by a tcx link, before all others. The program sees the packets that they receive. */
+/*
+ * Attaches the program by a tcx link before all other programs, so that they do not change what it
+ * measures.
+ */
 static int link_tcx(int program, uint32_t index, bool out)
 {
 	struct {
@@ -438,8 +447,10 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * Claims the filters of an interface. Filters remain if their process is killed, so their owner
- * must be known. The owner holds a socket with this name, which is unique per network namespace.
+ * Claims the filters of an interface for this process. A filter remains if its process is killed,
+ * so it does not show that a process uses it. The claim is a socket with a name that is unique in
+ * the network namespace. It disappears with its process. Returns false if another process has the
+ * claim.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
@@ -481,8 +492,8 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 }
 
 /*
- * Returns true if our filter position is free, or has this program or another one with its name.
- * The last needs CAP_SYS_ADMIN.
+ * Returns true if no filter has our handle and priority, or if that filter is this program or one
+ * of the same name. Only CAP_SYS_ADMIN allows to read the name.
  */
 static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {
@@ -569,7 +580,9 @@ static bool attach_filter(struct kernel_program *program, const struct attach_po
 	return true;
 }
 
-/* Returns true if an interface has a filter of this process, and thus also its claim. */
+/*
+ * Returns true if the interface has a filter of this process. This process then also has its claim.
+ */
 static bool has_filter(const struct kernel_program *program, uint32_t index)
 {
 	for (uint32_t i = 0; i < program->nb_attachments; i++)
@@ -607,7 +620,10 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 	return true;
 }
 
-/* Attaches in the driver if supported, else in the network stack, which is later and costs more. */
+/*
+ * Attaches in the driver. If the driver does not support that, attaches in the network stack, which
+ * is later and costs more.
+ */
 static bool attach_xdp(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
@@ -629,7 +645,7 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 	return true;
 }
 
-/* Returns true for Ethernet and loopback: the program can only parse Ethernet headers. */
+/* Returns true for Ethernet and loopback: the program parses only Ethernet headers. */
 static bool is_ethernet(const char *interface)
 {
 	struct ifreq request = {0};
@@ -690,10 +706,7 @@ void kernel_program_rules(const struct kernel_program *program, uint64_t generat
 {
 	uint32_t at = generation & 1;
 
-	/*
-	 * A running program may still use the generation of the previous epoch, if nothing waited
-	 * since.
-	 */
+	/* A program that started in the previous epoch may still use this generation. */
 	kernel_program_wait(program);
 	bpf_map_update_elem(program->monitored[0], &at, &rules->ipv4, BPF_ANY);
 	bpf_map_update_elem(program->monitored[1], &at, &rules->ipv6, BPF_ANY);
@@ -741,7 +754,10 @@ void kernel_program_close(struct kernel_program *program)
 	free(program);
 }
 
-/* Flows per batch: more than any bucket of a kernel map has */
+/*
+ * Flows per batch. A batch has whole buckets of the kernel map, and this is more than any bucket
+ * has.
+ */
 #define BATCH 4096
 
 struct shared_map_batch {

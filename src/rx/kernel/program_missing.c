@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Replaces program.c if it cannot be built */
+/* Functions of program.h in builds without program.c */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -14,20 +14,23 @@ void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring,
 
 bool kernel_reader_look(struct kernel_reader *reader)
 {
-	/* Pairs with publish() in monitor.bpf.c. */
+	/* Pairs with the store of head in publish(), monitor.bpf.c. */
 	reader->head = __atomic_load_n(&reader->ring->head, __ATOMIC_ACQUIRE);
 	return reader->head != reader->at;
 }
 
 void kernel_reader_release(struct kernel_reader *reader)
 {
-	/* Pairs with has_room() in monitor.bpf.c, which reads tail before slots are overwritten. */
+	/*
+	 * Pairs with the load of tail in has_room(), monitor.bpf.c. After it, the program
+	 * overwrites slots.
+	 */
 	__atomic_store_n(&reader->ring->tail, reader->at, __ATOMIC_RELEASE);
 }
 
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation)
 {
-	/* Programs may use the old generation until kernel_program_wait(). */
+	/* Programs may use the old generation until kernel_program_wait() returns. */
 	__atomic_store_n(&reader->ring->generation, generation & 1, __ATOMIC_SEQ_CST);
 }
 

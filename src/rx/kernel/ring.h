@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Consumer of a ring (layout.h) */
+/* Consumer of the ring of one CPU (layout.h) */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@ struct kernel_reader {
 	uint64_t head;  /* slots available since the start */
 };
 
-/* Starts reading: skips earlier entries. */
+/* Starts at the present end of the ring. */
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
 
-/* Updates head. Returns false if there is nothing to read. */
+/* Updates reader->head. Returns false if there is no entry to read. */
 bool kernel_reader_look(struct kernel_reader *reader);
 
 /*
- * Returns the next entry, or NULL. It is valid until kernel_reader_release(). Header bytes follow
- * it.
+ * Returns the next entry, or NULL. If its kind is KERNEL_ENTRY_HEADERS, the copied bytes follow it.
+ * They and the entry are valid until kernel_reader_release().
  */
 static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader *reader)
 {
@@ -37,14 +37,17 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 	return entry;
 }
 
-/* Selects the generation of tables and rules for the program, 0 or 1. */
+/* Selects the generation of tables and rules that the program uses. */
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
-/* Releases the slots that were read. */
+/* Releases the slots that were read, so that the program can overwrite them. */
 void kernel_reader_release(struct kernel_reader *reader);
 
-/* Return the packets that reached the ring, and those dropped because it was full. */
+/*
+ * Return the packets that the program received on this CPU, and those dropped because the ring was
+ * full.
+ */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
-/* Returns the packets that match no rule of a generation. */
+/* Returns the packets that matched no rule while the program used the generation. */
 uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

@@ -28,7 +28,7 @@ static void add_tally(struct kernel_tally *sum, const struct kernel_tally *tally
 	sum->bytes += tally->bytes;
 }
 
-/* Reads and clears the table of one CPU. */
+/* Passes the flows of one CPU to `take`, and clears its table. */
 static void take_cpu(const struct kernel_tables *tables, uint32_t table,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
@@ -64,7 +64,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share)
 {
-	/* the kernel stores its own key and some pointers per flow */
+	/* the kernel also stores a key and some pointers for each flow */
 	uint64_t flow =
 		sizeof(struct kernel_flow) + (all_share ? 2 * sizeof(struct kernel_shared_key) : 0);
 
@@ -97,7 +97,7 @@ static size_t part_bytes(const struct kernel_part *part)
 	return part->n * part->bytes;
 }
 
-/* Decodes and clears an instance. */
+/* Passes the flows of one sketch to `take`, and clears it. */
 static void take_instance(const struct kernel_sketch *sketch, uint32_t instance, bool has_ipv6,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded)
 {

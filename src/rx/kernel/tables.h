@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Readers of the flow tables that the eBPF program fills (layout.h), and of the sketches that it
- * updates (sketch/kernel_layout.h), one for each CPU and generation. They read the generation that
- * the program does not use.
+ * Reads the flow tables (layout.h) and sketches (sketch/kernel_layout.h) that the eBPF program
+ * fills. Each generation and CPU has one. All functions read the generation that the program does
+ * not use.
  */
 
 #include <stdbool.h>
@@ -17,30 +17,30 @@ struct kernel_tables {
 	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
 	struct kernel_tally *tallies; /* [2][cpus] */
 	uint32_t cpus, buckets;
-	bool all_share; /* true: shared[] is used, not `flows` */
+	bool all_share; /* true: the kernel maps shared[] have the flows */
 	int shared[2];
 };
 
 /*
- * Passes every flow of a generation to `take` and clears its tables. Returns the sum of their
+ * Passes every flow of a generation to `take`, and clears the tables. Returns the sum of the
  * tallies.
  */
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
 /*
- * Passes every flow of a map that all CPUs share to `take`, and empties it. No program uses the map
- * at the time. Returns false on failure.
+ * Passes every flow of a kernel map to `take`, and empties the map. No program may use it
+ * meanwhile. Returns false on failure.
  */
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/* Returns the bytes of both generations. */
+/* Returns the bytes of the flow tables of both generations. */
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
 
 struct kernel_sketch {
 	const struct kernel_layout *layout;
 	struct kernel_parts parts;
-	uint8_t *memory[KERNEL_PARTS_MAX]; /* instances [2][cpus] of each part */
+	uint8_t *memory[KERNEL_PARTS_MAX]; /* each part of the sketch: [2][cpus] instances */
 	struct kernel_tally *tallies;      /* [2][cpus] */
 	uint32_t cpus;
 	void *reader;
@@ -48,14 +48,14 @@ struct kernel_sketch {
 
 /*
  * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
- * instances. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the
+ * sketches. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the
  * tallies.
  */
 struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
 
-/* kernel_hash_fn; arg: [2][KERNEL_HASH_KEYS] */
+/* A kernel_hash_fn. `arg`: hash_keys of struct kernel_constants. */
 void kernel_sketch_hash(const void *arg, struct key_burst *burst);
 
-/* Returns the bytes of the instances of both generations. */
+/* Returns the bytes of the sketches of both generations. */
 uint64_t kernel_sketch_bytes(const struct kernel_layout *layout, uint32_t cpus, uint32_t width);
