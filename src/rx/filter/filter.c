@@ -12,7 +12,7 @@
 
 /* A program, ready to run */
 struct filter_code {
-	const struct bpf_program *program; /* interpreted if there is no native code */
+	const struct bpf_program *program; /* for the interpreter, if there is no native code */
 	struct filter_native native;
 };
 
@@ -67,7 +67,10 @@ static inline bool run(
 	return bpf_filter(code->program->bf_insns, data, wire_len, captured) != 0;
 }
 
-/* Runs the program on a chain of segments, after copying as many bytes as any program reads. */
+/*
+ * Runs the program on an mbuf with several segments. Copies FILTER_REACH_MAX bytes, the most that
+ * any program reads.
+ */
 static __attribute__((noinline)) bool run_chained(
 	const struct filter_code *code, const struct rte_mbuf *mbuf)
 {
@@ -79,8 +82,8 @@ static __attribute__((noinline)) bool run_chained(
 }
 
 /*
- * Writes matching packets to `matching`, which may be pkts, and the rest to `others`, unless NULL.
- * Returns the number of matches.
+ * Writes the matching packets to `matching`, which may be pkts. Unless `others` is NULL, writes all
+ * other packets to it. Returns the number of matches.
  */
 static inline __attribute__((always_inline)) uint32_t keep_matching(const struct filter *filter,
 	struct rte_mbuf *const *pkts, uint32_t n, struct rte_mbuf **matching,
@@ -112,7 +115,10 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 				wire_len);
 		else
 			keep = run_chained(code, mbuf);
-		/* Writes to both arrays and advances one: no branch to mispredict. */
+		/*
+		 * Writes the packet to both arrays, and advances one index. A branch would often be
+		 * mispredicted.
+		 */
 		matching[kept] = mbuf;
 		if (others != NULL)
 			others[i - kept] = mbuf;

@@ -9,16 +9,16 @@
 #if defined(__x86_64__)
 
 /*
- * Registers: eax: A. ecx: X. rdi: packet. rsi: captured bytes. r10d: length on the wire. [rsp]:
- * scratch words. Free: rdx, r8, r9.
+ * Use of the registers. eax: BPF register A. ecx: BPF register X. rdi: packet. rsi: captured bytes.
+ * r10d: bytes on the wire. [rsp]: scratch words of BPF. Free: rdx, r8, r9.
  */
-#define SCRATCH_BYTES 72 /* 16 words, and alignment of the stack */
+#define SCRATCH_BYTES 72 /* 16 words, and 8 bytes to align the stack */
 
 #define INSN_BYTES_MAX 64 /* maximum code bytes per BPF instruction */
 
 struct jump {
-	size_t at;       /* offset of its 32-bit distance */
-	uint32_t target; /* index of the instruction; n: the rejection */
+	size_t at;       /* offset of the jump distance in the code */
+	uint32_t target; /* index of the target instruction; n: code that rejects the packet */
 };
 
 struct emitter {
@@ -28,7 +28,7 @@ struct emitter {
 	size_t *starts;
 	struct jump *jumps;
 	size_t nb_jumps;
-	bool unknown; /* true if an instruction has no translation */
+	bool unknown; /* true if the program has an instruction without a translation */
 };
 
 static void emit(struct emitter *e, const void *bytes, size_t n)
@@ -67,7 +67,7 @@ static void emit_prologue(struct emitter *e)
 
 /* --- loads --- */
 
-/* Jumps to the rejection unless k + size bytes were captured. */
+/* Emits a jump to the rejection if fewer than k + size bytes were captured. */
 static void check_end(struct emitter *e, uint32_t k, uint32_t size)
 {
 	if (k > INT32_MAX - size) {
@@ -91,7 +91,7 @@ static void load_fixed(struct emitter *e, uint32_t k, uint32_t size)
 	emit32(e, k);
 }
 
-/* Adds X and k in 64 bits, so that the sum does not wrap. */
+/* Emits a load from X + k. The sum has 64 bits, so that it does not wrap. */
 static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 {
 	check_end(e, k, size);
@@ -108,7 +108,7 @@ static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 		EMIT(e, 0x42, 0x0f, size == 2 ? 0xb7 : 0xb6, 0x04, 0x07); /* movzx eax, [...] */
 }
 
-/* Converts A from network byte order. */
+/* Emits the conversion of A from network byte order. */
 static void swap_bytes(struct emitter *e, uint32_t size)
 {
 	if (size == 4)
@@ -163,7 +163,7 @@ static void emit_load_x(struct emitter *e, const struct bpf_insn *insn)
 
 /* --- arithmetic --- */
 
-/* Divides A by k or by X, in r8d. X == 0 jumps to the rejection. */
+/* Emits the division of A by k or X. The divisor is in r8d. If X is 0, the packet is rejected. */
 static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 {
 	if (BPF_SRC(insn->code) == BPF_X) {
@@ -181,7 +181,7 @@ static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 		EMIT(e, 0x89, 0xd0); /* mov eax, edx */
 }
 
-/* x86 shifts by X modulo 32. BPF shifts out all bits if X >= 32. */
+/* Emits a shift of A by k or X. If X >= 32, the result is 0 in BPF. x86 shifts by X modulo 32. */
 static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 {
 	uint8_t direction = BPF_OP(insn->code) == BPF_LSH ? 0xe0 : 0xe8;
@@ -199,7 +199,9 @@ static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 
 static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 {
-	/* opcodes of add, sub, or, and, xor: eax with a constant, and with ecx */
+	/*
+	 * Opcodes of add, sub, or, and, xor. with_k: of eax and a constant; with_x: of eax and ecx.
+	 */
 	static const uint8_t with_k[16] = {[BPF_ADD >> 4] = 0x05,
 		[BPF_SUB >> 4] = 0x2d,
 		[BPF_OR >> 4] = 0x0d,
@@ -250,7 +252,7 @@ static void compare(struct emitter *e, const struct bpf_insn *insn)
 
 static void emit_jump(struct emitter *e, const struct bpf_insn *insn, uint32_t next)
 {
-	/* opcodes of je, ja, jae, jnz; the lowest bit negates the condition */
+	/* Opcodes of je, ja, jae, jnz. Their lowest bit inverts the condition. */
 	static const uint8_t conditions[16] = {[BPF_JEQ >> 4] = 0x84,
 		[BPF_JGT >> 4] = 0x87,
 		[BPF_JGE >> 4] = 0x83,

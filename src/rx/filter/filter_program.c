@@ -133,7 +133,7 @@ static bool is_syntax_error(const char *error)
 #define TOKENS_MAX 256
 #define BLANKS     " \t\n\r"
 
-/* Returns the end of the first token at or after `at`. */
+/* Returns the offset of the end of the first token at or after `at`. */
 static size_t token_end(const char *text, size_t at)
 {
 	static const char word[] =
@@ -146,8 +146,8 @@ static size_t token_end(const char *text, size_t at)
 }
 
 /*
- * Returns true if the first `length` bytes can begin a valid expression: with one of several
- * endings, they parse without a syntax error.
+ * Returns true if the first `length` bytes can be the start of a valid expression: with one of
+ * several endings, they have no syntax error. `text` has room for the result.
  */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
@@ -174,9 +174,9 @@ static bool may_begin(const char *expression, size_t length, char *text)
 }
 
 /*
- * Returns the offset of the token with the syntax error, or the length if only the end is wrong.
- * libpcap does not report it. An expression truncated before that token can be completed; one
- * truncated after it cannot.
+ * Returns the offset of the token with the syntax error, or the length if only the end is missing.
+ * libpcap does not report the position. Therefore, tries the first tokens of the expression, one
+ * more each time. Before the wrong token, may_begin() is true.
  */
 static size_t find_syntax_error(const char *expression)
 {
@@ -196,8 +196,8 @@ static size_t find_syntax_error(const char *expression)
 	return length;
 }
 
-/* Returns true if the message has the word in quotes, or as a separate number. */
-static bool names(const char *message, const char *word, size_t length)
+/* Returns true if the message contains the word: in quotes, or as a separate number. */
+static bool is_in_message(const char *message, const char *word, size_t length)
 {
 	for (const char *at = message; (at = strchr(at, word[0])) != NULL; at++) {
 		char before = at > message ? at[-1] : ' ';
@@ -219,7 +219,7 @@ static const char *find_named(const char *expression, const char *message)
 	for (size_t at = 0, end; expression[at] != '\0'; at = end) {
 		end = token_end(expression, at);
 		at += strspn(expression + at, BLANKS);
-		if (end > at && names(message, expression + at, end - at))
+		if (end > at && is_in_message(message, expression + at, end - at))
 			return expression + at;
 	}
 	return NULL;
@@ -283,7 +283,7 @@ static bool is_header_length(const struct bpf_insn *insn)
 	return BPF_CLASS(insn->code) == BPF_LDX && BPF_MODE(insn->code) == BPF_MSH;
 }
 
-/* Returns an upper bound of X after the instruction, from the instruction only. */
+/* Returns an upper bound of register X after the instruction, for any earlier instructions. */
 static uint32_t largest_x(const struct bpf_insn *insn)
 {
 	if (BPF_CLASS(insn->code) == BPF_LDX) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Filter expressions, compiled by libpcap to classic BPF (McCanne and Jacobson 1993): one program
- * for each kind of capture of a source. Results equal those of bpf_filter(), the interpreter of
- * libpcap, for the captured bytes and the length on the wire.
+ * Filter expressions, compiled by libpcap to classic BPF (McCanne and Jacobson 1993). A source has
+ * one program for each kind of its capture interfaces (rx/packet/link_type.h). Results equal those
+ * of bpf_filter(), the interpreter of libpcap, for the captured bytes and the length on the wire.
  */
 
 #include <stdbool.h>
@@ -20,14 +20,14 @@ struct filter_options {
 
 OPTION_OWNER(filter)
 
-#define FILTER_PROGRAMS_MAX 288   /* maximum captures plus kinds of interfaces */
+#define FILTER_PROGRAMS_MAX 288   /* limit of capture files and kinds of interfaces together */
 #define FILTER_ERROR_MAX    512   /* one line */
-#define FILTER_REACH_MAX    65535 /* bytes; programs do not read beyond */
+#define FILTER_REACH_MAX    65535 /* maximum bytes of a packet that a program reads */
 
 struct filter_set {
 	uint32_t n; /* number of programs; 0: no filter */
 	struct bpf_program programs[FILTER_PROGRAMS_MAX];
-	/* maximum bytes that programs read; FILTER_REACH_MAX: unknown */
+	/* bytes of a packet that the programs read; FILTER_REACH_MAX: unknown */
 	uint32_t reach;
 };
 
@@ -39,15 +39,15 @@ struct filter_set {
 int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error);
 /* Adds a program that matches nothing. Returns as filter_set_add(). */
 int filter_set_add_nothing(struct filter_set *set, char *error);
-/* As filter_set_add(), for Ethernet: live ports and the generator. */
+/* Like filter_set_add(), for Ethernet: live ports and the generator. */
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error);
 void filter_set_free(struct filter_set *set);
 
 /*
  * Returns true if the expression compiles for any supported link type. Else writes one line to
- * error[FILTER_ERROR_MAX]: the message of libpcap and, if found, the position.
+ * error[FILTER_ERROR_MAX]: the message of libpcap and, if found, the position of the mistake.
  */
 bool filter_check(const char *expression, char *error);
 
-/* Returns the maximum bytes of a packet that the program reads, up to FILTER_REACH_MAX. */
+/* Returns how many bytes of a packet the program reads at most, up to FILTER_REACH_MAX. */
 uint32_t filter_reach(const struct bpf_program *program);

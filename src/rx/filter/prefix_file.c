@@ -25,16 +25,16 @@ struct prefix_file_reading {
 	char *error;
 	struct prefix_list *rules;
 	uint32_t capacity;
-	unsigned long *lines; /* [capacity], line number of each rule */
+	unsigned long *lines; /* line number of each rule, [capacity] */
 };
 
-/* A rule and its line number, so that they are sorted together */
+/* A rule and its line number, for qsort() */
 struct placed {
 	struct prefix_entry rule;
 	unsigned long line;
 };
 
-/* Appends the reason to a message, as one printable line. */
+/* Appends the formatted reason at error[used]. Control characters become '?'. */
 __attribute__((format(printf, 3, 0))) static void add_reason(
 	struct prefix_file_reading *reading, int used, const char *format, va_list arguments)
 {
@@ -93,7 +93,7 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 	return digits > 0 && digits < 4 && text[digits] == '\0' && value <= most;
 }
 
-/* Rejects host bits that are not 0: the intended prefix is probably another one. */
+/* Returns false with an error if host bits are not 0: the user probably means another prefix. */
 static bool check_host_bits(
 	struct prefix_file_reading *reading, struct prefix_entry *rule, const char *text)
 {
@@ -179,7 +179,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 	return true;
 }
 
-/* text[length] is 0. A line with an earlier 0 is rejected. */
+/* Parses a line of `length` bytes. text[length] is 0. Rejects a line that contains another 0. */
 static bool parse_line(struct prefix_file_reading *reading, char *text, size_t length)
 {
 	struct prefix_entry rule = {.parent = PREFIX_NO_ENTRY};
@@ -210,7 +210,7 @@ static int compare(const void *a, const void *b)
 		order = memcmp(x->bits, y->bits, sizeof(x->bits));
 	if (order == 0)
 		order = x->length - y->length;
-	/* equal prefixes: order of the file */
+	/* equal prefixes keep the order of their lines */
 	return order != 0                                                            ? order
 	       : ((const struct placed *)a)->line < ((const struct placed *)b)->line ? -1
 										     : 1;
@@ -232,8 +232,8 @@ static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry 
 }
 
 /*
- * Sets the parent: the last previous prefix that contains this one. In sorted order, a prefix
- * follows those that contain it.
+ * Sets the parent of rule i. Rules are sorted, so a prefix follows those that contain it. The last
+ * of them is the longest.
  */
 static void find_parent(struct prefix_list *rules, uint32_t i)
 {
@@ -279,7 +279,7 @@ static bool sort_rules(struct prefix_file_reading *reading)
 
 static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 {
-	char text[LINE_MAX_BYTES + 2]; /* one more, to detect lines that are too long */
+	char text[LINE_MAX_BYTES + 2]; /* one byte more than the longest valid line */
 	ssize_t length;
 	bool ok = true;
 
@@ -306,13 +306,14 @@ static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 	return ok;
 }
 
-/* Returns NULL with an error on failure. */
+/* Opens the file. Returns NULL with an error on failure. */
 static FILE *open_file(struct prefix_file_reading *reading)
 {
 	FILE *file = regular_file_open(reading->path);
 
 	if (file == NULL && errno == 0)
-		set_file_error(reading, "not a regular file, which a reload needs");
+		set_file_error(reading,
+			"not a regular file; copy it to one, so that SIGHUP can read it again");
 	else if (file == NULL)
 		set_file_error(reading, "cannot open: %s", strerror(errno));
 	return file;

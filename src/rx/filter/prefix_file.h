@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "config/option.h"
 
-/* Address of a packet that is matched */
+/* Address of a packet that is compared with the rules */
 enum prefix_side {
 	PREFIX_DST,
 	PREFIX_SRC,
@@ -34,8 +34,9 @@ OPTION_OWNER(prefix)
 struct prefix_entry {
 	bool ipv6;
 	uint8_t length;   /* bits, 0 to 32 or 128 */
-	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
-	uint32_t parent;  /* longest other prefix that contains this one, or PREFIX_NO_ENTRY */
+	uint8_t bits[16]; /* address in network byte order; IPv4: first 4 bytes, then zeros */
+	/* Index of the longest other prefix that contains this one, or PREFIX_NO_ENTRY */
+	uint32_t parent;
 	char prefix[PREFIX_TEXT_MAX];
 	char name[PREFIX_NAME_MAX];
 };
@@ -48,13 +49,13 @@ struct prefix_list {
 };
 
 /*
- * Returns NULL on failure, with one line in error[PREFIX_ERROR_MAX] that names file and line. Sets
- * *mistake to true if the text is wrong, to false for a system error.
+ * Reads the rules of a file. Returns NULL on failure, with one line in error[PREFIX_ERROR_MAX] that
+ * names file and line. *mistake is then true if the text is wrong, false for a system error.
  */
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);
 
 void prefix_rules_free(struct prefix_list *rules);
 
-/* inapplicable() of options that need --prefixes (config/option.h). */
+/* Implements inapplicable() (config/option.h) for options that need --prefixes. */
 const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

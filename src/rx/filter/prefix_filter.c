@@ -17,10 +17,13 @@
 #include "base/huge_map.h"
 #include "rx/filter/prefix_table.h"
 
-/* IPv6 next hops are rule index + 1; 0: no rule */
+/* Next hop of addresses without a rule. The next hop of a rule is its index + 1. */
 #define NO_HOP 0
 
-/* Bytes of librte_fib: first level, one second-level group, one node of the librte_rib tree */
+/*
+ * Memory of librte_fib in bytes: its first level, one of its 256-entry groups, one node of
+ * librte_rib
+ */
 #define FIRST_LEVEL ((size_t)4 << 24)
 #define GROUP_BYTES ((size_t)4 * 256)
 #define NODE_BYTES  ((size_t)192)
@@ -30,7 +33,8 @@ struct prefix_filter {
 	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
-	uint32_t *parents;         /* [rules->n]; copied, because it is read for every packet */
+	/* Parent of each rule, [rules->n]; a copy in less memory, for each packet */
+	uint32_t *parents;
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
@@ -38,8 +42,8 @@ struct prefix_filter {
 /* --- creation --- */
 
 /*
- * Returns an upper bound of the 256-entry groups of librte_fib: one for every byte after the third
- * of each prefix, as if none were shared.
+ * Returns an upper bound of the 256-entry groups of librte_fib. Each prefix needs a group for every
+ * byte after its third, if it shares none with others.
  */
 static uint32_t groups_of(const struct prefix_list *rules)
 {
@@ -53,14 +57,14 @@ static uint32_t groups_of(const struct prefix_list *rules)
 
 size_t prefix_filter_bytes(const struct prefix_list *rules)
 {
-	/* Includes the first level even without IPv6 rules: a reload can add some. */
+	/* A reload can add IPv6 rules, so the first level is always included. */
 	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
 size_t prefix_ordinary_bytes(const struct prefix_list *rules)
 {
-	/* Counts all rules as IPv4, because a reload can add some. */
+	/* A reload can replace IPv6 rules by IPv4 rules, so all count as IPv4. */
 	return prefix_table_bytes(rules->n) +
 	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
 }
@@ -120,7 +124,10 @@ static bool fill_ipv6(struct prefix_filter *table)
 		return true;
 	snprintf(name, sizeof(name), "prefixes6_%u", serial++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
-	/* void *: DPDK 24.11 changed the type of addresses, but not their bytes. */
+	/*
+	 * The cast to void * is valid for all versions: DPDK 24.11 changed the type of addresses,
+	 * but not their bytes.
+	 */
 	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
 		int status = rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
 			rules->rules[i].length, i + 1);
@@ -158,8 +165,8 @@ struct prefix_filter *prefix_filter_create(
 	table->nb_workers = nb_workers;
 	rte_errno = ENOMEM; /* for failures that do not set rte_errno */
 	/*
-	 * Not written here: a page, which can have counters of several workers, is allocated on the
-	 * NUMA node of the first worker that writes to it.
+	 * This function does not write the counters. The kernel allocates a page on the NUMA node
+	 * of the worker that first writes to it.
 	 */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
@@ -200,8 +207,8 @@ struct prefix_counts *prefix_filter_counts(
 /* --- matching --- */
 
 /*
- * Looks up one address of all packets of a burst as IPv4. The results for IPv6 packets are
- * undefined.
+ * Looks up the source or the destination of all packets of a burst, as if all were IPv4. The
+ * results for IPv6 packets are undefined.
  */
 static void look_up_ipv4(
 	const struct prefix_table *ipv4, const struct key_burst *burst, bool source, uint32_t *hits)
@@ -216,7 +223,10 @@ static void look_up_ipv4(
 	prefix_table_look_up(ipv4, addresses, hits, burst->n);
 }
 
-/* Looks up the IPv6 packets of a burst, at least one. */
+/*
+ * Looks up the source or the destination of the IPv6 packets of a burst. There must be at least
+ * one.
+ */
 static void look_up_ipv6(
 	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
 {
@@ -253,7 +263,7 @@ static void look_up(const struct prefix_filter *table, const struct key_burst *b
 
 _Static_assert((uint32_t)NO_HOP - 1 == PREFIX_NO_ENTRY, "see look_up()");
 
-/* Moves packet `from` of the burst to `to` <= `from`. */
+/* Moves packet `from` of the burst, with its hits, to position `to` <= `from`. */
 static void move_packet(
 	struct key_burst *burst, struct prefix_matches *hits, uint32_t to, uint32_t from)
 {
@@ -263,7 +273,7 @@ static void move_packet(
 	hits->src[to] = hits->src[from];
 }
 
-/* `weighted` is a constant, here and below. */
+/* Inlined here and below, because callers pass a constant `weighted`. */
 static inline __attribute__((always_inline)) struct prefix_unmatched match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits,
 	const bool weighted)
@@ -281,7 +291,9 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
-	/* Most bursts end here. A sum without indices is vectorized. */
+	/*
+	 * In most bursts, all packets match. Without an index, the compiler vectorizes this loop.
+	 */
 	for (uint32_t i = 0; i < burst->n; i++)
 		none |= (hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY;
 	if (!none)
@@ -341,11 +353,11 @@ static inline void credit(
 		count->registers[r] = rank;
 }
 
-static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
+static bool contains_rule(const uint32_t *parents, uint32_t outer, uint32_t rule)
 {
-	while (rule != PREFIX_NO_ENTRY && rule != above)
+	while (rule != PREFIX_NO_ENTRY && rule != outer)
 		rule = parents[rule];
-	return rule == above;
+	return rule == outer;
 }
 
 static inline __attribute__((always_inline)) void credit_all(const struct prefix_filter *table,
@@ -367,11 +379,12 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 		/*
-		 * Stops at the first rule that is also above the destination's: this rule and those
-		 * above it have already counted the packet.
+		 * The destination has already counted for the first rule that contains both
+		 * addresses, and for the parents of that rule. So the loop stops there.
 		 */
 		for (uint32_t r = hits->src[i];
-			r != PREFIX_NO_ENTRY && !is_above(parents, r, hits->dst[i]); r = parents[r])
+			r != PREFIX_NO_ENTRY && !contains_rule(parents, r, hits->dst[i]);
+			r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 	}
 }
@@ -399,7 +412,7 @@ uint64_t prefix_flows(const uint8_t *registers)
 		zeros += registers[r] == 0;
 	}
 	estimate = 0.7213 / (1 + 1.079 / m) * m * m / sum;
-	/* linear counting if few registers are set */
+	/* Linear counting is more exact if few registers are set. */
 	if (estimate <= 2.5 * m && zeros > 0)
 		estimate = m * log(m / zeros);
 	return (uint64_t)llround(estimate);

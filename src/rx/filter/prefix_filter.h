@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Selects the packets of a burst whose addresses match a rule, and counts them per rule. The
- * longest match is found by rx/filter/prefix_table.h for IPv4 and librte_fib for IPv6. Shorter
- * prefixes that contain it are found by the parents of the rules, and are credited too.
+ * Selects the packets of a burst whose addresses match a rule of --prefixes, and counts them per
+ * rule. rx/filter/prefix_table.h finds the longest match of IPv4 addresses, and librte_fib that of
+ * IPv6 addresses. A packet counts for the rule of the longest match and for all rules that contain
+ * it.
  */
 
 #include <stdbool.h>
@@ -15,7 +16,10 @@
 #include "key/key_burst.h"
 #include "rx/filter/prefix_file.h"
 
-/* HyperLogLog (Flajolet et al. 2007) with few registers: standard error 1.04 / sqrt(112) = 9.8 % */
+/*
+ * Registers of the HyperLogLog of a rule (Flajolet et al. 2007). Its standard error is 1.04 /
+ * sqrt(112) = 9.8 %.
+ */
 #define PREFIX_REGISTERS 112
 
 /* Counts of a rule by one worker in one epoch */
@@ -32,15 +36,16 @@ struct prefix_counts {
 struct prefix_filter;
 
 /*
- * Takes ownership of `rules`, and frees them on failure. Returns NULL with one line in
- * error[PREFIX_ERROR_MAX] on failure. EAL must be initialized. Any thread, one at a time.
+ * Creates a filter. Takes ownership of `rules`, and frees them on failure. Returns NULL with one
+ * line in error[PREFIX_ERROR_MAX] on failure. EAL must be initialized. Callers on several threads
+ * must take turns.
  */
 struct prefix_filter *prefix_filter_create(
 	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);
 void prefix_filter_destroy(struct prefix_filter *table);
 /*
- * Return the memory of a filter for these rules, in bytes: EAL memory, ordinary memory, and
- * ordinary memory per worker.
+ * Return the memory of a filter for these rules, in bytes: EAL memory, other memory, and other
+ * memory per worker.
  */
 size_t prefix_filter_bytes(const struct prefix_list *rules);
 size_t prefix_ordinary_bytes(const struct prefix_list *rules);
@@ -51,21 +56,24 @@ const struct prefix_list *prefix_filter_entries(const struct prefix_filter *tabl
 struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
-/* Rules matched by the packets of a burst; PREFIX_NO_ENTRY: none on that side. */
+/*
+ * Index of the rule that each packet of a burst matches, by destination and by source.
+ * PREFIX_NO_ENTRY: none.
+ */
 struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };
 
 /*
- * Keeps the packets of the burst that match a rule, with keys, lengths and details in their order,
- * and sets `hits` for them. Returns the bytes of the other packets.
+ * Removes the packets that match no rule from the burst. The other packets keep their order, and
+ * `hits` is set for them. Returns the bytes of the removed packets.
  */
 uint64_t prefix_match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits);
 
 /*
- * As prefix_match(), for a burst with weights. *left_out is the sum of the weights of the entries
- * that do not match.
+ * Like prefix_match(), for a burst with weights. Sets *left_out to the sum of the weights of the
+ * removed entries.
  */
 struct prefix_unmatched {
 	uint64_t packets, bytes;
@@ -74,7 +82,10 @@ struct prefix_unmatched {
 void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
 	struct prefix_matches *hits, struct prefix_unmatched *left_out);
 
-/* Adds the packets of a burst with hashes to their rules, once per packet and rule. */
+/*
+ * Counts each packet of a burst for all rules that it matches, once per rule. The burst must have
+ * hashes.
+ */
 void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
@@ -82,7 +93,7 @@ void prefix_credit_weights(const struct prefix_filter *table, const struct key_b
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
 /*
- * Returns the estimated number of flows. To merge registers of several workers, take the maximum of
- * each.
+ * Returns the estimated number of flows. The registers of several workers are merged by the maximum
+ * of each register.
  */
 uint64_t prefix_flows(const uint8_t *registers);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One array of words: FIRSTS entries for the first 16 bits of an address, then the data that
- * entries refer to. An entry has the index of a word, and the kind of data there:
+ * The table is one array of words. The first FIRSTS words are entries, one for each value of the
+ * first 16 bits of an address. An entry has the index of other words, and their kind:
  *
- *     IS_NODE       an entry for each value of the next 8 bits
- *     IS_PLAIN      the place for each value of the last 8 bits
- *     n pairs, <= 7 n words, each with two range starts (their last 16 bits), then 2 n + 1 places:
- *                   before the first start, and after each start
+ * |    IS_NODE    256 entries, one for each value of the next 8 bits
+ * |    IS_PLAIN   256 places, one for each value of the last 8 bits
+ * |    otherwise  n words, n <= 7, each with the last 16 bits of two range starts; then 2 n + 1
+ * |               places: one before the first start, and one after each start
  *
- * A place is the index of a prefix, or PREFIX_NONE. An odd number of ranges is padded with one that
- * starts at the last address. Its place is that of the previous one, so results do not change.
+ * A place is the index of a prefix, or PREFIX_NONE. If the number of starts is odd, a start at the
+ * last address is added. Its place is that of the range before it, so results do not change.
  */
 
 #include "rx/filter/prefix_table.h"
@@ -27,8 +27,8 @@
 
 #define FIRSTS     (UINT32_C(1) << 16)
 #define NODE       256
-#define FEW        14 /* maximum range starts per entry */
-#define READ_WORDS 8  /* words read at once from the starts, even if there are fewer */
+#define FEW        14 /* maximum range starts of an entry without IS_NODE or IS_PLAIN */
+#define READ_WORDS 8  /* words of starts that a lookup reads, even if there are fewer */
 
 #define IS_NODE     (UINT32_C(1) << 31)
 #define PAIRS_SHIFT 28
@@ -37,8 +37,8 @@
 #define AT(entry)   ((entry) & (IS_PLAIN - 1))
 
 /*
- * Each node and each plain array has more than FEW ranges. Other word groups: at most one per range
- * that starts there, and one without starts between two of these.
+ * Upper bounds. An entry has IS_NODE or IS_PLAIN only if more than FEW ranges start there. Each
+ * other group of words has a range start, or follows such a group.
  */
 #define RANGES_MAX(prefixes) (2 * (uint64_t)(prefixes) + 1)
 #define MANY_MAX(prefixes)   (RANGES_MAX(prefixes) / (FEW + 1))
@@ -47,8 +47,8 @@
 	(FIRSTS + (NODES_MAX(prefixes) + MANY_MAX(prefixes)) * NODE + 5 * RANGES_MAX(prefixes) +   \
 		READ_WORDS)
 
-_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "an entry can refer to any word");
-_Static_assert(FEW / 2 < 1 << (31 - PAIRS_SHIFT), "the number of pairs fits in an entry");
+_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "an entry has room for the index of any word");
+_Static_assert(FEW / 2 < 1 << (31 - PAIRS_SHIFT), "an entry has room for the number of pairs");
 
 struct prefix_table {
 	uint32_t *words;
@@ -61,7 +61,7 @@ struct range {
 	uint32_t start, place;
 };
 
-/* Adds a range; replaces the previous one if that is empty. */
+/* Appends a range. Replaces the previous range if it has the same start. */
 static void add_range(struct range *ranges, uint32_t *n, uint32_t start, uint32_t place)
 {
 	if (*n > 0 && ranges[*n - 1].start == start)
@@ -75,12 +75,13 @@ static uint32_t last_address(const struct prefix *prefix)
 }
 
 /*
- * Writes the ranges of all addresses; the first starts at 0. Needs room for RANGES_MAX(n). Returns
- * their number.
+ * Divides all addresses into ranges that have the same longest prefix. The first range starts at 0.
+ * `ranges` needs room for RANGES_MAX(n). Returns the number of ranges.
  */
 static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct range *ranges)
 {
-	uint32_t open[33], depth = 0, nb_ranges = 0; /* open: stack of nested prefixes */
+	/* Open: stack of the prefixes that contain the address */
+	uint32_t open[33], depth = 0, nb_ranges = 0;
 
 	add_range(ranges, &nb_ranges, 0, PREFIX_NONE);
 	for (uint32_t p = 0; p <= n; p++) {
@@ -110,7 +111,10 @@ struct building {
 	uint32_t nb_ranges;
 	uint32_t *words; /* NULL: only counts words */
 	uint32_t nb_words;
-	/* The last words without a start: next range, and entry. Reused for equal entries. */
+	/*
+	 * Last group of words without a start: the range after it, and its entry. Further entries
+	 * before the same range use the same group.
+	 */
 	uint32_t behind, empty;
 };
 
@@ -126,7 +130,7 @@ static void set_word(struct building *building, uint32_t at, uint32_t word)
 		building->words[at] = word;
 }
 
-/* r, here and below: index of the first range that starts after the first address */
+/* In this and the next functions, r is the index of the first range that starts after `address`. */
 static uint32_t add_plain(struct building *building, uint32_t address, uint32_t r)
 {
 	uint32_t at = take_words(building, NODE);
@@ -144,7 +148,7 @@ static uint32_t start_of(const struct range *before, uint32_t i, uint32_t n)
 	return i <= n ? before[i].start & 0xffff : 0xffff;
 }
 
-/* Adds words for n ranges from r on. Returns their entry. */
+/* Adds the words for n range starts from r on. Returns an entry that refers to them. */
 static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 {
 	const struct range *before = &building->ranges[r - 1];
@@ -166,8 +170,8 @@ static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 }
 
 /*
- * Adds the words of 2^bits addresses from `address` on. Returns their entry. Sets *r to the next
- * range.
+ * Adds the words for 2^bits addresses from `address` on. Returns an entry that refers to them. Sets
+ * *r to the first range after these addresses.
  */
 static uint32_t add_entry(struct building *building, uint64_t address, uint32_t bits, uint32_t *r)
 {
@@ -190,7 +194,7 @@ static uint32_t add_entry(struct building *building, uint64_t address, uint32_t 
 	return IS_NODE | node;
 }
 
-/* Returns the number of words. */
+/* Writes the table to `words`. If it is NULL, only counts. Returns the number of words. */
 static uint32_t build(const struct range *ranges, uint32_t nb_ranges, uint32_t *words)
 {
 	struct building building = {
@@ -238,8 +242,8 @@ void prefix_table_destroy(struct prefix_table *table)
 /* --- looking up --- */
 
 /*
- * Returns the number of starts <= last in the first `pairs` words. READ_WORDS words must be
- * readable.
+ * Returns how many of the range starts in the first `pairs` words are <= last. READ_WORDS words
+ * must be readable.
  */
 static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint16_t last)
 {
@@ -262,8 +266,8 @@ static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint1
 }
 
 /*
- * Three passes over the burst, so that the prefetches of one pass overlap. The kind of an entry
- * causes no branch: it would be unpredictable if entries of several kinds are mixed.
+ * Makes three passes over the burst, so that the cache misses of a pass overlap. No branch depends
+ * on the kind of an entry, because it would be unpredictable.
  */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n)

@@ -3,10 +3,9 @@
 
 /*
  * Longest prefix match of IPv4 addresses, a burst at a time. Prefixes divide the addresses into
- * ranges; a lookup finds the range of its address. The first 16 bits select the few ranges that
- * start there, which are compared at once. If there are too many, the next 8 bits select, and
- * finally the last 8. A table of 50 000 hosts takes 1 MB, of which a lookup reads two or three
- * cache lines.
+ * ranges, and a lookup finds the range of its address. The first 16 bits select a few ranges, which
+ * are compared at once. If too many ranges have the same 16 bits, the next 8 bits select, then the
+ * last 8. A table of 50 000 hosts takes 1 MB. A lookup reads two or three cache lines of it.
  */
 
 #include <stddef.h>
@@ -25,8 +24,8 @@ struct prefix {
 /* Returns the maximum bytes of a table. */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
 /*
- * Creates a table of distinct prefixes, sorted by address, shorter first. Returns NULL if out of
- * memory.
+ * Creates a table of distinct prefixes. They are sorted by address, and by length if addresses are
+ * equal. Returns NULL if out of memory.
  */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);
