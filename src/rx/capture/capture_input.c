@@ -16,11 +16,12 @@
 #define LOOK_MS 100 /* ms between checks for a stop request */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define READ_BYTES 1024 /* so small that inputs reach its end */
+#define READ_BYTES 1024 /* small, so that fuzzed inputs are longer */
 #else
 #define READ_BYTES (256 * 1024) /* bytes per read; fits in a part of the L2 cache */
 #endif
-#define GZIP_BUFFER (READ_BYTES + 1) /* fits two reads if the first has one byte */
+/* Bytes; room for one byte of a previous read and a whole read */
+#define GZIP_BUFFER (READ_BYTES + 1)
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
@@ -34,8 +35,8 @@ static bool is_interrupted(void)
 }
 
 /*
- * Waits for bytes or the end of the file. Only a signal that requests the end of the run interrupts
- * the wait, with EINTR.
+ * Waits for bytes or the end of the file. Returns false with errno EINTR if a signal requested the
+ * end of the run. Other signals do not end the wait.
  */
 static bool await_bytes(const struct capture_input *input)
 {
@@ -49,8 +50,8 @@ static bool await_bytes(const struct capture_input *input)
 }
 
 /*
- * As read(2), but waits also on non-blocking descriptors, and counts the bytes. Returns the bytes
- * read, 0 at the end, -1 with errno.
+ * Like read(2), but also waits on non-blocking descriptors. Adds the bytes to input->consumed.
+ * Returns the bytes read, 0 at the end, -1 with errno.
  */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
@@ -68,7 +69,7 @@ static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 	return got;
 }
 
-/* Appends a read to the pending compressed bytes. Returns as read_file(). */
+/* Reads more compressed bytes, after those that zlib has not used. Returns like read_file(). */
 static ssize_t gzip_fill(struct capture_input *input)
 {
 	z_stream *z = &input->inflate;
@@ -83,8 +84,8 @@ static ssize_t gzip_fill(struct capture_input *input)
 }
 
 /*
- * Starts the next gzip member. Returns 1 if there is one, 0 at the end, -1 with errno. Ignores data
- * after the last member that is not a member, as gzip(1) does.
+ * Starts the next gzip member. Returns 1 if there is one, 0 at the end, -1 with errno. Like
+ * gzip(1), ignores other data after the last member.
  */
 static int gzip_next_member(struct capture_input *input)
 {
@@ -136,7 +137,10 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 	return z->next_out - buffer;
 }
 
-/* Starts decompression and passes the bytes already read to zlib. */
+/*
+ * Starts decompression. `head` has the bytes that were already read. Returns false with errno on
+ * failure.
+ */
 static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t len)
 {
 	z_stream *z = &input->inflate;
@@ -155,8 +159,8 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 }
 
 /*
- * Checks for signals too, because one read can decompress to many buffers, and many reads to no
- * byte.
+ * Also checks for a stop request, because one read of compressed bytes can fill many buffers, and
+ * many reads can give no byte.
  */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
@@ -165,7 +169,7 @@ static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t si
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 
-/* Reads until n bytes are available or the input ends, also across pipe writes and gzip members. */
+/* Reads until n bytes are available or the input ends. A single read may return fewer bytes. */
 static void append_up_to(struct capture_input *input, size_t n)
 {
 	while (!input->ended && (size_t)(input->end - input->at) < n) {
@@ -179,7 +183,7 @@ static void append_up_to(struct capture_input *input, size_t n)
 	}
 }
 
-/* Reads the first bytes. Starts decompression if they are those of gzip. */
+/* Reads the first bytes. If the file is compressed by gzip, starts decompression. */
 static void start(struct capture_input *input)
 {
 	size_t len;
@@ -247,7 +251,10 @@ static bool check_file(struct capture_input *input, const char *path, char *erro
 bool capture_input_open(struct capture_input *input, const char *path, char *error)
 {
 	memset(input, 0, sizeof(*input));
-	/* Does not block until a FIFO has a writer: read_file() waits and checks for signals. */
+	/*
+	 * O_NONBLOCK: open() would wait until a FIFO has a writer, and ignore a stop request.
+	 * read_file() waits instead.
+	 */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {

@@ -16,15 +16,15 @@
 
 #include "rx/packet/link_type.h"
 
-/* Maximum bytes per request: a packet with its headers */
+/* Maximum bytes of a request: a packet with its headers */
 #define CAPTURE_INPUT_WHOLE (PACKET_BYTES_MAX + 64)
 
 struct capture_input {
 	int fd; /* -1: closed */
 	bool regular;
-	uint64_t size;             /* bytes to read; 0 if not regular */
-	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader */
-	const char *damage;        /* error of the gzip layer; NULL: none */
+	uint64_t size;             /* bytes of a regular file after the start position; else 0 */
+	_Atomic uint64_t consumed; /* bytes read so far; written by the reading thread */
+	const char *damage;        /* damage of the gzip data; NULL: none */
 	int failure;               /* errno of a read error; 0: none */
 
 	bool ended;
@@ -34,7 +34,7 @@ struct capture_input {
 	uint8_t *compressed;
 
 	uint8_t *buffer;
-	const uint8_t *at; /* the next byte; the reader advances it up to `end` */
+	const uint8_t *at; /* next byte; the user advances it, up to `end` */
 	uint8_t *end;
 };
 
@@ -46,7 +46,7 @@ bool capture_input_open(struct capture_input *input, const char *path, char *err
 /* Has no effect if already closed. */
 void capture_input_close(struct capture_input *input);
 
-/* Slow path of capture_input_have(): reads. */
+/* Slow path of capture_input_have(), which reads the file. */
 size_t capture_input_fill(struct capture_input *input, size_t n);
 
 /*
@@ -58,12 +58,15 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
 }
 
-/* Returns the first four bytes without consuming them; 0 if there are fewer. */
+/*
+ * Returns the first four bytes as a number in this machine's byte order, or 0 if there are fewer.
+ * Consumes nothing.
+ */
 uint32_t capture_input_magic(struct capture_input *input);
 
 /*
- * Writes an error for missing bytes: "truncated: " and the text `cut`, or, if a read failed, the
- * reason of the system.
+ * Writes an error for missing bytes: "truncated: " and the text `cut`. If a read failed, writes the
+ * reason of the system instead.
  */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 

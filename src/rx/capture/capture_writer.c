@@ -13,7 +13,7 @@
 
 #define BUFFER_SIZE (1024 * 1024)
 
-/* Headers of the classic format (draft-ietf-opsawg-pcap) */
+/* Headers of a file and of a packet in the classic format (draft-ietf-opsawg-pcap) */
 struct file_header {
 	uint32_t magic;
 	uint16_t major, minor;
@@ -37,7 +37,7 @@ struct capture_writer {
 	int fd;
 	bool failed;
 	bool header_written;
-	size_t used; /* bytes in the buffer, complete records only */
+	size_t used; /* bytes of complete records in the buffer */
 	uint8_t buffer[BUFFER_SIZE];
 };
 
@@ -63,8 +63,8 @@ static size_t whole_records(const struct capture_writer *writer, size_t length)
 }
 
 /*
- * Marks the writer as failed, after `done` bytes of the buffer were written. Removes an incomplete
- * record from the end of a regular file. Returns -1.
+ * Marks the writer as failed after `done` bytes of the buffer were written. If a regular file ends
+ * with an incomplete record, removes it. Returns -1.
  */
 static int fail(struct capture_writer *writer, size_t done, int reason, char *error)
 {

@@ -25,12 +25,13 @@ enum capture_writer_result capture_writer_open(
 	struct capture_writer **writer, const char *path, bool force, char *error);
 
 /*
- * Adds an Ethernet packet with a time before 2106. Returns 0, or -1 with one line in error[]. After
- * a failure, a regular file has only complete packets, and nothing more is written. If the reader
- * of standard output closes it, and SIGPIPE is ignored, returns -1 and leaves error[] unchanged.
+ * Adds an Ethernet packet with a time before 2106. Returns 0, or -1 with one line in
+ * error[SOURCE_ERROR_MAX]. After a failure, nothing more is written, and a regular file has only
+ * complete packets. If SIGPIPE is ignored and the reader closes standard output, returns -1 and
+ * leaves error[] unchanged.
  */
 int capture_writer_write(
 	struct capture_writer *writer, const struct source_packet *packet, char *error);
 
-/* Writes the buffer, closes the file and frees the writer. Returns as capture_writer_write(). */
+/* Writes the buffer, closes the file and frees the writer. Returns like capture_writer_write(). */
 int capture_writer_close(struct capture_writer *writer, char *error);

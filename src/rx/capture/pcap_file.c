@@ -5,19 +5,21 @@
 
 #define MAGIC_MICRO   0xa1b2c3d4u
 #define MAGIC_NANO    0xa1b23c4du
-#define MAGIC_PATCHED 0xa1b2cd34u /* libpcap of Linux of 1998, patched by Alexey Kuznetzov */
+#define MAGIC_PATCHED 0xa1b2cd34u /* libpcap for Linux of 1998, patched by Alexey Kuznetzov */
 
 #define HEAD_BYTES    24
 #define PACKET_BYTES  16
-#define PATCHED_BYTES 24 /* packet header of the patched format, with direction and protocol */
+#define PATCHED_BYTES 24 /* bytes of a packet header of the patched format */
 
 #define ETHERNET       1
-#define FAKED_ETHERNET 14 /* patched format: bytes added before packets, beyond the snap length */
+/* Bytes that the patched format adds before a packet, beyond the snap length */
+#define FAKED_ETHERNET 14
 
-#define LINK_TYPE_BITS 0x03ffffffu
-#define FCS_IS_TOLD    0x04000000u /* the bits above FCS_SHIFT are the FCS length in 16-bit words */
-#define FCS_SHIFT      28
-#define MAJOR_DGUX     543
+#define LINK_TYPE_BITS   0x03ffffffu
+/* The bits from FCS_SHIFT on are the FCS length in 16-bit words */
+#define FCS_LENGTH_VALID 0x04000000u
+#define FCS_SHIFT        28
+#define MAJOR_DGUX       543
 
 static bool is_magic(uint32_t magic)
 {
@@ -49,7 +51,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	file->snaplen = capture_u32(input->at + 16, file->swapped);
 	link = capture_u32(input->at + 20, file->swapped);
 	file->link_type_number = (int)(link & LINK_TYPE_BITS);
-	file->fcs_bytes = link & FCS_IS_TOLD ? 2 * (link >> FCS_SHIFT) : 0;
+	file->fcs_bytes = link & FCS_LENGTH_VALID ? 2 * (link >> FCS_SHIFT) : 0;
 	input->at += HEAD_BYTES;
 	if (file->major != 2 && (file->major != MAJOR_DGUX || file->minor != 0)) {
 		source_error(file->error, "pcap version %u.%u is not supported", file->major,
@@ -64,8 +66,8 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 }
 
 /*
- * Files before version 2.3, and some of version 2.3, have the wire length before the captured
- * length.
+ * Returns true if a packet header has the wire length before the captured length. Versions before
+ * 2.3 write it so, and some programs that write 2.3.
  */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {
@@ -87,7 +89,7 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 		capture_input_explain(input, "incomplete header of the last packet", file->error);
 		return -1;
 	}
-	/* Unsigned seconds last until 2106. A fraction above one second is carried. */
+	/* Unsigned seconds last until 2106. A fraction of more than a second is valid. */
 	packet->time = capture_u32(input->at, file->swapped) * SECOND_NS +
 		       (int64_t)capture_u32(input->at + 4, file->swapped) * file->fraction_ns;
 	captured = capture_u32(input->at + 8, file->swapped);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and its predecessors: either
- * byte order, microseconds or nanoseconds, swapped lengths, patched headers. Tests verify that all
- * bytes equal those of libpcap. libpcap itself is not used, because its stdio calls for each packet
- * take twice as long as all the rest.
+ * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors.
+ * Supports both byte orders, microseconds and nanoseconds, swapped lengths and patched headers.
+ * libpcap is not used, because its stdio calls take twice as long as all other work on a packet.
+ * Tests compare every byte with libpcap.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct pcap_file {
 	struct capture_input *input;
-	bool swapped; /* byte order is not that of this machine */
+	bool swapped; /* not the byte order of this machine */
 	bool patched; /* longer packet headers */
 	uint16_t major, minor;
 	uint32_t snaplen;
@@ -29,7 +29,7 @@ struct pcap_file {
 /* Returns true if the input begins with a magic number of such a file. Consumes nothing. */
 bool pcap_file_is(struct capture_input *input);
 
-/* Reads the file header. Returns false with one line in file->error. */
+/* Reads the file header. Returns false with one line in file->error on failure. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
 /*

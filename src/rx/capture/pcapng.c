@@ -29,32 +29,35 @@ enum {
 	OPTION_TSOFFSET = 14,
 };
 
-/* A block has type, length, body, and the length again. All are multiples of four bytes. */
+/*
+ * A block has its type, its length, a body, and its length again. All are multiples of four bytes.
+ */
 #define BODY_AT      8
 #define BLOCK_MIN    12
 #define SECTION_MIN  28
-#define INTERFACE_AT (BODY_AT + 8)  /* options of an interface block */
-#define SIMPLE_AT    (BODY_AT + 4)  /* packet bytes of a simple packet block */
-#define CAPTURED_AT  (BODY_AT + 12) /* captured length in both other packet blocks */
-#define PACKET_AT    (BODY_AT + 20) /* packet bytes in both other packet blocks */
+#define INTERFACE_AT (BODY_AT + 8) /* offset of the options of an interface block */
+#define SIMPLE_AT    (BODY_AT + 4) /* offset of the packet in a simple packet block */
+/* Offset of the captured length in the other two packet blocks */
+#define CAPTURED_AT  (BODY_AT + 12)
+#define PACKET_AT    (BODY_AT + 20) /* offset of the packet in the other two packet blocks */
 
-/* Bits 5 to 8 of the packet flags: FCS length in bytes; 0: that of the interface */
+/* Bits 5 to 8 of the packet flags are the FCS length in bytes. 0: the interface has it. */
 #define FLAGS_FCS_SHIFT 5
 #define FLAGS_FCS_MASK  15u
 
-/* Maximum block bytes in memory: enough for any packet. The rest of a longer block is skipped. */
+/* Maximum bytes of a block that are kept: enough for any packet. The rest of a block is skipped. */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
 #define OVER_MAX       4096
 #define INTERFACES_MAX 65536
 
-_Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "a block that is kept is read as one");
-_Static_assert(LINK_KINDS <= 32, "each kind of interface has a bit");
+_Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "the input can hold all kept bytes of a block");
+_Static_assert(LINK_KINDS <= 32, "kinds has a bit for each kind of interface");
 
-/* Searches the options of a packet for its flags, chunk by chunk */
+/* Search for the flags in the options of a packet, which are read in parts */
 struct flags_search {
 	uint64_t skip;   /* bytes until the next option */
 	bool value_next; /* the next four bytes are the flags */
-	bool over;       /* flags found, or end of options */
+	bool over;       /* true after the flags, or at the end of the options */
 	uint32_t flags;  /* 0: no flags */
 };
 
@@ -62,9 +65,9 @@ struct pcapng {
 	struct capture_input *input;
 	bool swapped;
 	uint32_t type, length;      /* type and length of the current block */
-	struct flags_search search; /* search in a block longer than KEPT_MAX */
+	struct flags_search search; /* search for flags in a block longer than KEPT_MAX */
 	uint64_t packets, described;
-	uint32_t kinds; /* bit per kind of interface in the file so far */
+	uint32_t kinds; /* a bit for each kind of interface in the file so far */
 	int first_link; /* link type of the first interface */
 	bool links_differ;
 	uint32_t nb_interfaces;
@@ -93,7 +96,7 @@ static bool find_byte_order(struct pcapng *pcapng)
 	return false;
 }
 
-/* Searches the next n bytes, a multiple of four. */
+/* Searches the next n bytes of the options. n is a multiple of four. */
 static void search_flags(
 	struct flags_search *search, const uint8_t *bytes, uint32_t n, bool swapped)
 {
@@ -122,7 +125,7 @@ static bool has_flags(const struct pcapng *pcapng)
 	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
 }
 
-/* Skips bytes, a multiple of four. end[] gets the last four of them. */
+/* Skips `bytes` bytes of a block, a multiple of four. Copies the last four of them to end[]. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
 	struct capture_input *input = pcapng->input;
@@ -134,7 +137,7 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 		if (capture_input_have(input, n) < n)
 			return false;
 		memcpy(end, input->at + n - 4, 4);
-		if (has_flags(pcapng)) /* the last word of the block is its length */
+		if (has_flags(pcapng)) /* the last word is the length of the block */
 			search_flags(
 				&pcapng->search, input->at, n < bytes ? n : n - 4, pcapng->swapped);
 		input->at += n;
@@ -144,8 +147,8 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 }
 
 /*
- * Reads a block longer than KEPT_MAX: copies the first KEPT_MAX bytes, because the input buffer is
- * overwritten while it skips the rest.
+ * Reads a block longer than KEPT_MAX. Copies its first KEPT_MAX bytes, because the input overwrites
+ * them while the rest is skipped.
  */
 static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
@@ -160,7 +163,7 @@ static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
 }
 
-/* Reads the block whose first BLOCK_MIN bytes are available. Returns 1, or -1 if damaged. */
+/* Reads the block whose first BLOCK_MIN bytes are available. Returns 1, or -1 if it is damaged. */
 static int read_whole(struct pcapng *pcapng)
 {
 	uint32_t kept = pcapng->length < KEPT_MAX ? pcapng->length : KEPT_MAX;
@@ -183,7 +186,7 @@ static int read_whole(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
+/* Reads a block. Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
 static int read_block(struct pcapng *pcapng)
 {
 	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
@@ -203,7 +206,7 @@ static int read_block(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Returns false, with an error, if the block is shorter than its fixed part. */
+/* Returns false with an error if the block is shorter than its fixed part of `fixed` bytes. */
 static bool has_bytes(struct pcapng *pcapng, uint32_t fixed)
 {
 	if (pcapng->length >= fixed + 4)
@@ -229,7 +232,10 @@ static bool begin_section(struct pcapng *pcapng)
 
 /* Interfaces */
 
-/* if_tsresol: a negative power of ten, or of two if the highest bit is set. */
+/*
+ * Sets the timestamp unit from if_tsresol: a negative power of ten, or of two if the highest bit is
+ * set.
+ */
 static bool set_resolution(
 	struct pcapng *pcapng, struct pcapng_interface *interface, uint8_t resolution)
 {
@@ -249,8 +255,8 @@ static bool set_resolution(
 }
 
 /*
- * The FCS length is in bits by the specification, but in bytes in Wireshark. An FCS has 2 or 4
- * bytes.
+ * By the specification, if_fcslen is in bits. Wireshark writes bytes. An FCS has 2 or 4 bytes, so
+ * values below 8 are bytes.
  */
 static uint32_t fcs_bytes(uint8_t length)
 {
@@ -269,7 +275,8 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	}
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
-	if (code == OPTION_FCSLEN && length == 1) /* libpcap ignores this option */
+	/* Libpcap ignores this option, so a wrong length is not an error. */
+	if (code == OPTION_FCSLEN && length == 1)
 		interface->fcs_bytes = fcs_bytes(value[0]);
 	if (code == OPTION_TSOFFSET)
 		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
@@ -280,7 +287,7 @@ static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interfa
 {
 	uint32_t at = INTERFACE_AT, end = pcapng->length - 4;
 
-	while (at < end) { /* options are multiples of four bytes */
+	while (at < end) { /* each option is padded to a multiple of four bytes */
 		uint32_t code = capture_u16(pcapng->block + at, pcapng->swapped);
 		uint32_t length = capture_u16(pcapng->block + at + 2, pcapng->swapped);
 
@@ -359,7 +366,10 @@ static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
 	return time < 0 ? 0 : time < SOURCE_TIME_MAX ? (int64_t)time : SOURCE_TIME_MAX;
 }
 
-/* Sets the data of a packet whose bytes are at offset `at`. captured and wire_len must be set. */
+/*
+ * Sets data and interface of a packet whose bytes are at offset `at` of the block. packet->captured
+ * and packet->wire_len must be set.
+ */
 static int take_packet(
 	struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t number, uint32_t at)
 {
@@ -395,7 +405,10 @@ static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint
 		packet->fcs_bytes = fcs_bytes;
 }
 
-/* Reads an (enhanced) packet block. Only the width of the interface number differs. */
+/*
+ * Reads an enhanced or an obsolete packet block. They differ only in the width of the interface
+ * number.
+ */
 static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
 {
 	const uint8_t *body = pcapng->block + BODY_AT;
@@ -421,7 +434,8 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 }
 
 /*
- * Reads a simple packet block: first interface, no timestamp, captured length from the snap length.
+ * Reads a simple packet block. It belongs to the first interface, and has no timestamp. The
+ * captured length is limited by the snap length.
  */
 static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
@@ -437,7 +451,10 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 	return take_packet(pcapng, packet, 0, SIMPLE_AT);
 }
 
-/* A file whose interfaces differ in link type and have no packets counts as truncated. */
+/*
+ * Returns 0 if the file is complete. It is truncated if it has no interface. It is also truncated
+ * if it has no packet and its interfaces differ in link type.
+ */
 static int end_file(struct pcapng *pcapng)
 {
 	if (pcapng->described > 0 && (pcapng->packets > 0 || !pcapng->links_differ))

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reads pcapng files, block by block. Sections may have either byte order; interfaces may differ in
- * link type, snap length and time resolution (libpcap requires equal ones). Memory is bounded for
- * any input.
+ * Reads pcapng files, block by block. Each section may have its own byte order. Unlike in libpcap,
+ * interfaces may differ in link type, snap length and time resolution. Memory is bounded for any
+ * input.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct pcapng_interface {
 	int kind;             /* kind by link_kind_find() */
 	enum link_type link;
 	uint32_t snaplen;
-	uint32_t fcs_bytes;     /* FCS bytes per packet, unless the packet has its own */
+	uint32_t fcs_bytes;     /* FCS bytes of packets that do not have their own FCS length */
 	uint64_t units;         /* timestamp units per second */
 	int64_t offset_seconds; /* seconds, added to all timestamps */
 };
@@ -36,11 +36,14 @@ struct pcapng;
 /* Returns true if the input begins with the magic number of pcapng. Consumes nothing. */
 bool pcapng_is(struct capture_input *input);
 
-/* The caller keeps the input. Returns NULL if out of memory. */
+/* The input must outlive the reader. Returns NULL if out of memory. */
 struct pcapng *pcapng_create(struct capture_input *input);
 void pcapng_destroy(struct pcapng *pcapng);
 
-/* Returns 1 if *packet is filled, 0 at the end, -1 if damaged; pcapng_error() has the reason. */
+/*
+ * Returns 1 if *packet is filled, 0 at the end, -1 if the file is damaged. pcapng_error() then has
+ * the reason.
+ */
 int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
 const char *pcapng_error(const struct pcapng *pcapng);
 

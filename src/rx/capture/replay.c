@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Source that streams capture files and merges several by time. */
+/* Source of packets from capture files. Reads the files as streams and merges several by time. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,15 +17,18 @@
 #include "rx/source.h"
 #include "config/config.h"
 
-#define NOT_SUITED (-1) /* no program: unknown link type, or the filter does not compile for it */
+/* No program: the link type is unknown, or the filter does not compile for it */
+#define NOT_SUITED (-1)
 
-/* Counter of packets that cannot be measured, by link type */
+/* Counter of the packets of a link type that cannot be measured */
 struct left_out {
 	const char *path;     /* the first file with such packets */
-	int link_type_number; /* -1: all link types after the first LEFT_OUT_MAX - 1 */
-	int interface; /* the first interface with such packets in that file; -1: classic format */
-	bool other_interfaces, other_files; /* others have such packets too */
-	bool filter; /* true: the filter does not compile; false: unknown link type */
+	int link_type_number; /* -1: this counter is for all further link types */
+	/* First interface with such packets in the file `path`; -1: classic format */
+	int interface;
+	/* Other interfaces or files also have such packets */
+	bool other_interfaces, other_files;
+	bool filter; /* reason; true: the filter does not compile; false: unknown link type */
 	uint64_t packets;
 };
 
@@ -41,18 +44,19 @@ struct replay_file {
 	struct pcapng_interface only;             /* interface of a classic file */
 	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
 	uint64_t packets;                         /* read so far */
-	struct source_packet head; /* next packet of the file, read ahead to merge by time */
+	struct source_packet head;                /* next packet, read ahead to merge by time */
 };
 
 struct replay {
-	struct source source; /* first member: callers have a pointer to it */
+	struct source source; /* first member: cast to struct replay */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
 	/* Binary heap of the files that have a packet left. heap[0] has the earliest head. */
 	unsigned int heap_size;
-	bool head_delivered;          /* heap[0] must read its next packet first */
-	int programs[LINK_KINDS + 1]; /* filter by kind, or NOT_SUITED; 0: no filter */
-	int no_match;                 /* program that matches nothing; 0: no filter */
+	bool head_delivered; /* true: next() has returned the head of heap[0] */
+	/* Filter program for each kind, or NOT_SUITED; 0: no filter */
+	int programs[LINK_KINDS + 1];
+	int no_match; /* program that matches nothing; 0: no filter */
 	unsigned int nb_left_out;
 	struct left_out left_out[LEFT_OUT_MAX];
 	struct replay_file **heap;
@@ -65,7 +69,7 @@ static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_
 	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
 }
 
-/* Returns the tool that decompresses the file, or NULL if its format is not a known compression. */
+/* Returns the program that can decompress the file, or NULL if the compression is unknown. */
 static const char *unpacker_of(struct capture_input *input)
 {
 	static const struct {
@@ -85,7 +89,7 @@ static const char *unpacker_of(struct capture_input *input)
 	return NULL;
 }
 
-/* Writes the reason why a file is not a capture. */
+/* Writes the reason why the file is not a readable capture. */
 static void explain_refusal(struct replay_file *file, char *error)
 {
 	struct capture_input *input = &file->input;
@@ -107,8 +111,8 @@ static void explain_refusal(struct replay_file *file, char *error)
 }
 
 /*
- * Removes the captured part of the FCS from the frame. Ignores packets with more captured bytes
- * than bytes on the wire.
+ * Removes the FCS from the lengths of a packet. Ignores packets with more captured bytes than bytes
+ * on the wire.
  */
 static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 {
@@ -120,7 +124,10 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 		packet->captured = packet->wire_len;
 }
 
-/* Returns the counter that matches `like`. The last counter is shared by all further link types. */
+/*
+ * Returns the counter for the link type and the reason of `like`. The last counter takes all
+ * further link types.
+ */
 static uint64_t *left_out_counter(struct replay *replay, const struct left_out *like)
 {
 	struct left_out *at = replay->left_out, *last = &replay->left_out[LEFT_OUT_MAX - 1];
@@ -140,7 +147,7 @@ static uint64_t *left_out_counter(struct replay *replay, const struct left_out *
 	return &at->packets;
 }
 
-/* Returns the counter of unmeasured packets of this interface. */
+/* Returns the counter of packets of this interface that cannot be measured. */
 static uint64_t *leave_out(struct replay *replay, const struct replay_file *file,
 	const struct pcapng_interface *interface)
 {
@@ -152,7 +159,7 @@ static uint64_t *leave_out(struct replay *replay, const struct replay_file *file
 	return left_out_counter(replay, &like);
 }
 
-/* Sets link type, filter and left_out of the file's last packet. */
+/* Sets link, filter and left_out of a packet, the last one read from the file. */
 static void classify(
 	struct replay *replay, const struct replay_file *file, struct source_packet *packet)
 {
@@ -194,7 +201,7 @@ static int advance_classic(struct replay_file *file, struct source_packet *to)
 	return status;
 }
 
-/* Reads the next packet of a file. Returns 1, 0 at the end, -1 if damaged. */
+/* Reads the next packet of a file. Returns 1, 0 at the end, -1 if the file is damaged. */
 static int advance(struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	int status = file->pcapng != NULL ? advance_pcapng(file, to) : advance_classic(file, to);
@@ -229,7 +236,7 @@ static bool before(const struct replay_file *a, const struct replay_file *b)
 	return a->head.time != b->head.time ? a->head.time < b->head.time : a->order < b->order;
 }
 
-/* Restores the heap order after the file in slot `at` became later. */
+/* Restores the heap order after the head of heap[at] became later. */
 static void sift_down(struct replay *replay, unsigned int at)
 {
 	struct replay_file *file = replay->heap[at];
@@ -258,7 +265,7 @@ static void note_damage(struct replay *replay, const struct replay_file *file)
 			file->path, file->packets, damage_of(file));
 }
 
-/* Removes the first file from the heap, at its end or if damaged. */
+/* Removes the first file from the heap, because it ended or is damaged. */
 static void end_first(struct replay *replay, bool damaged)
 {
 	struct replay_file *file = replay->heap[0];
@@ -269,7 +276,7 @@ static void end_first(struct replay *replay, bool damaged)
 	replay->heap[0] = replay->heap[--replay->heap_size];
 }
 
-/* Returns true if the first file has the earliest packet. */
+/* Returns true if heap[0] has the earliest head. */
 static bool is_first(const struct replay *replay)
 {
 	for (unsigned int child = 1; child <= 2 && child < replay->heap_size; child++)
@@ -288,8 +295,8 @@ static int replay_next(struct source *source, struct source_packet *packet)
 
 		if (status == 1) {
 			/*
-			 * Avoids a copy of the head: loading it whole right after partial stores
-			 * would stall.
+			 * Updates only the time. A copy of the whole head would load it right after
+			 * narrow stores, and stall.
 			 */
 			first->head.time = packet->time;
 			if (is_first(replay))
@@ -355,7 +362,7 @@ static pcap_t *empty_capture(int kind)
 	return pcap;
 }
 
-/* Returns as filter_set_add() does. */
+/* Compiles the expression for the kind. Returns like filter_set_add(). */
 static int compile_for_kind(int kind, const char *expression, struct filter_set *set, char *reason)
 {
 	pcap_t *pcap = empty_capture(kind);
@@ -373,8 +380,8 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 #define NOT_COMPILED (-2)
 
 /*
- * Compiles the expression for the kind, unless that succeeded before. After a failure compiles
- * again, for the reason. Returns true on success.
+ * Compiles the expression for the kind, unless that succeeded before. After a failure, it compiles
+ * again to get the reason. Returns true on success.
  */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)
@@ -387,8 +394,8 @@ static bool suits(struct replay *replay, int kind, const char *expression, struc
 }
 
 /*
- * Returns true if the file has an interface of one of these kinds. Reads the file again, up to the
- * interface. Always false for pipes, which can be read only once.
+ * Returns true if the file is pcapng and has an interface of one of these kinds. Reads the file
+ * again, up to that interface. Returns false for pipes, which can be read only once.
  */
 static bool describes(const struct replay_file *file, uint32_t kinds)
 {
@@ -421,7 +428,7 @@ static bool one_describes(const struct replay *replay, uint32_t kinds)
 	return false;
 }
 
-/* Returns a bit for each kind of interface in the file so far. */
+/* Returns a bit for each kind of interface that was read from the file so far. */
 static uint32_t kinds_of(const struct replay_file *file)
 {
 	if (file->pcapng != NULL)
@@ -430,9 +437,9 @@ static uint32_t kinds_of(const struct replay_file *file)
 }
 
 /*
- * Compiles the expression for the file: for all kinds if it is pcapng, because interfaces may
- * follow later. Returns a bit for each kind for which it compiles. Writes a reason if it does not
- * compile for an interface read so far.
+ * Compiles the expression for all kinds of interfaces of the file. For pcapng, these are all kinds,
+ * because interfaces may follow. Returns a bit for each kind for which it compiles. Writes a reason
+ * if it does not compile for an interface that was already read.
  */
 static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)
@@ -450,7 +457,10 @@ static uint32_t filter_file(struct replay *replay, struct replay_file *file, con
 	return suited;
 }
 
-/* Compiles the expression. Fails if it compiles for no interface of any file. */
+/*
+ * Compiles the expression for all files. Returns false with an error if it compiles for no
+ * interface.
+ */
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
 {
 	struct replay *replay = (struct replay *)source;
@@ -515,7 +525,9 @@ static void replay_close(struct source *source)
 	free(replay);
 }
 
-/* Reads the first packet. Returns false with an error if the file is damaged before it. */
+/*
+ * Reads the first packet of a file. Returns false with an error if the file is damaged before it.
+ */
 static bool read_first(struct replay *replay, struct replay_file *file, char *error)
 {
 	int status = advance(replay, file, &file->head);
@@ -573,8 +585,8 @@ static bool open_file(struct replay *replay, struct replay_file *file, char *err
 }
 
 /*
- * Returns true if all link types read so far are unknown. In pcapng, an unknown interface without
- * packets has no effect.
+ * Returns true if the file has a packet, and all link types that were read are unknown. In pcapng,
+ * an unknown interface without packets has no effect.
  */
 static bool is_unknown(const struct replay_file *file)
 {
