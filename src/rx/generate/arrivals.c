@@ -7,10 +7,13 @@
 typedef unsigned __int128 uint128;
 
 #define RATE_BITS 30                                 /* unit of rates: 2^-30 packets per second */
-#define PACKET    ((uint64_t)SECOND_NS << RATE_BITS) /* one packet, as rate times ns */
+#define PACKET    ((uint64_t)SECOND_NS << RATE_BITS) /* one packet, as product of rate and ns */
 #define ONE_Q62   (INT64_C(1) << 62)
 
-/* Q1.62: cosine and sine of pi / 4096 (the middle of the first slice) and of 2 pi / 4096 */
+/*
+ * Cosine and sine of pi / 4096, the middle of the first slice, and of 2 pi / 4096, the distance of
+ * two slices. Q1.62.
+ */
 #define FIRST_COSINE INT64_C(0x3ffffec42c3467de)
 #define FIRST_SINE   INT64_C(0x000c90fd957659b0)
 #define TURN_COSINE  INT64_C(0x3ffffb10b0ddcc8d)
@@ -30,7 +33,7 @@ static uint64_t ramp_rate(const struct synthetic_spec *spec, uint64_t slice)
 					   ((UINT64_C(1) << RATE_BITS) / ARRIVALS_SLICES / 2)));
 }
 
-/* Returns the rate of the next slice: half of the peak x (1 + sine). */
+/* Returns the rate of the next slice: peak / 2 * (1 + sine). */
 static uint64_t sine_rate(struct arrivals *arrivals)
 {
 	int64_t cosine = arrivals->cosine, sine = arrivals->sine;
@@ -47,15 +50,15 @@ static uint64_t sine_rate(struct arrivals *arrivals)
 			  62);
 }
 
-/* Returns the start of slice `slice` of the ramp or period. */
+/* Returns the start time of a slice of the ramp or period. */
 static int64_t slice_begin(const struct arrivals *arrivals, uint64_t slice)
 {
 	return arrivals->begin + (int64_t)(arrivals->spec->load_time * slice / ARRIVALS_SLICES);
 }
 
 /*
- * Sets the bounds and the rate of arrivals->slice. A steady rate, and the rate after a ramp, have
- * one endless slice.
+ * Sets the start, the end and the rate of slice number arrivals->slice. A steady rate, and the rate
+ * after a ramp, have one endless slice.
  */
 static void enter_slice(struct arrivals *arrivals)
 {
@@ -85,7 +88,7 @@ static void set_step(struct arrivals *arrivals)
 
 void arrivals_turn(struct arrivals *arrivals)
 {
-	/* Part of the packet that is left for the next slices */
+	/* Part of the packet that arrives after this slice, as product of rate and ns */
 	uint128 left = (uint128)(arrivals->time - arrivals->end) * arrivals->rate + arrivals->rest;
 	uint128 room = 0;
 

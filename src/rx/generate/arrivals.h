@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Arrival times: packet i arrives when the integral of the rate since the start reaches i, rounded
- * down to whole ns. Integer arithmetic only.
+ * Arrival times of generated packets. Packet i arrives when the integral of the rate since the
+ * start reaches i. Times are rounded down to ns. Integer arithmetic only.
  *
- * A ramp, and each period of a sine, has 4096 slices of equal length (to 1 ns), each with the rate
- * of its middle. For a length D and rates up to R, the number of packets differs from the integral
- * by at most R (D / 4096^2 + 1 ns).
+ * A ramp, and each period of a sine, has 4096 slices of equal length (to 1 ns). The rate of a slice
+ * is that of its middle. For length D and rates up to R, the number of packets differs from the
+ * integral by at most R (D / 4096^2 + 1 ns).
  */
 
 #include <stdint.h>
@@ -19,9 +19,10 @@
 struct arrivals {
 	const struct synthetic_spec *spec;
 	int64_t time;  /* ns, time of the next packet */
-	uint64_t rest; /* remainder of the division by the rate */
+	uint64_t rest; /* remainder of `time`, divided by the rate */
 	uint64_t rate, step,
-		step_rest;  /* rate of this slice (2^-30 packets/s), and ns per packet */
+		/* Rate of this slice (2^-30 packets/s); ns per packet, with remainder */
+		step_rest;
 	int64_t start, end; /* ns, bounds of this slice */
 	int64_t begin;      /* ns, start of the ramp or the period */
 	uint64_t slice;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of synthetic traffic: flows with Zipf-distributed sizes, or random headers. Builds frames
- * in batches that stay in the cache. All choices use integers only, and packet i does not depend on
- * the number of packets.
+ * Source of generated packets: flows with Zipf-distributed sizes, or random headers. Builds frames
+ * in batches that stay in the cache. Integer arithmetic only. Packet i does not depend on the
+ * number of packets, unless the exponent drifts over all of them.
  */
 
 #include <stdatomic.h>
@@ -19,31 +19,37 @@
 #include "rx/generate/synthetic.h"
 #include "rx/generate/zipf.h"
 
-#define BATCH      64 /* packets per batch; their table lookups wait for memory together */
+#define BATCH      64 /* packets per batch; their cache misses overlap */
 #define CACHE_LINE 64
 #define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
 
 #define BENCHMARK_NET UINT32_C(0xc6120000) /* 198.18.0.0/15 (RFC 2544) */
 
 struct generator {
-	struct source source; /* first member: callers have a pointer to it */
+	struct source source; /* first member: cast to struct generator */
 	struct synthetic_spec spec;
-	struct zipf zipf;         /* no cells if headers are random or the exponent drifts */
+	struct zipf zipf;         /* not used if headers are random or the exponent drifts */
 	struct zipf_drift *drift; /* NULL: constant exponent */
 	struct frame_templates templates;
-	/* separate streams: the order of draws within a batch has no effect */
+	/*
+	 * Separate sequences of random numbers, so that a batch can first draw all flows, then all
+	 * sizes
+	 */
 	struct random flow_random, packet_random;
-	uint64_t flow_key;     /* maps ranks to 5-tuples; depends on the seed */
-	_Atomic uint64_t made; /* Packets made. Written by the reader. */
+	uint64_t flow_key;     /* key of the map from ranks to 5-tuples; depends on the seed */
+	_Atomic uint64_t made; /* packets built so far; written by the thread that calls next() */
 
 	struct arrivals arrivals;
 	uint32_t batch_next, batch_size;
 	uint32_t lengths[BATCH];
-	uint32_t stride; /* bytes from frame to frame, a multiple of CACHE_LINE */
+	uint32_t stride; /* bytes of a frame buffer, a multiple of CACHE_LINE */
 	uint8_t *frames;
 };
 
-/* Permutes 32-bit numbers: finalizer of MurmurHash3 (Appleby 2011) between two additions. */
+/*
+ * Permutes 32-bit numbers: the finalizer of MurmurHash3 (Appleby 2011) between two additions of the
+ * key.
+ */
 static uint32_t permute32(uint32_t x, uint64_t key)
 {
 	x += (uint32_t)key;
@@ -52,19 +58,19 @@ static uint32_t permute32(uint32_t x, uint64_t key)
 	return (x ^ x >> 16) + (uint32_t)(key >> 32);
 }
 
-/* Returns true for the share share_e6 / 10^6 of all 32-bit numbers. */
+/* Returns true for a share of share_e6 / 10^6 of all values of `fraction`. */
 static bool within(uint32_t fraction, uint32_t share_e6)
 {
 	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
 }
 
-/* Scales 16 random bits to [0, bound). */
+/* Maps 16 random bits to [0, bound). */
 static uint32_t scale16(uint64_t bits, uint32_t bound)
 {
 	return (uint32_t)(bits & 0xffff) * bound >> 16;
 }
 
-/* 80 % TCP, 19 % UDP, 1 % ICMP */
+/* Selects a protocol: 80 % TCP, 19 % UDP, 1 % ICMP. */
 static enum frame_l4 pick_l4(uint64_t bits)
 {
 	uint32_t percent = scale16(bits, 100);
@@ -72,7 +78,7 @@ static enum frame_l4 pick_l4(uint64_t bits)
 	return percent < 80 ? FRAME_TCP : percent < 99 ? FRAME_UDP : FRAME_ICMP;
 }
 
-/* Sets one port of a client and one of a service, in either direction. ICMP: the identifier. */
+/* Sets a client port and a service port, in either direction. For ICMP, sets the identifier. */
 static void pick_ports(struct frame_flow *flow, uint64_t bits)
 {
 	static const uint16_t services[2][16] = {
@@ -94,10 +100,11 @@ static void pick_ports(struct frame_flow *flow, uint64_t bits)
 }
 
 /*
- * Sets the flow of a rank. The low halves of the two addresses are the 32 permuted bits of the
- * rank, so no two ranks have the same pair of addresses. The rest is a hash. IPv6 and VLAN depend
- * on the fractional parts of multiples of the golden ratio and of the square root of two. These are
- * spread evenly over any range of ranks, so the shares of packets are about those of flows.
+ * Sets the flow of a rank. The low halves of both addresses are 32 permuted bits of the rank, so no
+ * two ranks have the same pair of addresses. The other bits are a hash.
+ * IPv6 and VLAN depend on the fractional part of rank times the golden ratio, or times the square
+ * root of two. These parts are spread evenly over any range of ranks. So the share of IPv6 packets
+ * is about the share of IPv6 flows.
  */
 static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
 {
@@ -173,7 +180,7 @@ static void make_zipf(struct generator *generator, uint32_t count)
 	}
 }
 
-/* Returns the progress of the drift at the first packet of a batch, 0 to ZIPF_DRIFT_END. */
+/* Returns how far the exponent has drifted at the first packet of a batch, 0 to ZIPF_DRIFT_END. */
 static uint64_t drifted(const struct generator *generator)
 {
 	uint64_t done = atomic_load_explicit(&generator->made, memory_order_relaxed);
@@ -187,7 +194,7 @@ static uint64_t drifted(const struct generator *generator)
 			   : (uint64_t)((unsigned __int128)done * ZIPF_DRIFT_END / all);
 }
 
-/* As make_zipf(), but discards draws until enough are kept. */
+/* Like make_zipf(), but draws until zipf_drift_keeps() has kept enough ranks. */
 static void make_drifting(struct generator *generator, uint32_t count)
 {
 	const struct zipf_drift *drift = generator->drift;
@@ -279,7 +286,7 @@ static double generate_progress(const struct source *source)
 	return (double)made / (double)generator->spec.packets;
 }
 
-/* Resets all state of the packet sequence. */
+/* Restarts the sequence of packets. */
 static void begin_packets(struct generator *generator)
 {
 	uint64_t seed = generator->spec.seed;
@@ -312,7 +319,7 @@ static void generate_close(struct source *source)
 	free(generator);
 }
 
-/* Returns the length of the longest frame, rounded up to whole cache lines. */
+/* Returns the bytes of a frame buffer: the longest frame, in whole cache lines. */
 static uint32_t stride_of(const struct synthetic_spec *spec)
 {
 	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;
@@ -345,7 +352,7 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	if (generator != NULL)
 		generator->spec = *spec;
 	if (generator == NULL || !allocate(generator)) {
-		source_error(error, "out of memory for %llu synthetic flows of %d bytes",
+		source_error(error, "out of memory for %llu synthetic flows, %d bytes each",
 			(unsigned long long)spec->flows, spec->drifts ? 16 : 8);
 		if (generator != NULL)
 			generate_close(&generator->source);
@@ -365,8 +372,8 @@ static int open_specified(const struct config *config, struct source **source, c
 {
 	struct synthetic_spec spec;
 
-	if (!synthetic_parse(synthetic_options(config)->spec, &spec,
-		    error)) /* already checked by check_spec() */
+	/* Cannot fail: check_spec() has parsed the same text. */
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error))
 		return 2;
 	*source = generate_open(&spec, error);
 	return *source != NULL ? 0 : 1;

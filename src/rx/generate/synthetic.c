@@ -14,9 +14,9 @@
 #define SIZE_MIN  60                 /* minimum Ethernet frame without FCS */
 #define SIZE_MAX_ 9000
 #define RATE_MAX  UINT64_C(1000000000)
-#define TIME_MAX  UINT64_C(86400000000000) /* ns, 1 day; limit of ramps, drifts, periods */
+#define TIME_MAX  UINT64_C(86400000000000) /* ns (1 day); limit of ramps, drifts and periods */
 
-/* bytes on the wire per frame besides its own: FCS 4, preamble 8, gap 12 */
+/* Bytes on the link for each frame, besides the frame: FCS 4, preamble 8, gap 12 */
 #define WIRE_OVERHEAD    24
 #define LINK_BYTES_PER_S UINT64_C(12500000000) /* 100 Gb/s */
 
@@ -36,7 +36,7 @@ static bool read_flows(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 1, FLOWS_MAX, &spec->flows);
 }
 
-/* Reads a word in place of an exponent, after zipf= or by itself. */
+/* Reads "random" or "uniform", which replace an exponent. They are also valid without zipf=. */
 static bool read_word(const char *word, struct synthetic_spec *spec)
 {
 	spec->random = strcmp(word, "random") == 0;
@@ -45,8 +45,8 @@ static bool read_word(const char *word, struct synthetic_spec *spec)
 }
 
 /*
- * Splits FIRST-SECOND at `mark` and returns true. Without a mark, sets both to the whole value and
- * returns false.
+ * Splits FIRST-SECOND at the character `mark`, and returns true. If the value has no mark, sets
+ * both parts to the whole value, and returns false.
  */
 static bool split(const char *value, char mark, char first[TEXT_MAX], const char **second)
 {
@@ -58,7 +58,10 @@ static bool split(const char *value, char mark, char first[TEXT_MAX], const char
 	return at != NULL;
 }
 
-/* Reads an exponent exactly and in any locale: digits, and up to six decimals after a point. */
+/*
+ * Reads an exponent: digits, and up to six decimals after a point. The result is exact in any
+ * locale.
+ */
 static bool read_exponent(const char *value, uint32_t *exponent_e6)
 {
 	size_t whole = strspn(value, "0123456789");
@@ -122,7 +125,7 @@ static bool read_time(const char *value, uint64_t *ns)
 	return units_time(value, ns) == NULL && *ns >= 1 && *ns <= TIME_MAX;
 }
 
-/* Reads PEAK:PERIOD, with one or more packets per period. */
+/* Reads PEAK:PERIOD. Each period must have at least one packet. */
 static bool read_sine(const char *value, struct synthetic_spec *spec)
 {
 	char peak[TEXT_MAX];
@@ -202,7 +205,7 @@ static bool fail(char *error, const char *item, const char *why)
 	return false;
 }
 
-/* Reads name=value, or a word. Sets bit f of *seen for field f. */
+/* Reads name=value, "random" or "uniform". Sets bit f of *seen for field f. */
 static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, char *error)
 {
 	char *equals = strchr(item, '=');
@@ -234,7 +237,7 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 	return true;
 }
 
-/* Returns the packets per second that fill a 100 Gb/s link at the mean size. */
+/* Returns the rate in packets per second that fills a 100 Gb/s link at the mean size. */
 static uint64_t link_rate(const struct synthetic_spec *spec)
 {
 	if (spec->size == SYNTHETIC_SIZE_IMIX)

@@ -25,18 +25,21 @@ enum synthetic_size {
 
 enum synthetic_load {
 	SYNTHETIC_STEADY, /* rate */
-	SYNTHETIC_RAMP,   /* linear from rate_from to rate in load_time, then rate */
-	SYNTHETIC_SINE,   /* rate / 2 x (1 + sin(2 pi t / load_time)) */
+	SYNTHETIC_RAMP,   /* linear: rate_from to `rate` in load_time, then constant */
+	SYNTHETIC_SINE,   /* at time t: rate / 2 * (1 + sin(2 pi t / load_time)) */
 };
 
 #define SYNTHETIC_IMIX_TOTAL 12                        /* 7 + 4 + 1 */
 #define SYNTHETIC_IMIX_BYTES (7 * 64 + 4 * 590 + 1514) /* bytes of 12 frames */
 
 struct synthetic_spec {
-	uint64_t flows; /* number of distinct keys */
-	bool random; /* random headers: nearly every packet is a new flow; ignores flows and zipf */
+	uint64_t flows;   /* number of distinct keys */
+	bool random;      /* random headers: nearly every packet is a new flow; no flows or zipf */
 	uint32_t zipf_e6; /* Zipf exponent x 10^6; 0: uniform */
-	/* The exponent drifts linearly to another value in drift_time ns; 0: over all packets. */
+	/*
+	 * The exponent changes linearly to zipf_to_e6 in drift_time ns. If drift_time is 0, it
+	 * changes over all packets.
+	 */
 	bool drifts;
 	uint32_t zipf_to_e6;
 	uint64_t drift_time;
@@ -48,9 +51,10 @@ struct synthetic_spec {
 	uint32_t size_min, size_max;
 	uint64_t packets; /* 0: endless */
 	enum synthetic_load load;
-	uint64_t rate, rate_from;  /* packets per second by the timestamps */
-	uint64_t load_time;        /* ns */
-	uint32_t ipv6_e6, vlan_e6; /* share x 10^6 of the flows (random: of the packets) */
+	uint64_t rate, rate_from; /* packets per second by the timestamps */
+	uint64_t load_time;       /* ns */
+	/* Share of the flows, x 10^6; with random headers, of the packets */
+	uint32_t ipv6_e6, vlan_e6;
 	uint64_t seed;
 };
 

@@ -9,16 +9,16 @@
 typedef unsigned __int128 uint128;
 
 /*
- * Logarithms are Q6.48: each of the 48 fractional bits of log2 adds an error of at most 2^-48. For
+ * Logarithms have base 2 and 48 fractional bits. Each bit adds an error of at most 2^-48. For
  * exponents up to 10, the relative error of a weight is below 2^-39. This includes truncation in
- * exp2 and in products of up to 28 factors.
+ * exp2_minus() and in products of up to 28 factors.
  */
 #define LOG_BITS 48
 #define ONE_Q62  (UINT64_C(1) << 62) /* weight of rank 0 */
 
 #define CELL (UINT64_C(1) << 32) /* units of probability per cell */
 
-/* Returns the largest root with root^2 <= x, bit by bit. */
+/* Returns the square root of x, rounded down. Computes it bit by bit. */
 static uint64_t square_root(uint128 x)
 {
 	uint64_t root = 0;
@@ -33,8 +33,8 @@ static uint64_t square_root(uint128 x)
 }
 
 /*
- * Sets halves[k] = 2^(-2^-k) in Q0.64, k = 1..LOG_BITS. Each is the square root of the previous
- * one.
+ * Sets halves[k] = 2^(-2^-k) in Q0.64, for k from 1 to LOG_BITS. Each is the square root of the
+ * previous one.
  */
 static void halves_init(uint64_t halves[LOG_BITS + 1])
 {
@@ -47,8 +47,8 @@ static void halves_init(uint64_t halves[LOG_BITS + 1])
 }
 
 /*
- * Returns log2 of x >= 1 in Q16.48. Squares the mantissa once per bit; the bit is 1 if the square
- * reached two.
+ * Returns log2 of x >= 1 in Q16.48. Each step squares the mantissa. The next bit of the result is 1
+ * if the square is at least two.
  */
 static uint64_t log2_q48(uint64_t x)
 {
@@ -81,7 +81,7 @@ static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 	return (result >> 2) >> whole;
 }
 
-/* Returns a divisor of x, 1 < divisor < x, that is a small prime; 0 if there is none. */
+/* Returns the smallest prime factor of x, if it is below 17 and below x; else 0. */
 static uint64_t small_factor(uint64_t x)
 {
 	static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
@@ -94,8 +94,8 @@ static uint64_t small_factor(uint64_t x)
 }
 
 /*
- * Sets cells[i] = (i + 1)^-s in Q2.62, non-increasing. Returns their sum. (ab)^-s = a^-s b^-s saves
- * four of five logarithms.
+ * Sets cells[i] to the weight (i + 1)^-s in Q2.62, where s is the exponent. Returns the sum of the
+ * weights. For a product ab, uses (ab)^-s = a^-s b^-s, which saves four of five logarithms.
  */
 static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 {
@@ -124,8 +124,9 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 }
 
 /*
- * Converts weights to units: cells[i] becomes its share of n x CELL, rounded down. The remainder,
- * less than two units per rank, is distributed evenly, starting with rank 0.
+ * Converts weights to units of probability, in place. cells[i] becomes its share of n x CELL,
+ * rounded down. The remainder, less than two units per rank, is distributed evenly, starting with
+ * rank 0.
  */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
@@ -151,10 +152,10 @@ static uint64_t make_cell(uint64_t units, uint64_t self, uint64_t alias)
 }
 
 /*
- * Converts units to cells, in place. Units do not increase with the rank, so ranks that need more
- * than a cell come first, and the two work lists of Vose are two indices. The current large rank
- * fills up the cells of small ranks, until its own rest fits a cell. The next large rank then fills
- * up that cell.
+ * Converts units to cells, in place. Units do not increase with the rank. So ranks with more units
+ * than a cell, the large ones, come first, and two indices replace the work lists of Vose. The
+ * current large rank fills up the cells of small ranks, until its remaining units fit in its own
+ * cell. The next large rank then fills up that cell.
  */
 static void units_to_cells(uint64_t *cells, uint64_t n)
 {
@@ -209,7 +210,10 @@ void zipf_fini(struct zipf *zipf)
 	zipf->cells = NULL;
 }
 
-/* Interpolates linearly in a table. The high 8 of the 32 fractional bits of x are the index. */
+/*
+ * Returns the value of the table at x, which is Q32 and in [0, 1). Interpolates linearly between
+ * its ZIPF_STEPS + 1 elements.
+ */
 static uint64_t interpolate(const uint64_t *table, uint64_t x)
 {
 	uint64_t i = x * ZIPF_STEPS >> 32, part = x * ZIPF_STEPS & UINT32_MAX;
@@ -225,7 +229,7 @@ static int64_t log2_q32(const struct zipf_drift *drift, uint64_t x)
 	return (int64_t)((uint64_t)whole << 32) + (int64_t)interpolate(drift->logs, mantissa);
 }
 
-/* Returns 2^-x, both in Q32. */
+/* Returns 2^-x. Argument and result are Q32. */
 static uint64_t power_of_half(const struct zipf_drift *drift, uint64_t x)
 {
 	return x >> 32 > 32 ? 0 : interpolate(drift->powers, x & UINT32_MAX) >> (x >> 32);
@@ -256,8 +260,9 @@ void zipf_drift_fini(struct zipf_drift *drift)
 }
 
 /*
- * Keeps a rank with probability 2^(xy) / (1 - x + x 2^y), y = log2(q / p). For y > 0 uses the same
- * expression with 1 - x and -y.
+ * Returns true with probability 2^(xy) / (1 - x + x 2^y). y = log2(q / p), where p and q are the
+ * probabilities of the rank as in zipf.h. If y > 0, replaces x by 1 - x and y by -y, which gives
+ * the same result.
  */
 bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)
 {

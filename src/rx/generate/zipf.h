@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * Draws ranks 0 to n - 1. The probability of rank i is proportional to (i + 1)^-s. Integer
- * arithmetic only: the same random number gives the same rank on every machine and in every build.
+ * Draws ranks from 0 to n - 1. The probability of rank i is proportional to (i + 1)^-s, where s is
+ * the exponent. Integer arithmetic only: the same random number gives the same rank on every
+ * machine and in every build.
  *
- * One table lookup per draw, by the alias method (Walker 1977; Vose 1991). Each of n cells has 2^32
- * units of probability. Those below a threshold belong to the rank of the cell, the others to one
- * other rank, its alias. The units of all cells sum to n x 2^32 exactly. The units of each rank are
- * correct to within two.
+ * A draw needs one table lookup, by the alias method (Walker 1977; Vose 1991). Each of n cells has
+ * 2^32 units of probability. The units below a threshold belong to the rank of the cell. The other
+ * units belong to one other rank, its alias. The units of all cells sum to exactly n x 2^32. The
+ * units of each rank are correct to within two.
  *
- * Before that rounding, the error of a weight is below 2^-39 of itself plus 2^-61 of the weight of
- * rank 0.
+ * Before that rounding, the error of a weight is at most the sum of 2^-39 of the weight and 2^-61
+ * of the weight of rank 0.
  */
 
 #include <stdbool.h>
@@ -26,13 +27,13 @@ struct zipf {
 };
 
 /*
- * n: 1 to ZIPF_RANKS_MAX, exponent x 10^6. Takes 8 bytes per rank. Returns 0, or -1 if out of
- * memory.
+ * Creates the table of n ranks, 1 to ZIPF_RANKS_MAX. The exponent is exponent_e6 / 10^6. The table
+ * takes 8 bytes per rank. Returns 0, or -1 if out of memory.
  */
 int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6);
 void zipf_fini(struct zipf *zipf);
 
-/* A draw in two steps, so that the cells of a burst can be prefetched */
+/* A draw has two steps, so that the cells of a burst can be prefetched between them. */
 struct zipf_draw {
 	uint32_t cell;
 	uint32_t coin;
@@ -58,12 +59,13 @@ static inline uint32_t zipf_rank(const struct zipf *zipf, struct zipf_draw draw)
 }
 
 /*
- * Interpolates between two exponents, s = (1 - x) s0 + x s1, for any x. p and q are the
- * probabilities of a rank under s0 and s1. A rank is drawn from either table, with (1 - x) p + x q,
- * and kept with p^(1-x) q^x divided by that, which is at most 1. The frequencies of kept ranks are
+ * Interpolates between two exponents: s = (1 - x) s0 + x s1, for any x from 0 to 1. p and q are the
+ * probabilities of a rank for s0 and s1. A draw uses the table of s1 with probability x, else that
+ * of s0. So it gives the rank with probability (1 - x) p + x q. The rank is kept with probability
+ * p^(1-x) q^x / ((1 - x) p + x q), which is at most 1. The frequencies of kept ranks are then
  * proportional to (i + 1)^-s, each to within 10^-5.
  */
-#define ZIPF_STEPS 256 /* points of the tables, with linear interpolation */
+#define ZIPF_STEPS 256 /* steps of the tables; between them, linear interpolation */
 
 struct zipf_drift {
 	struct zipf ends[2];
@@ -74,7 +76,9 @@ struct zipf_drift {
 
 #define ZIPF_DRIFT_END (UINT64_C(1) << 32) /* x = 1 in Q32: the exponent is s1 */
 
-/* As zipf_init(), with 16 bytes per rank. Call zipf_drift_fini() also on failure. */
+/*
+ * Like zipf_init(), with 16 bytes per rank. After a failure, zipf_drift_fini() must also be called.
+ */
 int zipf_drift_init(struct zipf_drift *drift, uint64_t n, uint32_t from_e6, uint32_t to_e6);
 void zipf_drift_fini(struct zipf_drift *drift);
 
