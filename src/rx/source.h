@@ -41,7 +41,7 @@ struct source_packet {
 	uint64_t *left_out;
 };
 
-/* Counts the packet if it cannot be measured. Call it once for each packet that is delivered. */
+/* Counts the packet if it cannot be measured. The user of a source calls it once per packet. */
 static inline void source_take(const struct source_packet *packet)
 {
 	if (__builtin_expect(packet->left_out != NULL, 0))
@@ -76,8 +76,8 @@ struct source {
 	void (*restart)(struct source *source, uint32_t payload);
 	/*
 	 * Writes warning number i, from 0, to text[SOURCE_ERROR_MAX]. The warnings describe the
-	 * packets that source_take() counted. Returns false if there are not more than i warnings.
-	 * Call it after the last next(). NULL: no warnings.
+	 * packets that source_take() counted. Returns false if there is no warning i. Call it after
+	 * the last next(). NULL: the source has no warnings.
 	 */
 	bool (*warning)(const struct source *source, unsigned int i, char *text);
 	void (*close)(struct source *source); /* frees the source */
@@ -92,7 +92,7 @@ enum source_property {
 	SOURCE_OF_PORTS = 1 << 0, /* live ports, which workers poll */
 	SOURCE_OF_FEEDER =
 		1 << 1, /* the feeder reads a struct source into rings that workers poll */
-	SOURCE_OF_ITSELF = 1 << 2, /* loops of its own read the input, not from a device */
+	SOURCE_OF_ITSELF = 1 << 2, /* its own loops read the input; it has no device */
 	SOURCE_PACKETS = 1 << 3,   /* workers receive packets */
 	SOURCE_KEYS = 1 << 4,      /* workers receive keys with weights */
 	SOURCE_RECORDS = 1 << 5,   /* flow records */
@@ -112,10 +112,7 @@ enum host_source {
 struct plan_source; /* parallel/plan/plan.h */
 struct source_ops;  /* parallel/sources/sources.h */
 
-/*
- * Description of a source, one constant object each. Other modules do not test which source is
- * used.
- */
+/* Description of a kind of source. Other modules do not test which kind is used. */
 struct source_traits {
 	struct option_selected selected; /* enum source_property */
 	const struct option_owner *options;
@@ -178,7 +175,7 @@ static inline bool source_is(const struct config *config, uint32_t properties)
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
 
-/* Initializers in the row of --pcap, without its owner and traits */
+/* Initializers of the row of --pcap. Its owner and its traits use the functions below. */
 #define REPLAY_OPTION                                                                              \
 	.name = "pcap", .letter = 'r', .placeholder = "FILE", .type = OPTION_LIST,                 \
 	.reads = replay_reads, OPTION_FIELD(replay_options, pcap),                                 \

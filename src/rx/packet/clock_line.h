@@ -19,6 +19,7 @@ struct clock_line {
 
 /*
  * Returns the time from line->utc to `ticks` in ns. The result is negative if `ticks` is earlier.
+ * Correct if both are less than half of the counter's range apart.
  */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {

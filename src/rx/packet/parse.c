@@ -105,7 +105,7 @@ struct parse_state {
 	struct key_extra *extra;
 };
 
-/* Returns true if the first `bytes` bytes of the packet were captured. */
+/* Returns true if the first `bytes` bytes of the packet were captured. Updates `need` and `cut`. */
 static inline bool has(struct parse_state *packet, size_t bytes)
 {
 	if (packet->len < bytes) {
@@ -127,7 +127,6 @@ static inline uint32_t be32(const uint8_t *p)
 	return be16(p) << 16 | be16(p + 2);
 }
 
-/* Writes n bytes in network byte order. */
 static inline void put_number(uint8_t *to, size_t n, uint32_t number)
 {
 	for (size_t i = n; i-- > 0; number >>= 8)
@@ -588,8 +587,8 @@ enum parse_verdict parse_packet(
  * on. All of these conditions must hold:
  *  - The IP header is valid.
  *  - `length` exceeds the payload of an Ethernet frame.
- *  - The snap length ended the capture, or `left` is no possible length of an Ethernet payload: it
- *    is too short if the sending host captured only headers, and too long for a single segment.
+ *  - The snap length ended the capture, or an Ethernet payload cannot have the length `left`. It is
+ *    too short if the sending host captured only headers, and too long for a single segment.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)

@@ -271,7 +271,7 @@ static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_
 	return overhead_of(wire_len, ip_at, ip != NULL ? ip_length(ip) : 0);
 }
 
-/* Writes entry m of `out`. Returns true if the packet has a key. */
+/* Parses a packet of any kind. Writes entry m of `out`. Returns true if the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
 	struct key_burst *out, struct parse_counts *counts, enum parse_level level, bool overhead,
 	uint32_t wire_len)
