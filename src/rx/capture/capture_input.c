@@ -20,7 +20,7 @@
 #else
 #define READ_BYTES (256 * 1024) /* bytes per read; fits in a part of the L2 cache */
 #endif
-/* Bytes; room for one byte of a previous read and a whole read */
+/* Bytes: room for one byte of the previous read, and a whole read */
 #define GZIP_BUFFER (READ_BYTES + 1)
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};

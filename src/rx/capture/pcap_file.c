@@ -67,7 +67,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 
 /*
  * Returns true if a packet header has the wire length before the captured length. Versions before
- * 2.3 write it so, and some programs that write 2.3.
+ * 2.3 do, and so do some files of version 2.3.
  */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {

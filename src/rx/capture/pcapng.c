@@ -53,7 +53,9 @@ enum {
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "the input can hold all kept bytes of a block");
 _Static_assert(LINK_KINDS <= 32, "kinds has a bit for each kind of interface");
 
-/* Search for the flags in the options of a packet, which are read in parts */
+/*
+ * State of a search for the flags among the options of a packet. The options are passed in parts.
+ */
 struct flags_search {
 	uint64_t skip;   /* bytes until the next option */
 	bool value_next; /* the next four bytes are the flags */
@@ -275,7 +277,7 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	}
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
-	/* Libpcap ignores this option, so a wrong length is not an error. */
+	/* A wrong length is not an error, because libpcap ignores this option. */
 	if (code == OPTION_FCSLEN && length == 1)
 		interface->fcs_bytes = fcs_bytes(value[0]);
 	if (code == OPTION_TSOFFSET)

@@ -63,7 +63,6 @@ struct replay {
 	struct replay_file files[];
 };
 
-/* Returns true if the next bytes of the input are `bytes`. */
 static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_t len)
 {
 	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
@@ -159,7 +158,7 @@ static uint64_t *leave_out(struct replay *replay, const struct replay_file *file
 	return left_out_counter(replay, &like);
 }
 
-/* Sets link, filter and left_out of a packet, the last one read from the file. */
+/* Sets link, filter and left_out of the packet that was last read from the file. */
 static void classify(
 	struct replay *replay, const struct replay_file *file, struct source_packet *packet)
 {

@@ -12,7 +12,7 @@
 
 /* A program, ready to run */
 struct filter_code {
-	const struct bpf_program *program; /* for the interpreter, if there is no native code */
+	const struct bpf_program *program; /* run by the interpreter, if there is no native code */
 	struct filter_native native;
 };
 

@@ -42,7 +42,7 @@ static bool same_program(const struct bpf_program *a, const struct bpf_program *
 	       memcmp(a->bf_insns, b->bf_insns, a->bf_len * sizeof(a->bf_insns[0])) == 0;
 }
 
-/* Takes ownership of the program. Returns as filter_set_add(). */
+/* Takes ownership of the program. Returns like filter_set_add(). */
 static int add_program(struct filter_set *set, struct bpf_program program, char *error)
 {
 	uint32_t reach;
@@ -147,7 +147,7 @@ static size_t token_end(const char *text, size_t at)
 
 /*
  * Returns true if the first `length` bytes can be the start of a valid expression: with one of
- * several endings, they have no syntax error. `text` has room for the result.
+ * several endings, they have no syntax error. `text` is a buffer for the expression with an ending.
  */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
@@ -175,8 +175,8 @@ static bool may_begin(const char *expression, size_t length, char *text)
 
 /*
  * Returns the offset of the token with the syntax error, or the length if only the end is missing.
- * libpcap does not report the position. Therefore, tries the first tokens of the expression, one
- * more each time. Before the wrong token, may_begin() is true.
+ * libpcap does not report the position. So this function passes the first token to may_begin(),
+ * then the first two, and so on. The first failure shows the wrong token.
  */
 static size_t find_syntax_error(const char *expression)
 {
@@ -283,7 +283,7 @@ static bool is_header_length(const struct bpf_insn *insn)
 	return BPF_CLASS(insn->code) == BPF_LDX && BPF_MODE(insn->code) == BPF_MSH;
 }
 
-/* Returns an upper bound of register X after the instruction, for any earlier instructions. */
+/* Returns an upper bound of register X after this instruction, whatever ran before. */
 static uint32_t largest_x(const struct bpf_insn *insn)
 {
 	if (BPF_CLASS(insn->code) == BPF_LDX) {

@@ -37,7 +37,7 @@ struct filter_set {
  * error[FILTER_ERROR_MAX]. If no packet of this link type can match, the program matches nothing.
  */
 int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error);
-/* Adds a program that matches nothing. Returns as filter_set_add(). */
+/* Adds a program that matches nothing. Returns like filter_set_add(). */
 int filter_set_add_nothing(struct filter_set *set, char *error);
 /* Like filter_set_add(), for Ethernet: live ports and the generator. */
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error);
@@ -49,5 +49,5 @@ void filter_set_free(struct filter_set *set);
  */
 bool filter_check(const char *expression, char *error);
 
-/* Returns how many bytes of a packet the program reads at most, up to FILTER_REACH_MAX. */
+/* Returns the number of bytes of a packet that the program can read, at most FILTER_REACH_MAX. */
 uint32_t filter_reach(const struct bpf_program *program);

@@ -306,7 +306,6 @@ static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 	return ok;
 }
 
-/* Opens the file. Returns NULL with an error on failure. */
 static FILE *open_file(struct prefix_file_reading *reading)
 {
 	FILE *file = regular_file_open(reading->path);
@@ -389,7 +388,7 @@ static const struct option_row monitor_rows[] = {
 		.hidden = true,
 		.part_of = "prefixes",
 		.part = ",side=",
-		.help = "Match this address: dst, src or either.",
+		.help = "Match the prefixes against this address of a packet: dst, src or either.",
 	},
 	{0},
 };

@@ -33,7 +33,7 @@ struct prefix_filter {
 	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
-	/* Parent of each rule, [rules->n]; a copy in less memory, for each packet */
+	/* Parent of each rule, [rules->n]. A compact copy, because it is read for each packet. */
 	uint32_t *parents;
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */

@@ -37,8 +37,8 @@ struct prefix_filter;
 
 /*
  * Creates a filter. Takes ownership of `rules`, and frees them on failure. Returns NULL with one
- * line in error[PREFIX_ERROR_MAX] on failure. EAL must be initialized. Callers on several threads
- * must take turns.
+ * line in error[PREFIX_ERROR_MAX] on failure. EAL must be initialized. Any thread may call it, but
+ * not two at once.
  */
 struct prefix_filter *prefix_filter_create(
 	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);

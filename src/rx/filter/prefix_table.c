@@ -4,10 +4,10 @@
  * The table is one array of words. The first FIRSTS words are entries, one for each value of the
  * first 16 bits of an address. An entry has the index of other words, and their kind:
  *
- * |    IS_NODE    256 entries, one for each value of the next 8 bits
- * |    IS_PLAIN   256 places, one for each value of the last 8 bits
- * |    otherwise  n words, n <= 7, each with the last 16 bits of two range starts; then 2 n + 1
- * |               places: one before the first start, and one after each start
+ *     IS_NODE    256 entries, one for each value of the next 8 bits
+ *     IS_PLAIN   256 places, one for each value of the last 8 bits
+ *     otherwise  n <= 7 words, each with the last 16 bits of two range starts;
+ *                then 2 n + 1 places: one before the first start, and one after each start
  *
  * A place is the index of a prefix, or PREFIX_NONE. If the number of starts is odd, a start at the
  * last address is added. Its place is that of the range before it, so results do not change.
@@ -80,7 +80,7 @@ static uint32_t last_address(const struct prefix *prefix)
  */
 static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct range *ranges)
 {
-	/* Open: stack of the prefixes that contain the address */
+	/* stack of the prefixes that contain the present address */
 	uint32_t open[33], depth = 0, nb_ranges = 0;
 
 	add_range(ranges, &nb_ranges, 0, PREFIX_NONE);
@@ -242,8 +242,8 @@ void prefix_table_destroy(struct prefix_table *table)
 /* --- looking up --- */
 
 /*
- * Returns how many of the range starts in the first `pairs` words are <= last. READ_WORDS words
- * must be readable.
+ * Returns the number of range starts <= last in the first `pairs` words. READ_WORDS words must be
+ * readable.
  */
 static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint16_t last)
 {

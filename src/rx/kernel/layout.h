@@ -157,7 +157,7 @@ struct kernel_control {
  * Each generation and CPU has a flow table. All tables are in one kernel map, one after the other.
  * A table has 2 * `buckets` flows. The first half are the heads of the hash buckets. The second
  * half is a pool for further flows of a bucket, which form a chain. An epoch uses the pool in
- * order. Packets of flows without room enter the ring.
+ * order. If a flow does not fit in its table, its packets enter the ring.
  */
 #define KERNEL_CHAIN_MAX 16
 

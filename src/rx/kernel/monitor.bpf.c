@@ -3,9 +3,9 @@
 /*
  * eBPF program that runs for every packet at a hook of an interface, and always lets the packet
  * continue. It writes packets to the ring of its CPU (layout.h). For the most frequent packets, it
- * finds the key by the rules of rx/packet/parse.h. Of all other packets, it copies the first bytes
- * for parse_packet(), the only complete parser. tests/unit/test_kernel_program.c compares the keys
- * of both.
+ * finds the key by the rules of rx/packet/parse.h. It copies the first bytes of all other
+ * packets for parse_packet(), the only complete parser. tests/unit/test_kernel_program.c compares
+ * the keys of both.
  */
 
 #include <stdbool.h>
@@ -24,8 +24,8 @@
 #define inline_always static __always_inline
 
 /*
- * Value of TCX_NEXT, which older kernel headers do not define. It also continues after a clsact
- * filter.
+ * Value of TCX_NEXT, which older kernel headers do not define. In a clsact filter, it also lets the
+ * packet continue.
  */
 #define GO_ON TC_ACT_UNSPEC
 

@@ -19,8 +19,8 @@
 #define TREE_NODE_BYTES 96
 
 /*
- * Returns true if rule i has the family and no other rule contains it. The other rules do not
- * change the result.
+ * Returns true if rule i is of the IP version and no other rule contains it. Rules inside another
+ * rule do not change the result.
  */
 static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {

@@ -111,8 +111,8 @@ static bool is_perfmon_missing(void)
 }
 
 /*
- * Splits the verifier log into lines, and passes each to log_line(). Returns the last line that has
- * no statistics.
+ * Splits the verifier log into lines, and passes each to log_line(). Returns the last line before
+ * the statistics.
  */
 static const char *last_line(char *log, void (*log_line)(const char *line))
 {
@@ -281,7 +281,6 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 	       bpf_map__set_max_entries(rings, program->nb_rings) == 0;
 }
 
-/* Maps a BPF map that the program and this process write. Returns NULL on failure. */
 static void *map_memory(const struct kernel_program *program, const char *name, size_t bytes)
 {
 	int fd = bpf_object__find_map_fd_by_name(program->object, name);
@@ -345,7 +344,6 @@ static void unmap_sketch(struct kernel_program *program)
 		sketch->layout->destroy(sketch->reader);
 }
 
-/* Finds the programs and maps of the loaded object. Returns false on failure. */
 static bool find_parts(struct kernel_program *program)
 {
 	static const char *const names[] = {
@@ -493,7 +491,7 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 
 /*
  * Returns true if no filter has our handle and priority, or if that filter is this program or one
- * of the same name. Only CAP_SYS_ADMIN allows to read the name.
+ * of the same name. Reading the name needs CAP_SYS_ADMIN.
  */
 static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {

@@ -4,7 +4,7 @@
 /*
  * Loads the eBPF program (monitor.bpf.c) with its rings, attaches it to interfaces and detaches it.
  * It is attached by links, which the kernel removes when this process ends for any reason. Kernels
- * before 6.6 have no such links for tc. There, a filter of a clsact qdisc has the program. If a
+ * before 6.6 have no such links for tc. There, a filter of a clsact qdisc runs the program. If a
  * filter remains, the next start replaces it.
  */
 
@@ -47,7 +47,10 @@ struct kernel_program_params {
 struct kernel_prefix_maps;
 struct kernel_program;
 
-/* Returns the reason why this build has no program, as the end of "because ..."; NULL: it has. */
+/*
+ * Returns the reason why this build cannot load the program, as the end of "because ..."; NULL if
+ * it can.
+ */
 const char *kernel_program_missing(void);
 
 /* Loads the program. Returns NULL with one line in error[KERNEL_ERROR_MAX] on failure. */
