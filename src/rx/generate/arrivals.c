@@ -11,8 +11,8 @@ typedef unsigned __int128 uint128;
 #define ONE_Q62   (INT64_C(1) << 62)
 
 /*
- * Cosine and sine of pi / 4096, the middle of the first slice, and of 2 pi / 4096, the distance of
- * two slices. Q1.62.
+ * Cosine and sine, in Q1.62. FIRST: of pi / 4096, the angle in the middle of the first slice. TURN:
+ * of 2 pi / 4096, the angle between two slices.
  */
 #define FIRST_COSINE INT64_C(0x3ffffec42c3467de)
 #define FIRST_SINE   INT64_C(0x000c90fd957659b0)

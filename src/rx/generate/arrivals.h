@@ -19,12 +19,11 @@
 struct arrivals {
 	const struct synthetic_spec *spec;
 	int64_t time;  /* ns, time of the next packet */
-	uint64_t rest; /* remainder of `time`, divided by the rate */
-	uint64_t rate, step,
-		/* Rate of this slice (2^-30 packets/s); ns per packet, with remainder */
-		step_rest;
-	int64_t start, end; /* ns, bounds of this slice */
-	int64_t begin;      /* ns, start of the ramp or the period */
+	uint64_t rest; /* part of a ns by which `time` was rounded down, times the rate */
+	uint64_t rate; /* rate of this slice, in 2^-30 packets/s */
+	uint64_t step, step_rest; /* ns per packet; remainder of that division */
+	int64_t start, end;       /* ns, bounds of this slice */
+	int64_t begin;            /* ns, start of the ramp or the period */
 	uint64_t slice;
 	int64_t cosine, sine; /* angle in the middle of the slice, in Q1.62 */
 };

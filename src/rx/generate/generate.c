@@ -286,7 +286,6 @@ static double generate_progress(const struct source *source)
 	return (double)made / (double)generator->spec.packets;
 }
 
-/* Restarts the sequence of packets. */
 static void begin_packets(struct generator *generator)
 {
 	uint64_t seed = generator->spec.seed;

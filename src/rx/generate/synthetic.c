@@ -184,11 +184,11 @@ static const struct synthetic_field fields[] = {
 	{"flows", "1 to 268435456", read_flows},
 	{"zipf", "an exponent from 0 to 10 with at most six decimals, FROM-TO, random or uniform",
 		read_zipf},
-	{"size", "imix, or bytes from 60 to 9000, or MIN-MAX", read_size},
+	{"size", "imix; a number of bytes, 60 to 9000; or MIN-MAX", read_size},
 	{"packets", "a count, such as 5M; 0 is endless", read_packets},
 	{"rate",
-		"1pps to 1Gpps, such as 2Mpps, FROM-TO, where FROM may be 0, or sine:PEAK:PERIOD "
-		"with one or more packets per period of up to 1d",
+		"a rate of 1pps to 1Gpps, such as 2Mpps; FROM-TO, where FROM may be 0; or "
+		"sine:PEAK:PERIOD, with one or more packets per PERIOD of up to 1d",
 		read_rate},
 	{"over", "a time up to 1d, such as 500ms", read_over},
 	{"ipv6", "a share from 0 to 1", read_ipv6},
