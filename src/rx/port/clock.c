@@ -15,9 +15,9 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-/* Time between the first two pairs */
+/* Microseconds between the first two pairs of readings */
 #define FIRST_US 20000
-/* Readings per pair; the one that took the least time counts */
+/* Readings per pair. The one with the smallest error is used. */
 #define READINGS 8
 
 /* --- available timestamps --- */
@@ -68,7 +68,7 @@ static struct clock_pair read_once(uint16_t port)
 	if (rte_eth_read_clock(port, &pair.ticks) != 0)
 		return pair;
 	after = clock_now(CLOCK_REALTIME);
-	if (after < before) /* the system clock was set back */
+	if (after < before) /* the system clock was set back in between */
 		return pair;
 	pair.error = (after - before) / 2;
 	pair.utc = before + pair.error;
@@ -88,7 +88,7 @@ static struct clock_pair read_best(uint16_t port)
 	return best;
 }
 
-/* Returns the line of timestamps that are UTC in units of unit_ns. */
+/* Returns the line for timestamps that already are UTC, in units of unit_ns. */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
 	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;
@@ -161,7 +161,7 @@ static const char *inapplicable_without_times(
 	(void)measurement;
 	return !source_is(config, SOURCE_OF_FEEDER | SOURCE_RECORDS) && are_wanted(config)
 		       ? NULL
-		       : "without --port or --kernel, and --sketch flow-table or --forward";
+		       : "without --port or --kernel and, in addition, --sketch flow-table or --forward";
 }
 
 static bool check_times(const struct config *config, const struct measurement_config *measurement,

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Clock of the timestamps of a device, and its relation to UTC. The reporter reads it once a
- * second; workers follow the line on its board.
+ * Clock of the timestamps of a device, and its relation to UTC. The reporter reads the clock once a
+ * second, and publishes a line on the board. Workers convert timestamps by the line.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 /* Source of the arrival times of packets */
 enum timestamps {
-	TIMESTAMPS_AUTO, /* timestamp of the device; without one, time of the poll */
+	TIMESTAMPS_AUTO, /* timestamp of the device; time of the poll if it has none */
 	TIMESTAMPS_POLL,
 	TIMESTAMPS_COARSE, /* --kernel: time of the last kernel tick */
 };
@@ -34,24 +34,27 @@ struct port_clock {
 	bool on; /* packets carry usable timestamps */
 	enum port_stamps stamps;
 	uint16_t port;
-	int64_t read; /* monotonic ns of the last reading */
+	int64_t read; /* monotonic ns when the clock was last read */
 	struct clock_model model;
 	struct clock_board board;
 };
 
 /*
- * Decides before the configuration of the device whether its timestamps are needed and available.
- * Returns the offloads to enable, and adds messages for the user.
+ * Decides if timestamps of the device are needed and available. Call it before the device is
+ * configured. Adds messages for the user. Returns the offloads to enable.
  */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
-/* Call after the start of the device. Takes 20 ms if the clock must be read. */
+/*
+ * Publishes the first line. Call it after the start of the device. Takes 20 ms if the clock must be
+ * read.
+ */
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
-/* Reads the clock if a second has passed. Call often. now: monotonic ns. */
+/* Reads the clock if a second has passed. Call it often. `now`: monotonic ns. */
 void port_clock_look(struct port_clock *clock, int64_t now);
 
-/* Adds the clock to the times of a worker that receives packets of this port. */
+/* Adds the clock of this port to the times of a worker that receives its packets. */
 void port_clock_tell(struct port_clock *clock, struct packet_times *times);

@@ -7,18 +7,18 @@
 #include "base/assertion.h"
 
 /*
- * Maximum relative change of the rate while pairs are kept: the system clock is slewed by up to 500
- * ppm in either direction, and the drift of an oscillator is less.
+ * Maximum relative change of the rate from the oldest to the newest pair. The system clock is
+ * slewed by up to 500 ppm in either direction. The drift of an oscillator is less.
  */
 #define RATE_CHANGE 2e-3
 
-/* Returns the UTC time from one pair to another, in ns. */
+/* Returns the UTC time from pair `from` to pair `to`, in ns. */
 static double between(const struct clock_pair *from, const struct clock_pair *to)
 {
 	return (double)(to->utc - from->utc);
 }
 
-/* Returns true if `to` agrees with a clock that was at `from` and has this rate. */
+/* Returns true if a clock with this rate can have reached pair `to` from pair `from`. */
 static bool agrees(const struct clock_pair *from, const struct clock_pair *to, double ns_of_tick,
 	double rate_error)
 {
@@ -28,7 +28,7 @@ static bool agrees(const struct clock_pair *from, const struct clock_pair *to, d
 	return run > 0 && fabs(run - between(from, to)) <= allowed;
 }
 
-/* Draws the line through the newest pair, with the mean rate since the oldest. */
+/* Sets the line through the newest pair. Its rate is the mean rate since the oldest pair. */
 static void draw(struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];
@@ -54,7 +54,7 @@ static bool went_on(const struct clock_pair *from, const struct clock_pair *to)
 	return (int64_t)(to->ticks - from->ticks) > 0 && to->utc - from->utc > 0;
 }
 
-/* Restarts the model with the odd pair and a later one. */
+/* Restarts the model with two pairs: model->odd and a later one. */
 static void restart(struct clock_model *model, const struct clock_pair *pair)
 {
 	model->pairs[0] = model->odd;
@@ -64,7 +64,7 @@ static void restart(struct clock_model *model, const struct clock_pair *pair)
 	draw(model);
 }
 
-/* Returns the relative error of the rate: reading errors, and changes since. */
+/* Returns the maximum relative error of the rate. It includes reading errors and later changes. */
 static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];

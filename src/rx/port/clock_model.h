@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Model of a device clock against UTC, from pairs of readings, about one per second. The newest
- * pair gives the offset, the oldest and the newest give the rate. So the model follows an
- * oscillator that drifts, and a system clock that is slewed. Used by one thread.
+ * Model of a device clock against UTC. A pair is a reading of both clocks, about once a second. The
+ * newest pair gives the offset. The oldest and the newest pair give the rate. So the model follows
+ * a drifting oscillator and a slewed system clock. Used by one thread.
  *
- *   poor     A pair whose clocks were not read at the same time is ignored.
- *   odd      A pair far from the line is ignored, unless the next one agrees with it. Then the
- * system clock was set, or the device clock was reset, and the model restarts.
+ * Some pairs are ignored:
+ *  - poor: The clocks were not read at the same time.
+ *  - odd: The pair is far from the line. If the next pair agrees with it, the system clock was set,
+ *    or the device clock was reset. The model then restarts.
  */
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ struct clock_pair {
 
 struct clock_model {
 	struct clock_line line;
-	uint32_t n; /* number of pairs on the line, oldest first */
+	uint32_t n; /* number of pairs; oldest first, all on the line */
 	struct clock_pair pairs[CLOCK_MODEL_PAIRS];
 	bool has_odd;
 	struct clock_pair odd; /* last pair that is not on the line */
@@ -40,8 +41,8 @@ enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
 	CLOCK_ODD,  /* ignored for now */
-	CLOCK_ANEW, /* model restarted with this pair and the previous one */
+	CLOCK_ANEW, /* model restarted with this pair and the odd one before it */
 };
 
-/* Adds a pair. An empty model is all zero; the line exists from the second pair on. */
+/* Adds a pair. An empty model is all zeros. From the second pair on, it has a line. */
 enum clock_verdict clock_model_add(struct clock_model *model, const struct clock_pair *pair);

@@ -2,29 +2,29 @@
 #pragma once
 
 /*
- * 64-bit total of a device counter since its first reading. Device counters can have these
+ * 64-bit total of a device counter since its first reading. A device counter may have these
  * properties:
- *
- *   wraps    A register of `bits` bits that its driver does not extend. Correct if it advances by
- * less than half of its range between two readings.
- *   resets   The counter restarts at 0, because its peer left or its link was reset. Counts between
- * the last reading and the reset are lost.
- *   is late  The device updates it rarely: it is constant for a while, then jumps.
- *   sways    The driver computes it from registers that it reads at different times, so that it may
- * decrease a little (`derived`).
+ *  - It wraps: it is a register of `bits` bits, which the driver does not extend. The total is
+ *    correct if the register advances by less than half of its range between two readings.
+ *  - It is reset to 0 if the peer leaves or the link is reset. Counts between the last reading and
+ *    the reset are lost.
+ *  - It is late: the device updates it rarely, so it jumps.
+ *  - It is derived: the driver computes it from registers that it reads at different times. So it
+ *    may decrease a little.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Maximum decrease of a derived counter without a reset. It must also be at most the value itself.
+ * Maximum decrease of a derived counter without a reset. A decrease by more than the new value is
+ * also a reset.
  */
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {
 	DEVICE_COUNTER_GREW, /* increased or unchanged */
-	/* counts since the reset are in the total; unread counts before it are not */
+	/* The total has the counts since the reset, but not the unread counts before it. */
 	DEVICE_COUNTER_RESET,
 };
 
@@ -35,7 +35,7 @@ struct device_counter {
 	uint64_t total; /* counted since the start */
 };
 
-/* Starts at the present `value`: later counts are added to the total. */
+/* Starts the total at 0 for the present `value` of the counter. */
 void device_counter_start(
 	struct device_counter *counter, uint8_t bits, bool derived, uint64_t value);
 

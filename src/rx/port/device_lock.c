@@ -23,7 +23,10 @@ static bool devarg_is(const char *device, const char *key, const char *value, bo
 				      strncmp(text, value, (size_t)length) == 0;
 }
 
-/* Sets the listening address of the device. Returns false if there is none, or it is too long. */
+/*
+ * Sets the address on which the device would listen. Returns false if it does not listen, or if the
+ * path is too long.
+ */
 static bool listening_address(const struct port_listener *listener, const char *device,
 	struct sockaddr_un *address, socklen_t *size)
 {
@@ -48,7 +51,8 @@ static bool listening_address(const struct port_listener *listener, const char *
 }
 
 /*
- * Returns true if an abstract address is in use. The socket needs the same type as that of memif.
+ * Returns true if a process uses the abstract address. Finds only sockets of one type, that of
+ * memif.
  */
 static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 {
@@ -62,7 +66,7 @@ static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 }
 
 /*
- * Connects with a socket type that no device uses, so that a listening process notices nothing.
+ * Connects with a socket type that no device uses, so that a listening process is not disturbed.
  * Returns EPROTOTYPE if a process listens, ECONNREFUSED if the socket is stale, 0 or another errno
  * otherwise.
  */
@@ -79,7 +83,7 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 	return error;
 }
 
-/* Removes a socket, but not one that another user created in a folder like /tmp. */
+/* Removes a socket file, unless another user created it in a folder such as /tmp. */
 static bool remove_socket(const char *path)
 {
 	struct file_entry entry;
@@ -112,8 +116,8 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 }
 
 /*
- * Returns true if a process has the interface. A second one would get a queue of it, and each a
- * part of the packets.
+ * Returns true with an error if another process uses the interface. A second process would get one
+ * of its queues, and each process a part of the packets.
  */
 static bool tap_taken(const struct port_name *name, char *error)
 {

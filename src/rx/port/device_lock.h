@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Checks for virtual devices that only one process at a time can use */
+/* Detects virtual devices that another process uses */
 
 #include <stdbool.h>
 
@@ -11,8 +11,8 @@
 #define DEVICE_LOCK_ERROR_MAX 512
 
 /*
- * Checks the socket that a device would listen on (memif, vhost, virtio_user), or the tap interface
- * that it would share. Returns true, with one line in error[DEVICE_LOCK_ERROR_MAX], if another
- * process uses it. Removes the file of a stale socket, with a message.
+ * Returns true, with one line in error[DEVICE_LOCK_ERROR_MAX], if another process uses the device:
+ * the socket on which it would listen (memif, vhost, virtio_user), or its tap interface. If a
+ * socket is stale, removes its file, with a message.
  */
 bool port_is_locked(const struct port_name *name, struct port_messages *messages, char *error);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* --- counters of the columns: docs/LOSS.md --- */
+/* --- counters of each ledger column; see docs/LOSS.md --- */
 
 #define FEED(to, name, ...)                                                                        \
 	{                                                                                          \
@@ -18,7 +18,7 @@ static const struct counter_mapping feeds_basic[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/* Sums of 32-bit registers. The driver subtracts a start value and does not extend them. */
+/* Sums of 32-bit registers. The driver subtracts their start values, but does not extend them. */
 static const struct counter_mapping feeds_intel_32[] = {
 	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
 	FEED(MISSED, "imissed", .bits = 32),
@@ -30,7 +30,10 @@ static const struct counter_mapping feeds_iavf[] = {
 	FEED(MISSED, "imissed", .bits = 32),
 	{.counter = NULL},
 };
-/* imissed is out_of_buffer: no descriptors. Discards of the port itself are a separate counter. */
+/*
+ * imissed is out_of_buffer of the device: no descriptor was free. Packets that the physical port
+ * discards are in a counter of their own.
+ */
 static const struct counter_mapping feeds_mlx5[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -41,7 +44,7 @@ static const struct counter_mapping feeds_mlx5[] = {
 	FEED(ERRORS, "rx_phy_symbol_errors"),
 	{.counter = NULL},
 };
-/* On some cards, ierrors includes xec: bad checksums of delivered packets. */
+/* On some cards, ierrors includes xec: delivered packets with bad checksums. So it is not used. */
 static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -54,7 +57,7 @@ static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(ERRORS, "rx_fragment_errors"),
 	{.counter = NULL},
 };
-/* ierrors counts bad checksums of delivered packets. */
+/* ierrors counts delivered packets with bad checksums, so it is not used. */
 static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -66,8 +69,8 @@ static const struct counter_mapping feeds_virtio[] = {
 	{.counter = NULL},
 };
 /*
- * Counters of the packet sockets. rx_dropped of the interface is not used: it counts frames that no
- * protocol of this host receives, but the sockets do.
+ * Counters of the packet sockets. rx_dropped of the interface is not used: it includes frames that
+ * no protocol of this host receives. The sockets receive them.
  */
 static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
@@ -76,7 +79,7 @@ static const struct counter_mapping feeds_af_packet[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* imissed is only rx_dropped of the sockets. */
+/* imissed is only rx_dropped of the sockets, so XDP_STATISTICS is used instead. */
 static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "XDP_STATISTICS"),
@@ -84,7 +87,10 @@ static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* The kernel sends what the port receives. A packet without an mbuf is lost. */
+/*
+ * The port receives what the kernel sends on the interface, so tx_dropped counts lost packets. A
+ * packet without an mbuf is lost.
+ */
 static const struct counter_mapping feeds_tap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "kernel.tx_dropped"),
@@ -92,7 +98,7 @@ static const struct counter_mapping feeds_tap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* A packet that was read is lost if there is no mbuf. */
+/* If no mbuf is free, a packet that was read is lost. */
 static const struct counter_mapping feeds_pcap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -100,7 +106,7 @@ static const struct counter_mapping feeds_pcap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* Rings in memory: the producer waits, or counts its own losses. */
+/* Rings in memory lose no packets. The producer waits, or counts its own losses. */
 static const struct counter_mapping feeds_rings[] = {
 	FEED(RECEIVED, "ipackets"),
 	{.counter = NULL},
@@ -121,11 +127,11 @@ static const struct counter_mapping feeds_rings[] = {
 
 #define CAP(name) (UINT64_C(1) << (name))
 
-/* Longest IPv4 datagram, for devices in memory, which have no MTU */
+/* Bytes of the longest IPv4 datagram with its frame. Devices in memory have no MTU. */
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
-/* Longest packet that libpcap accepts in a file: its MAXIMUM_SNAPLEN */
+/* Bytes of the longest packet that libpcap accepts in a file: its MAXIMUM_SNAPLEN */
 #define LONGEST_OF_CAPTURE 262144
-/* Longest chain that net_pcap sends: its RTE_ETH_PCAP_SNAPLEN */
+/* Bytes of the longest chain that net_pcap sends: its RTE_ETH_PCAP_SNAPLEN */
 #define LONGEST_TO_CAPTURE 16128
 
 #define MLX5                                                                                       \
@@ -138,7 +144,7 @@ static const struct counter_mapping feeds_rings[] = {
 	.name = driver, .kernel = {module}, .feeds = counters, .complete = true,                   \
 	.fill = PORT_FILL_TOLD
 
-/* A device whose driver counts every packet in software, for its first queues */
+/* A device whose driver counts packets in software, but only in its first queues */
 #define SOFTWARE_DEVICE(counters)                                                                  \
 	.feeds = counters, .polled = true, .complete = true, .per_queue = true
 
@@ -156,7 +162,10 @@ const struct port_driver port_drivers[] = {
 	{.name = "mlx5_pci", MLX5},
 	{.name = "mlx5_auxiliary", MLX5},
 	{
-		/* both ports have the same PCI address, so an interface does not select one */
+		/*
+		 * Both ports of a card have the same PCI address, so an interface does not select a
+		 * port.
+		 */
 		.name = "net_mlx4",
 		.kernel = {"mlx4_core"},
 		.needs = CAP(CAP_NET_RAW),
@@ -202,7 +211,8 @@ const struct port_driver port_drivers[] = {
 		.kernel = {"e1000", "e1000e"},
 		.feeds = feeds_basic,
 		.complete = true,
-		.queues_max = 1, /* it reports 2, but without RSS the second receives nothing */
+		/* The device reports 2 queues. Without RSS, the second one receives nothing. */
+		.queues_max = 1,
 		.fill = PORT_FILL_TOLD,
 	},
 	{COUNTED_CARD("net_e1000_igb", "igb", feeds_basic)},
@@ -227,9 +237,9 @@ const struct port_driver port_drivers[] = {
 		.name = "net_ena",
 		.kernel = {"ena"},
 		.feeds = feeds_ena,
-		.late_ms = 1200, /* the keep-alive updates imissed once a second */
-		.unsaid = "the network's allowances drop packets that the device does not count "
-			  "as lost",
+		.late_ms = 1200, /* the device updates imissed once a second */
+		.unsaid = "allowances of the cloud network drop packets, and the device does not "
+			  "count them as lost",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
@@ -237,7 +247,7 @@ const struct port_driver port_drivers[] = {
 		.kernel = {"vmxnet3"},
 		.feeds = feeds_basic,
 		.unsaid = HOST_DROPS,
-		.queues_power_of_two = true, /* except for device version 6 and later */
+		.queues_power_of_two = true, /* device versions from 6 on do not need it */
 		.fill = PORT_FILL_GUESSED,
 	},
 	{.name = "net_virtio", VIRTIO},
@@ -253,7 +263,7 @@ const struct port_driver port_drivers[] = {
 		.name = PORT_DRIVER_OF_INTERFACE,
 		.devices = {"net_af_packet", "eth_af_packet"},
 		.needs = CAP(CAP_NET_RAW),
-		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets interface flags */
+		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets flags of the interface */
 		.on_interface = true,
 		.sockets = AF_PACKET,
 		SOFTWARE_DEVICE(feeds_af_packet),
@@ -277,18 +287,19 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.complete = true,
 		/*
-		 * In 22.11, its stats_get() writes beyond struct rte_eth_stats from 49 queues on.
+		 * With more than 48 queues, stats_get() of 22.11 writes beyond struct
+		 * rte_eth_stats.
 		 */
 		.queues_max = 48,
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
 		.spreader = "the interface itself",
-		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
-			   "does not receive stay with the kernel",
+		.spreads = "set its flow hash with ethtool -X and -N; the kernel receives the "
+			   "queues that sketchtap does not use",
 		.queues_arg = "queue_count",
-		/* mbufs that it lends to the kernel, for any ring size */
+		/* Number of mbufs that it lends to the kernel, for any ring size */
 		.descriptors = 2048,
-		/* an mbuf with its header must fit in a page */
+		/* An mbuf with its header must fit in a page. */
 		.mbuf_most = 4096 - 256,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -302,11 +313,12 @@ const struct port_driver port_drivers[] = {
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
 		.spreader = "the kernel",
-		.spreads =
-			"the kernel selects one worker per flow by its own hash: two workers may "
-			"receive the directions of a connection",
+		.spreads = "a hash of the flow selects the worker: the two directions of a "
+			   "connection may reach different workers",
 		.rss_is_for_rules = true,
-		/* mbufs for one frame of 64 KB; there is no ring, packets wait in the kernel */
+		/*
+		 * There is no ring: packets wait in the kernel. 32 mbufs hold one frame of 64 KB.
+		 */
 		.descriptors = 32,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -327,9 +339,8 @@ const struct port_driver port_drivers[] = {
 		.listener = &memif_listener,
 		SOFTWARE_DEVICE(feeds_rings),
 		.has_peer = true,
-		.races_interrupts =
-			true, /* because of the interrupt handle of a listening socket */
-		/* if the peer has no queue in a direction, it receives its own packets */
+		.races_interrupts = true, /* closes the interrupt handle of a listening socket */
+		/* With queues in only one direction, a peer would receive its own packets. */
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
@@ -359,12 +370,13 @@ const struct port_driver port_drivers[] = {
 		SOFTWARE_DEVICE(feeds_pcap),
 		.gives_up = true,
 		.frames = PORT_FRAMES_CHAINED,
-		.stamps = PORT_STAMPS_US, /* timestamps of libpcap; in files, of the recording */
+		/* Timestamps of libpcap; those in the file if it reads a file */
+		.stamps = PORT_STAMPS_US,
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.longest_sent = LONGEST_TO_CAPTURE,
 		.sends_to = {"tx_pcap", "tx_iface", "iface"},
 		.spreader = "its DEVARGS",
-		.spreads = "each rx_pcap or rx_iface is one worker's queue",
+		.spreads = "each rx_pcap= or rx_iface= is the queue of one worker",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{

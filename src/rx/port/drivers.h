@@ -2,110 +2,116 @@
 #pragma once
 
 /*
- * Properties of DPDK drivers that their devices do not report, one row per driver. Driver names
- * appear only here. Without DPDK, so that the doctor can read the rows too.
+ * Properties of DPDK drivers that their devices do not report, one row per driver. No other file
+ * names drivers. Independent of DPDK, so that `sketchtap doctor` can read the rows.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ethernet header and two VLAN tags, which an MTU does not include */
+/* Bytes of a frame that its MTU does not include: Ethernet header and two VLAN tags */
 #define PORT_FRAME_OVERHEAD (14 + 2 * 4)
 
-/* Driver for kernel interfaces. */
+/* Driver of a --port that is a kernel interface */
 #define PORT_DRIVER_OF_INTERFACE "net_af_packet"
 
 enum port_column {
-	PORT_RECEIVED, /* packets in the receive queues of this process */
+	PORT_RECEIVED, /* received by the queues of this process */
 	PORT_MISSED,   /* lost: no room */
 	PORT_ERRORS,   /* lost: damaged */
-	PORT_NO_MBUF,  /* lost: no buffer; without allocations that are tried again */
-	PORT_DOUBTFUL, /* may be lost, counted elsewhere, or not for this process */
+	/* Lost: no buffer. Does not include failed allocations that the driver repeats. */
+	PORT_NO_MBUF,
+	/* Lost, or counted in another column, or not for this process */
+	PORT_DOUBTFUL,
 	PORT_COLUMN_COUNT,
 };
 
-/* A counter and its ledger column */
+/* A counter of a driver, and the ledger column to which it adds */
 struct counter_mapping {
-	const char *counter; /* NULL: end of the list of a driver */
+	const char *counter; /* name of the counter; NULL: end of the list */
 	enum port_column column;
 	uint8_t bits; /* width of the counter; 0: 64 bits */
-	bool derived; /* see rx/port/device_counter.h */
+	bool derived; /* derived counter (rx/port/device_counter.h) */
 };
 
 enum port_queues {
-	PORT_QUEUES_FREE,   /* only receive queues or only send queues are possible */
+	PORT_QUEUES_FREE,   /* can have only receive queues, or only send queues */
 	PORT_QUEUES_PAIRED, /* equal numbers of both */
 };
 
 enum port_frames {
-	PORT_FRAMES_MTU, /* at most the MTU that DPDK sets */
-	/* limited by the kernel interface; the MTU of DPDK has no effect */
+	PORT_FRAMES_MTU, /* up to the MTU that DPDK sets */
+	/* Limited by the kernel interface. The MTU of DPDK has no effect. */
 	PORT_FRAMES_KERNEL,
 	PORT_FRAMES_CHAINED, /* any length, always in chained mbufs */
 };
 
-/* Information about the fill level of a receive queue. */
+/* Source of the fill level of a receive queue */
 enum port_fill {
 	PORT_FILL_UNKNOWN,
 	PORT_FILL_TOLD,
-	PORT_FILL_GUESSED, /* not reported: estimated from consecutive polls */
+	PORT_FILL_GUESSED, /* estimated from consecutive polls */
 };
 
-/* Kind of device timestamps. */
+/* Unit of the timestamps of a device, and when it has them */
 enum port_stamps {
 	PORT_STAMPS_TICKS, /* ticks of rte_eth_read_clock(), if available */
 	PORT_STAMPS_NS,    /* ns of UTC, if offered */
 	PORT_STAMPS_US,    /* us of UTC, always */
 };
 
-/* DEVARGS of the socket of a device, and of its role as a listener */
+/* DEVARGS of a device that can listen on a socket */
 struct port_listener {
 	const char *path_key, *role_key, *listens;
 	bool by_default;      /* listens by default */
 	const char *fallback; /* default path */
-	const char *abstract; /* key with value "no" if the socket is a file; NULL: always a file */
+	const char *abstract; /* key; its value "no" selects a socket file; NULL: always a file */
 };
 
 struct port_driver {
-	const char *name; /* name reported by the device; "": row of all others */
+	const char *name; /* name that the device reports; "": row of all other drivers */
 	/* Prefixes of virtual device names, also older ones, up to a NULL */
 	const char *devices[3];
 	/* Kernel drivers of the same cards, up to a NULL; known before EAL starts */
 	const char *kernel[3];
 
 	/* --- requirements --- */
-	/* Capabilities, as bits; tested as described in docs/OPERATIONS.md */
+	/* Capabilities that it needs, as bits. docs/OPERATIONS.md describes the test of them. */
 	uint64_t needs;
-	uint64_t needs_to_send; /* additional capabilities for sending */
-	bool locks_memory;      /* pins its frames, within RLIMIT_MEMLOCK */
-	bool shares_memory; /* shares all memory with its peer, which accepts up to eight files */
-	/* true if the kernel driver remains bound, with module `verbs`; NULL: none */
+	uint64_t needs_to_send; /* further capabilities that it needs to send */
+	bool locks_memory;      /* locks frames in memory, up to RLIMIT_MEMLOCK */
+	/* Shares all memory with its peer, which accepts at most eight files */
+	bool shares_memory;
+	/*
+	 * True if the kernel driver stays bound to the card. `verbs`: module that the card then
+	 * needs; NULL: none.
+	 */
 	bool beside_kernel;
 	const char *verbs;
-	bool card_by_interface;               /* true if the kernel interface selects the card */
-	const struct port_listener *listener; /* NULL: several processes can use the device */
+	bool card_by_interface;               /* the name of a kernel interface selects its card */
+	const struct port_listener *listener; /* socket for only one process; NULL: none */
 
 	/* --- kernel interface --- */
-	bool on_interface;    /* uses an interface, which reports the link */
+	bool on_interface;    /* uses a kernel interface, which reports the link */
 	bool makes_interface; /* creates the interface, or shares an existing one */
 	bool reads_files;     /* uses an interface only if its DEVARGS name one */
-	int sockets;          /* family of its sockets, one per queue; 0: none */
+	int sockets;          /* address family of its sockets, one per queue; 0: no sockets */
 
 	/* --- counters (rx/port/loss.h, docs/LOSS.md) --- */
 	const struct counter_mapping *feeds;
 	bool complete;    /* its counters include every lost packet */
-	bool polled;      /* counts received packets in software at the poll, not in the device */
-	bool per_queue;   /* counters are sums of its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues */
-	bool has_peer;    /* its peer may leave: counters are then 0, packets in rings lost */
-	uint16_t late_ms; /* ms, maximum delay of its counters */
+	bool polled;      /* the poll counts received packets in software, not the device */
+	bool per_queue;   /* counters include only its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues */
+	bool has_peer;    /* if its peer leaves, counters become 0 and packets in rings are lost */
+	uint16_t late_ms; /* maximum delay of its counters, ms */
 	/*
-	 * true: oerrors counts accepted packets that were not sent. false: packets that were not
-	 * accepted.
+	 * Meaning of oerrors. true: accepted packets that were not sent. false: packets that were
+	 * not accepted.
 	 */
 	bool gives_up;
-	const char *unsaid;           /* message to the user if counts are incomplete */
-	const char *counts_otherwise; /* message if its packets differ from those received */
+	const char *unsaid;           /* warning if not all lost packets are counted; NULL: none */
+	const char *counts_otherwise; /* warning if packets count in another way; NULL: none */
 
 	/* --- queues and frames (docs/PORTS.md) --- */
 	enum port_queues queues;
@@ -113,30 +119,32 @@ struct port_driver {
 	enum port_stamps stamps;
 	enum port_fill fill;
 	/*
-	 * Mechanism that distributes packets over queues instead of RSS, and its effect; NULL: RSS
-	 * or none. A device that also offers RSS uses RSS, unless that is only for flow rules.
+	 * spreader: mechanism that distributes packets over queues instead of RSS; NULL: RSS or
+	 * none. spreads: its effect. A device that also offers RSS uses RSS, except if
+	 * rss_is_for_rules: it then offers RSS only for flow rules.
 	 */
 	const char *spreader, *spreads;
 	bool rss_is_for_rules;
 	/*
-	 * Its close frees memory that the interrupt thread may still read. Other drivers need that
-	 * thread to close.
+	 * Closing the device frees memory that the interrupt thread may still read. All other
+	 * devices need that thread to close.
 	 */
 	bool races_interrupts;
-	/* Bytes without FCS of the longest received frame if no MTU limits it; 0: the MTU does. */
+	/* Bytes of the longest received frame, without FCS. 0: the MTU limits it. */
 	uint32_t largest_frame;
-	uint32_t longest_sent; /* longest frame that it can send; 0: as received */
+	uint32_t longest_sent; /* bytes of the longest frame that it can send; 0: as received */
 	/*
-	 * DEVARGS of which one sets the destination of sent packets, up to a NULL; none: can always
-	 * send
+	 * DEVARGS that set the destination of sent packets, up to a NULL. One of them is enough.
+	 * None: the device can always send.
 	 */
 	const char *sends_to[4];
-	uint16_t queues_max;      /* maximum queues, if below that of the device; else 0 */
-	bool queues_power_of_two; /* number of receive queues must be a power of two, at least 1 */
-	const char *queues_arg;   /* DEVARG with the number of queues; NULL: none */
-	uint16_t queues_arg_each; /* maximum value that is set if not given; 0: not set */
-	uint16_t descriptors;     /* ring size that it needs, if others have no effect; 0: any */
-	uint16_t mbuf_most;       /* maximum mbuf bytes with headroom; 0: no limit */
+	uint16_t queues_max;      /* maximum queues, if the device reports more; else 0 */
+	bool queues_power_of_two; /* needs a power of two of receive queues, at least 1 */
+	const char *queues_arg;   /* DEVARG that sets the number of queues; NULL: none */
+	/* port_probe() sets queues_arg to the wanted number of queues, up to this one; 0: never. */
+	uint16_t queues_arg_each;
+	uint16_t descriptors; /* ring size that it needs, whatever is set; 0: any */
+	uint16_t mbuf_most;   /* maximum mbuf bytes with headroom; 0: no limit */
 };
 
 /* All rows. The first one is for drivers without a row. */
@@ -144,9 +152,9 @@ extern const struct port_driver port_drivers[];
 extern const size_t port_drivers_nb;
 
 /*
- * Returns the row of a driver, of a virtual device by its name (DEVARGS may follow), or of a card
- * by its kernel driver. If there is none, the first row, which does not claim complete loss
- * counters.
+ * Return the row of a driver by its name; of a virtual device by its name, which DEVARGS may
+ * follow; of a card by its kernel driver. If there is no such row, return the first one, which does
+ * not claim complete loss counters.
  */
 const struct port_driver *port_driver_find(const char *name);
 const struct port_driver *port_driver_of_device(const char *device);
@@ -156,9 +164,10 @@ const struct port_driver *port_driver_of_card(const char *kernel);
 uint16_t port_driver_queues(const struct port_driver *driver, uint16_t offered);
 
 /*
- * Returns the capabilities that a device of the driver needs, with or without a kernel interface.
+ * Returns the capabilities that a device of the driver needs. on_interface: it uses a kernel
+ * interface.
  */
 uint64_t port_driver_needs(const struct port_driver *driver, bool on_interface);
 
-/* Returns the name of needed capability `number`, such as "CAP_NET_RAW"; NULL after the last. */
+/* Returns the name of capability `number`, such as "CAP_NET_RAW"; NULL if no driver needs it. */
 const char *port_capability_name(uint32_t number);

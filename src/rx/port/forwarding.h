@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* --forward: destination of received packets. */
+/* Option --forward: destination of received packets */
 
 #include <stdint.h>
 
@@ -9,7 +9,7 @@
 
 enum forward_mode {
 	FORWARD_OFF,   /* nowhere: they are freed */
-	FORWARD_PAIRS, /* out of the other port of the pair: first and second, third and fourth */
+	FORWARD_PAIRS, /* to the other port of its pair: ports 0 and 1, ports 2 and 3, ... */
 	FORWARD_LOOP,  /* back out of the ingress port */
 };
 
@@ -30,6 +30,6 @@ static inline uint32_t forward_out(enum forward_mode mode, uint32_t p)
 	return mode == FORWARD_PAIRS ? p ^ 1 : p;
 }
 
-/* inapplicable() of options that need --forward */
+/* Implements inapplicable() (config/option.h) for options that need --forward. */
 const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

@@ -8,10 +8,10 @@
 #include "rx/source.h"
 #include <string.h>
 
-#define MTU_UNLIMITED UINT16_MAX /* value of ethdev for drivers that report no limit */
+#define MTU_UNLIMITED UINT16_MAX /* ethdev reports it for drivers without a limit */
 #define MTU_JUMBO     9000       /* usual jumbo MTU of switches */
 
-/* Returns the frame bytes beyond the MTU, with FCS, as counted by ethdev. */
+/* Returns the bytes of a frame, including FCS, that ethdev does not count in the MTU. */
 static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != MTU_UNLIMITED && info->max_rx_pktlen > info->max_mtu)
@@ -50,7 +50,7 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 		plan->mtu = (uint16_t)wanted;
 		return true;
 	}
-	/* A driver that reports no limit has none, or fails only when the MTU is set. */
+	/* If a driver reports no limit, it has none, or it rejects the MTU when it is set. */
 	plan->mtu = largest >= MTU_UNLIMITED - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN ? MTU_JUMBO
 										     : largest;
 	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
@@ -81,7 +81,8 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	if (!choose_mtu(plan, port, info, current, wanted, scatters, messages, error))
 		return false;
 	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
-	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices do not remove the FCS */
+	/* Some devices do not remove the FCS, which then needs room */
+	frame = plan->largest_frame + RTE_ETHER_CRC_LEN;
 	if (frame + RTE_PKTMBUF_HEADROOM <= room)
 		return true;
 	if (scatters) {

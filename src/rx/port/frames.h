@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Maximum frame length of a port and its requirements: an MTU, chained mbufs, or larger mbufs. Pure
- * functions of device properties.
+ * Plans the maximum frame length of a port, and the MTU and mbufs for it. Pure functions of device
+ * properties.
  */
 
 #include <stdbool.h>
@@ -24,14 +24,14 @@ struct frames_options {
 OPTION_OWNER(frames)
 
 /*
- * Approximate maximum of the cards in docs/PORTS.md. Also the limit of --mtu max if a frame must
- * fit in one mbuf, because that memory is reserved before the device reports its limit.
+ * Limit of --mtu max if a frame must fit in one mbuf. Mbufs are allocated before the device reports
+ * its limit, so this is about the maximum of the cards in docs/PORTS.md.
  */
 #define PORT_MTU_MAX_UNCHAINED 9978
 
 struct port_frame_plan {
 	uint16_t mtu;           /* MTU for the configuration of the device */
-	bool set_mtu;           /* MTU must be set on the device, because the user gave it */
+	bool set_mtu;           /* true if the user gave the MTU: it must be set on the device */
 	uint64_t offloads;      /* receive offloads */
 	uint32_t largest_frame; /* bytes without FCS; 0: any */
 	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */

@@ -15,21 +15,24 @@ struct port_interface {
 	char bus[32];    /* PCI address of the device, or "" */
 	uint32_t index;  /* interface index; an interface can have several names */
 	uint32_t mtu;
-	bool bare;    /* no Ethernet frames, as in tunnels and ppp0 */
+	bool bare;    /* frames without an Ethernet header, as in tunnels and ppp0 */
 	bool loops;   /* it receives the packets sent on it, as lo */
 	bool merges;  /* the kernel or the NIC joins packets before they are received (GRO, LRO) */
 	bool running; /* up, with a carrier */
 	bool promiscuous;    /* flag set, for example by `ip link` */
-	bool features_known; /* the next two lines are valid */
+	bool features_known; /* the next two members are valid */
 	bool gro, lro, gro_hw, gro_list;
 	bool vlan_strip;
-	bool ring_known; /* the next line is valid; many virtual interfaces have no ring */
+	bool ring_known; /* the next member is valid; many virtual interfaces have no ring */
 	uint32_t ring, ring_max;
 	uint32_t queues; /* receive queues; 0: unknown */
-	bool paired;     /* each with a send queue ("combined" in `ethtool -L`) */
+	bool paired;     /* receive and send queues are pairs ("combined" in `ethtool -L`) */
 };
 
-/* Returns false if there is no such interface. Unanswered queries stay unknown. */
+/*
+ * Reads the properties. Returns false if there is no such interface. Properties that the kernel
+ * does not report stay unknown.
+ */
 bool port_interface_read(const char *name, struct port_interface *interface);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* interrupt handles and device events, experimental in 22.11 */
+#define ALLOW_EXPERIMENTAL_API /* for interrupt handles and device events, experimental in 22.11 */
 
 #include "rx/port/interrupts.h"
 
@@ -19,7 +19,7 @@
 static atomic_bool stopped;
 static struct rte_intr_handle *handle; /* registered interrupt that stops the thread */
 
-/* Blocks the thread, which holds no EAL lock here, until the process ends. */
+/* Blocks the interrupt thread until the process ends. Here, the thread holds no EAL lock. */
 static void stay(void *arg)
 {
 	(void)arg;
@@ -30,8 +30,8 @@ static void stay(void *arg)
 }
 
 /*
- * Registers an interrupt that is pending at once, to run stay(). It does not delay callers that
- * wait for another callback, as EAL does for alarms.
+ * Registers a pending interrupt, so that the thread runs stay() at once. An alarm would do the
+ * same, but would also delay callers that wait for other alarms.
  */
 static bool call_thread(void)
 {
@@ -74,7 +74,7 @@ static void on_event(const char *device, enum rte_dev_event_type event, void *le
 
 void hot_unplug_hear(const char *device, atomic_bool *leaving)
 {
-	/* if out of memory, removal requests are not noticed */
+	/* without memory for this, removal requests have no effect */
 	rte_dev_event_callback_register(device, on_event, leaving);
 }
 

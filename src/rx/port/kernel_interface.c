@@ -62,7 +62,7 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 		if (attribute->rta_type != IFLA_STATS64)
 			continue;
-		/* attributes are only aligned to 4 bytes */
+		/* an attribute is not aligned for 64-bit members */
 		memcpy(&stats, RTA_DATA(attribute), told < sizeof(stats) ? told : sizeof(stats));
 		interface->rx_errors = stats.rx_errors;
 		interface->rx_dropped = stats.rx_dropped;
@@ -160,9 +160,9 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 }
 
 /*
- * Reads the losses of an AF_XDP socket. Without rx_fill_ring_empty_descs: a packet without a buffer
- * is already in rx_dropped, and with cards that fill their ring themselves it counts attempts, not
- * packets.
+ * Reads the losses of an AF_XDP socket. Does not add rx_fill_ring_empty_descs: packets without a
+ * buffer are already in rx_dropped. In addition, some cards fill their ring themselves, and then
+ * this counter has attempts, not packets.
  */
 static bool xdp_socket_lost(int fd, uint64_t *lost)
 {

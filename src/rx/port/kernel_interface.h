@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * State of the kernel interface below a driver (af_packet, af_xdp, tap): existence, link, and
- * losses before the sockets of the driver.
+ * State of the kernel interface that a driver uses (af_packet, af_xdp, tap): existence, link, and
+ * packets lost before the sockets of the driver.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct kernel_interface {
 	uint64_t tx_packets, tx_bytes;
 };
 
-/* Sends one rtnetlink request. Sets `interface` if it exists. */
+/* Reads the state by one rtnetlink request. Sets *interface if the interface exists. */
 enum kernel_presence kernel_interface_read(uint32_t index, struct kernel_interface *interface);
 
 /* Sockets of this process that a driver opened, one per queue */
@@ -36,9 +36,9 @@ struct kernel_sockets {
 };
 
 /*
- * Finds up to `wanted` sockets of the family: those bound to the interface (AF_PACKET), or all
- * (AF_XDP sockets do not report their interface). Skips sockets in others[nb_others], which belong
- * to other ports. Returns true if it found `wanted` sockets.
+ * Finds up to `wanted` sockets of the family. AF_PACKET: only those bound to the interface. AF_XDP:
+ * all, because these sockets do not report their interface. Skips the sockets in others[nb_others],
+ * which belong to other ports. Returns true if it found `wanted` sockets.
  */
 bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
 	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
@@ -49,7 +49,7 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
  */
 bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost);
 
-/* Stops sockets that only send from receiving. */
+/* Stops the reception of sockets that only send. */
 void kernel_sockets_receive_nothing(const struct kernel_sockets *sockets);
 
 /*

@@ -26,7 +26,7 @@ struct link_monitor {
 
 void link_monitor_start(struct link_monitor *monitor, const struct port *port);
 
-/* Returns the change since the last call; the latest of several. */
+/* Returns the change since the last call. If there were several, returns the latest. */
 enum port_change link_monitor_look(struct link_monitor *monitor);
 
 /* Returns true if the link of the port is up, or its status unknown. */

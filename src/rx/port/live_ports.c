@@ -48,7 +48,7 @@ static const struct option_row source_rows[] = {
 	{0},
 };
 
-/* --port with the other options of ports */
+/* Owners of --port and of the other options of ports */
 static const struct option_owner *port_part(uint32_t i)
 {
 	static const struct option_owner *const parts[] = {

@@ -30,7 +30,7 @@ enum loss_source {
 		"kernel." #member, SOURCE_INTERFACE, offsetof(struct kernel_interface, member)     \
 	}
 
-/* Counters that are not extended statistics */
+/* Counters that are not extended statistics of ethdev */
 static const struct {
 	const char *name;
 	enum loss_source source;
@@ -87,7 +87,7 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 
 /* --- reading --- */
 
-/* Values of all counters of a port, read at the same time. */
+/* Values of all counters of a port, read at the same time */
 struct loss_reading {
 	struct rte_eth_stats basic;
 	struct kernel_interface interface;
@@ -109,7 +109,7 @@ static void take_reading(struct port_meter *meter, struct loss_reading *reading)
 {
 	*reading = (struct loss_reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
-	/* in one call, because some drivers read all registers for each */
+	/* One call for all, because some drivers read all registers in every call. */
 	if (meter->nb_xstats > 0)
 		reading->xstats_read =
 			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
@@ -159,8 +159,8 @@ static void note_gap(struct port_meter *meter, const struct counter_mapping *fee
 }
 
 /*
- * Starts a counter. Earlier losses do not belong to this run, but packets that wait in the queues
- * will be received.
+ * Starts a counter. Losses before the start do not belong to this run. Packets received before the
+ * start do, because they wait in the queues.
  */
 static void begin_feed(struct port_meter_feed *feed, uint64_t value)
 {
@@ -178,7 +178,9 @@ void port_meter_read(struct port_meter *meter)
 
 	if (!meter->gone)
 		take_reading(meter, &reading);
-	/* Checked after reading: values of a card that is removed meanwhile are ignored. */
+	/*
+	 * Checked after the reading: if the card was removed meanwhile, the values are not valid.
+	 */
 	if (meter->gone || !port_is_plugged(meter->port)) {
 		meter->received_gap = meter->lost_gap = true;
 		return;
@@ -197,8 +199,8 @@ void port_meter_read(struct port_meter *meter)
 			continue;
 		}
 		/*
-		 * No peer: if one returns, the counter may continue at its old value, and its
-		 * counts may never have been read.
+		 * The value is 0 while there is no peer. This is not a reset: if a peer returns,
+		 * the counter may continue at its old value.
 		 */
 		feed->silent = meter->port->driver->has_peer && value == 0;
 		if (!feed->silent &&
@@ -284,7 +286,7 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 
 void port_meter_gone(struct port_meter *meter)
 {
-	/* counters of drivers on a kernel interface are kept in software */
+	/* Drivers on a kernel interface keep their counters in software, so these stay valid. */
 	meter->gone = !meter->port->driver->on_interface;
 }
 

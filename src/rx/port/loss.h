@@ -25,7 +25,7 @@ struct port_meter {
 	struct port_meter_feed {
 		const struct counter_mapping *feed;
 		uint32_t source; /* enum loss_source */
-		uint64_t place;  /* index among counters of this kind */
+		uint64_t place;  /* offset or index of the counter in its source */
 		struct device_counter counter;
 		bool begun;  /* it was read at least once */
 		bool silent; /* no peer, so no value */
@@ -35,31 +35,36 @@ struct port_meter {
 	struct kernel_sockets sockets;
 	uint64_t unread; /* packets that may be lost and are in no counter */
 	/*
-	 * Some counts are lost: of received packets, of lost packets. The reader clears lost_gap.
+	 * Some counts are unknown: of received packets, of lost packets. The caller clears
+	 * lost_gap.
 	 */
 	bool received_gap, lost_gap;
 	bool gone;     /* the device is gone and its counters are invalid */
-	bool complete; /* driver->complete, and every counter of its row was found */
+	bool complete; /* driver->complete, and all counters of the driver's row exist */
 };
 
 /*
- * Starts the counters: lost packets count from here on, received ones since the device was opened.
- * Logs warnings about them. meters[nb_meters]: those of the previous ports.
+ * Starts the counters. Lost packets count from the start, received packets from the opening of the
+ * device. Logs warnings about missing counters. meters[nb_meters]: the meters of the previous
+ * ports.
  */
 void port_meter_start(struct port_meter *meter, const struct port *port,
 	const struct port_meter *meters, uint32_t nb_meters);
 
 /*
- * Reads all counters. Call before half of the range of the narrowest one passes: once a second is
- * enough.
+ * Reads all counters. Must be called before any counter advances by half of its range. Once a
+ * second is enough.
  */
 void port_meter_read(struct port_meter *meter);
 
-/* Returns the packets so far; UINT64_MAX for PORT_RECEIVED if unknown. */
+/* Returns the number of packets of a column. PORT_RECEIVED: UINT64_MAX if unknown. */
 uint64_t port_meter_count(const struct port_meter *meter, enum port_column column);
 
-/* Call if the device is gone: its registers, which now read as all ones, are not read again. */
+/*
+ * Must be called if the device is gone: its registers then read as all ones, and are not used
+ * again.
+ */
 void port_meter_gone(struct port_meter *meter);
 
-/* Call if the peer disconnected: packets in its rings are lost and not counted. */
+/* Must be called if the peer disconnected. The packets in its rings are lost and not counted. */
 void port_meter_peer_left(struct port_meter *meter);

@@ -10,7 +10,7 @@
 #define PORT_MESSAGE_MAX  400
 
 struct port_message {
-	bool warning; /* affects the result; otherwise a notice */
+	bool warning; /* a warning that the result is affected; otherwise a notice */
 	char text[PORT_MESSAGE_MAX];
 };
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES (64u << 10) /* block of a ring with short slots */
+#define BLOCK_BYTES (64u << 10) /* bytes of a ring block that has several slots */
 
 /* Offsets in a frame without its VLAN tag */
 #define TYPE_AT       12
@@ -39,13 +39,14 @@ static int attach_nothing(int fd)
 }
 
 /*
- * Attaches the filter: drops frames that this host sends, and truncates IPv4, and IPv6 without
- * extension headers, to their headers. PACKET_IGNORE_OUTGOING has no effect on sockets in a fan-out
- * group.
+ * Attaches the filter. If params->without_outgoing is set, it drops frames that this host sends.
+ * PACKET_IGNORE_OUTGOING is not used, because it has no effect in a fan-out group. If
+ * params->headers_only is set, the filter truncates IPv4, and IPv6 without extension headers, to
+ * their headers.
  */
 static int attach_filter(int fd, const struct packet_socket_params *params)
 {
-	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last instructions */
+	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last three instructions */
 	const uint32_t outgoing = params->without_outgoing ? PACKET_OUTGOING : UINT32_MAX;
 	const uint32_t shortened = params->headers_only ? PACKET_SOCKET_HEADERS : UINT32_MAX;
 	struct sock_filter codes[] = {
@@ -76,7 +77,7 @@ int packet_socket_open(struct packet_socket *opened)
 	return opened->fd >= 0 ? 0 : errno;
 }
 
-/* Returns a ring whose blocks have no gaps between slots. */
+/* Returns the layout of a ring whose blocks have no gaps between slots. */
 static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -147,7 +148,7 @@ static int share_frames(const struct packet_socket *sockets, uint32_t n)
 }
 
 /*
- * Until it is in its group, a bound socket receives every frame. So all filters drop everything
+ * A bound socket receives every frame until it joins its group. So each filter drops all frames
  * until all sockets are in the group.
  */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,

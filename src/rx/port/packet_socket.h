@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does:
- * single frames with their length on the wire, even if only a part is copied. The kernel writes
- * frames into a mapped ring (TPACKET_V2); reading them takes no system call. Several sockets of an
- * interface share its frames by a symmetric flow hash; fragments are not reassembled.
+ * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does.
+ * Frames are not joined, and have their length on the wire even if only a part is copied. The
+ * kernel writes them into a mapped ring (TPACKET_V2), so that reading takes no system call. Several
+ * sockets of an interface share its frames by a symmetric flow hash. Fragments are not reassembled.
  *
- * One thread reads a socket. Another one may count and silence it. Without DPDK.
+ * One thread reads a socket. Another thread may count and silence it. Independent of DPDK.
  */
 
 #include <stdalign.h>
@@ -19,9 +19,11 @@
 
 #include "base/units.h"
 
-/* Bytes of a slot before the frame, for headers of 14 bytes */
+/* Bytes of a slot before a frame whose link header has 14 bytes */
 #define PACKET_SOCKET_OFFSET  66
-/* Bytes of a truncated frame: all headers of IPv4, and of IPv6 without extension headers */
+/*
+ * Bytes of a truncated frame: room for all headers of IPv4, and of IPv6 without extension headers
+ */
 #define PACKET_SOCKET_HEADERS 144
 /* EtherType of a VLAN tag if the kernel does not report it */
 #define PACKET_SOCKET_TAG     0x8100
@@ -35,15 +37,17 @@ struct packet_socket {
 	/* Owned by the reader. */
 	uint32_t next; /* slot of the next frame */
 	/*
-	 * Owned by the counting thread: frames put into the ring, frames lost because it was full
+	 * Owned by the counting thread: frames put into the ring, and frames lost because it was
+	 * full
 	 */
 	alignas(PACKET_SOCKET_LINE) uint64_t received, lost;
 };
 
 struct packet_socket_params {
-	uint32_t interface;    /* index */
-	uint32_t slots, slot;  /* number of slots, bytes per slot */
-	bool headers_only;     /* copy only headers, if they are known to be short */
+	uint32_t interface;   /* index */
+	uint32_t slots, slot; /* number of slots, bytes per slot */
+	/* Copy only the headers of frames whose headers are known to be short */
+	bool headers_only;
 	bool without_outgoing; /* drop frames that this host sends on the interface */
 };
 
@@ -51,7 +55,7 @@ struct packet_socket_params {
 struct packet_frame {
 	const uint8_t *data;
 	uint32_t captured; /* bytes at data */
-	uint32_t length;   /* bytes on the wire, without FCS and without the tag below */
+	uint32_t length;   /* bytes on the wire, without FCS and without the removed tag */
 	int64_t time;      /* ns since 1970-01-01 UTC */
 	bool tagged;       /* the kernel removed a VLAN tag */
 	uint16_t tag_type, tag_control;
@@ -73,7 +77,7 @@ void packet_socket_silence(const struct packet_socket *socket);
 /* Updates received and lost. Returns false if the kernel does not report them. */
 bool packet_socket_count(struct packet_socket *socket);
 
-/* Clears a pending error of the interface, which would wake poll() again and again. */
+/* Clears an error of the interface. A pending error would end every poll() at once. */
 void packet_socket_clear_error(int fd);
 
 void packet_socket_close(struct packet_socket *socket);

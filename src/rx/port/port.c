@@ -26,7 +26,7 @@
 #include "rx/port/privileges.h"
 #include "rx/port/rss.h"
 
-/* Bytes of the longest joined frame: GSO_MAX_SIZE of the kernel and an Ethernet header */
+/* Bytes of the longest joined packet: GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
 
 /* Slot bytes of a packet socket if only headers are needed */
@@ -39,8 +39,8 @@ _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
 /* --- search for the device --- */
 
 /*
- * Writes the device text for EAL. Adds the wanted number of queues if the driver supports it and
- * the text does not set it.
+ * Writes the device text for EAL. Adds the DEVARG with the number of queues if the driver has one
+ * and the text does not set it.
  */
 static void device_text(
 	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
@@ -54,7 +54,7 @@ static void device_text(
 		snprintf(text + strlen(text), 32, ",%s=%u", driver->queues_arg, nb_rx);
 }
 
-/* Returns true, and the capabilities in `why`, if the process lacks what the port needs. */
+/* Returns true if the process lacks a privilege for the port. `why` then names it. */
 static bool is_privilege_missing(
 	const struct port *port, const struct port_driver *driver, const char *device, char *why)
 {
@@ -71,7 +71,7 @@ static bool make_virtual(
 	int result;
 
 	log_catch_begin();
-	/* not rte_dev_probe(), which is limited to 127 bytes in 24.11 */
+	/* rte_dev_probe() is not used: in 24.11 it is limited to 127 bytes. */
 	result = rte_vdev_init(port->device, arguments != NULL ? arguments + 1 : "");
 	log_catch_end(reason, sizeof(reason));
 	if (result == 0)
@@ -83,13 +83,16 @@ static bool make_virtual(
 			port->name);
 	if (is_privilege_missing(port, port_driver_of_device(text), text, why))
 		return set_error(error, "--port %s: %s", port->name, why);
-	/* The driver computes a 16-bit group number from the process ID and the interface. */
+	/*
+	 * The driver computes the 16-bit number of the fan-out group from process ID and interface,
+	 * so two programs can have the same number.
+	 */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
 		return set_error(error,
 			"--port %s: another program uses the packet fan-out group of this process "
 			"ID: start sketchtap again",
 			port->name);
-	/* -1 is any error of a driver; messages of EAL have no details */
+	/* Drivers return -1 for any error. Messages of EAL have no details. */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return set_error(error,
 		"--port %s: no driver can create this device with these DEVARGS%s%s%s%s; "
@@ -98,7 +101,9 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
-/* Sets the error for a missing device. EAL does not find a card that the process may not open. */
+/*
+ * Sets the error for a missing device. EAL also does not find a card that the process may not open.
+ */
 static bool set_absent_error(const struct port *port, const struct port_name *name, char *error)
 {
 	char file[PCI_FILE_MAX];
@@ -115,7 +120,7 @@ static bool set_absent_error(const struct port *port, const struct port_name *na
 		port->name);
 }
 
-/* Warns about packets and bytes of the interface that its sockets do not receive. */
+/* Warns about packets and bytes that the sockets of the interface do not receive. */
 static void warn_kernel_queues(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
 	if (name->facts.queues > nb_rx)
@@ -133,7 +138,7 @@ static void warn_kernel_queues(struct port *port, const struct port_name *name, 
 			port->name, name->interface, name->interface);
 }
 
-/* Creates receive queues with packet sockets of a kernel interface. */
+/* Creates receive queues that packet sockets of the kernel interface fill. */
 static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 {
 	char why[PORT_PRIVILEGE_MAX];
@@ -154,8 +159,8 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 }
 
 /*
- * Creates the ethdev of DPDK's driver, only for sending. Its own sockets are stopped, because they
- * would join fragments and truncate frames.
+ * Creates an ethdev of DPDK's driver, which only sends. Stops its own sockets: they would also
+ * receive, but join fragments and truncate frames.
  */
 static bool make_sender(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
@@ -195,16 +200,16 @@ static bool probe_interface(
 	if (nb_rx > 0 && !make_sockets(port, nb_rx, error))
 		return false;
 	if (nb_rx > 0 && strcmp(port->name, port->interface) != 0)
-		log_info("%s is received as --port %s: by packet sockets, which do not join "
-			 "fragments or truncate frames as its driver does",
+		log_info("%s is received like --port %s, by packet sockets: its driver would join "
+			 "fragments and truncate frames",
 			port->name, port->interface);
 	port->node = rte_eth_dev_socket_id(port->id);
 	return true;
 }
 
 /*
- * Silences libraries that print to standard error without rte_log: libbpf and libxdp, which
- * net_af_xdp loads. EAL must have loaded its drivers.
+ * Silences libbpf and libxdp, which net_af_xdp loads: they print to standard error without rte_log.
+ * Call it after EAL has loaded its drivers.
  */
 static void silence_libraries(bool verbose)
 {
@@ -217,10 +222,13 @@ static void silence_libraries(bool verbose)
 	};
 
 	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
-		/* only a loaded library: a driver loads it hidden from the global scope */
+		/*
+		 * RTLD_NOLOAD finds the library only if a driver has loaded it. Its symbols are not
+		 * in the global scope.
+		 */
 		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
-		void *(*set_print)(void *print) =
-			NULL; /* argument and result are function pointers */
+		/* The argument and the result are function pointers. */
+		void *(*set_print)(void *print) = NULL;
 		void *symbol;
 
 		if (library == NULL)
@@ -290,13 +298,14 @@ struct start {
 	struct port *port;
 	uint16_t nb_rx, nb_tx, tx_descriptors;
 	struct rte_eth_dev_info info;
-	struct rte_eth_dev_info sender; /* `info` if no other ethdev sends */
+	/* Properties of the sending ethdev, which can be the receiving one */
+	struct rte_eth_dev_info sender;
 	struct rte_eth_conf conf;
 	struct port_rss rss;
 	struct port_frame_plan frames;
 	bool apart;          /* another ethdev sends */
 	const char *call;    /* last system call of the packet sockets; NULL: none */
-	uint16_t mtu_before; /* original MTU, because the configuration sets it; 0: unknown */
+	uint16_t mtu_before; /* original MTU, before the configuration changes it; 0: unknown */
 };
 
 static enum port_hash_use hash_use(const struct port *port, uint16_t nb_rx)
@@ -358,7 +367,7 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
-	/* errors are reported when the port is started */
+	/* port_start() reports errors. */
 	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
 		!plan_frames(&plan, port, &info, room, &messages, error))
 		return room;
@@ -380,10 +389,10 @@ bool port_chains(const struct port *port, uint32_t room)
 		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 }
 
-/* Returns the send offloads. `scatters`: packets may be chains. */
+/* Returns the send offloads to enable. `scatters`: a packet may be a chain of mbufs. */
 static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
 {
-	/* all mbufs of a queue come from one pool, with reference count 1 */
+	/* Possible because all mbufs of a queue come from one pool, with reference count 1. */
 	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 
 	if (scatters)
@@ -391,7 +400,7 @@ static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters
 	return info->tx_offload_capa & wanted;
 }
 
-/* Sets the configuration from the capabilities of the device. */
+/* Chooses queues, frames, RSS and offloads within the capabilities of the device. */
 static bool choose_queues(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
@@ -442,7 +451,10 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 	return true;
 }
 
-/* Configures the device. Some drivers without a row need as many send queues as receive queues. */
+/*
+ * Configures the device. If that fails, tries again with as many send queues as receive queues,
+ * because some drivers without a row need that.
+ */
 static int configure(struct start *start)
 {
 	uint16_t id = start->port->id;
@@ -515,7 +527,7 @@ static int setup_queues(const struct start *start, struct rte_mempool *pool)
 	return result;
 }
 
-/* Starts the sending ethdev of a port whose receiving ethdev has no send queues. */
+/* Starts the sending ethdev of a port, if another ethdev receives. */
 static int start_sender(const struct start *start)
 {
 	const struct port *port = start->port;
@@ -533,7 +545,7 @@ static int start_sender(const struct start *start)
 static int start_sockets(struct start *start, struct rte_mempool *pool)
 {
 	const struct port *port = start->port;
-	/* shorter slots, same memory */
+	/* Shorter slots, in the same memory. */
 	const uint32_t slot =
 		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
 	const struct packet_socket_params params = {
@@ -542,8 +554,8 @@ static int start_sockets(struct start *start, struct rte_mempool *pool)
 		.slot = slot,
 		.headers_only = port->headers_only,
 		/*
-		 * A loopback interface receives these frames again. A forwarder must not send them
-		 * back.
+		 * A loopback interface receives again what this host sends. A forwarder must not
+		 * send it back.
 		 */
 		.without_outgoing = port->loops || forward_asked(port->config),
 	};
@@ -566,7 +578,7 @@ static uint32_t largest_frame(const struct start *start)
 	return mtu + PORT_FRAME_OVERHEAD;
 }
 
-/* Restores the promiscuous flag, which the start of the device clears. */
+/* Restores the promiscuous flag, because the start of the device clears it. */
 static void restore_promiscuous(const struct port *port)
 {
 	if (port->was_promiscuous)
@@ -574,8 +586,8 @@ static void restore_promiscuous(const struct port *port)
 }
 
 /*
- * Returns true for a virtual function, whose host may reject. net_e1000_igb_vf ignores the answer,
- * and hosts of i40e and ice always accept.
+ * Returns true for a virtual function: its host may refuse promiscuous mode. A driver may not
+ * report this: net_e1000_igb_vf ignores the answer, and hosts of i40e and ice always accept.
  */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
 {
@@ -584,9 +596,9 @@ static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_in
 }
 
 /*
- * Makes a kernel interface promiscuous until the returned descriptor is closed, also by the end of
- * the process. The kernel counts requests, so other runs and tcpdump on the interface are not
- * affected. Returns -1 on failure.
+ * Makes a kernel interface promiscuous until the returned descriptor is closed or the process ends.
+ * The kernel counts such requests, so this does not affect other programs on the interface. Returns
+ * -1 on failure.
  */
 static int hold_promiscuous(const char *interface)
 {
@@ -594,8 +606,8 @@ static int hold_promiscuous(const char *interface)
 		.mr_ifindex = (int)if_nametoindex(interface),
 		.mr_type = PACKET_MR_PROMISC,
 	};
-	int fd =
-		socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives no packets */
+	/* With protocol 0, the socket receives no packets. */
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof(wish)) == 0)
 		return fd;
@@ -626,8 +638,8 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 }
 
 /*
- * Configures and starts the device. Returns false with an error if the MTU fails, else true with
- * *result, negative if the device refuses.
+ * Configures and starts the device. Returns false with an error if the MTU cannot be set. Otherwise
+ * returns true, and *result is negative if the device refuses.
  */
 static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
 	int *result, char *error)
@@ -672,10 +684,10 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 {
 	struct start start = {.port = port, .nb_rx = nb_rx};
 	char reason[PORT_MESSAGE_MAX / 2] = "";
-	bool told = true;
+	bool mtu_accepted = true;
 	int result;
 
-	/* a sending port that also receives returning packets */
+	/* A sending port that also receives returning packets has no sockets yet. */
 	if (nb_rx > 0 && port->sockets == NULL && port->has_sender &&
 		!make_sockets(port, nb_rx, error))
 		return false;
@@ -691,10 +703,10 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 		return false;
 	if (result == 0) {
 		log_catch_begin();
-		told = bring_up(&start, descriptors, pool, &result, error);
+		mtu_accepted = bring_up(&start, descriptors, pool, &result, error);
 		log_catch_end(reason, sizeof(reason));
 	}
-	if (!told)
+	if (!mtu_accepted)
 		return false;
 	if (result != 0)
 		return report_rejection(&start, result, reason, error);
@@ -739,7 +751,10 @@ void port_silence(struct port *port)
 		socket_queues_silence(port->sockets);
 		return;
 	}
-	/* With mlx5 (polled), this would take the kernel interface down, which loses its routes. */
+	/*
+	 * mlx5 is polled. With mlx5, this would take the kernel interface down, which then loses
+	 * its routes.
+	 */
 	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
 }
 
@@ -784,7 +799,9 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
-	/* before the interrupt thread stops, because some drivers need its messages to close */
+	/*
+	 * Done before the interrupt thread stops, because most drivers need its messages to close.
+	 */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)
 			port_close(&ports[p]);

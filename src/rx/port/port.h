@@ -20,26 +20,29 @@
 #define PORT_ERROR_MAX 512
 
 struct port {
-	uint16_t id;                   /* receiving ethdev */
-	uint16_t sender;               /* sending ethdev, if has_sender */
-	bool has_sender;               /* true if another ethdev sends */
-	struct socket_queues *sockets; /* fill the queues; NULL: the driver does */
-	uint32_t slot, slots;          /* slot bytes and number as in struct packet_socket */
-	bool headers_only;             /* only headers are needed. Set before start. */
-	uint32_t interface_index;      /* index of the kernel interface; 0: none */
-	char name[PORT_NAME_MAX];      /* name given by the user */
-	char device[PORT_NAME_MAX];    /* name in DPDK */
-	char interface[IFNAMSIZ];      /* kernel interface of its packets; "": none */
-	int node;                      /* NUMA node; -1: unknown */
+	uint16_t id;     /* receiving ethdev */
+	uint16_t sender; /* sending ethdev, if has_sender */
+	bool has_sender; /* true: `sender` sends; false: `id` sends */
+	/* Packet sockets that fill the queues; NULL: the driver does */
+	struct socket_queues *sockets;
+	/* Ring of a packet socket: bytes per slot, number of slots */
+	uint32_t slot, slots;
+	bool headers_only;          /* only headers are needed. Set before start. */
+	uint32_t interface_index;   /* index of the kernel interface; 0: none */
+	char name[PORT_NAME_MAX];   /* name given by the user */
+	char device[PORT_NAME_MAX]; /* name in DPDK */
+	char interface[IFNAMSIZ];   /* kernel interface of its packets; "": none */
+	int node;                   /* NUMA node; -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
 	struct port_messages messages; /* messages of port_probe() and port_start() */
 	uint16_t nb_queues, descriptors;
-	uint32_t interface_mtu; /* MTU of the kernel interface; 0: none */
+	uint32_t interface_mtu; /* MTU of the kernel interface; 0: no interface */
 	uint32_t largest_frame; /* maximum bytes of a received frame, without FCS */
-	uint32_t largest_lost;  /* maximum bytes of a lost frame if above largest_frame; else 0 */
-	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */
-	uint16_t mtu_before;    /* original MTU of the device if it was changed; else 0 */
+	/* Maximum bytes of a lost frame if larger than largest_frame; else 0 */
+	uint32_t largest_lost;
+	uint32_t mbuf_room;  /* minimum mbuf bytes with headroom; 0: any */
+	uint16_t mtu_before; /* original MTU of the device if it was changed; else 0 */
 	int promiscuous; /* descriptor that keeps the kernel interface promiscuous; -1: not used */
 	bool was_promiscuous; /* promiscuous flag of the kernel interface before start */
 	bool loops;           /* the interface receives the frames sent on it */
@@ -49,7 +52,7 @@ struct port {
 	bool sends_chains; /* sent packets may be chains of segments */
 	struct port_send send;
 	bool sends;          /* sent packets have a destination */
-	bool dealt;          /* a receiving core distributes its packets by flow hash */
+	bool dealt;          /* its receiving core distributes packets to workers by flow hash */
 	bool silenced;       /* port_silence() took the link down */
 	atomic_bool leaving; /* removal requested (rx/port/interrupts.h) */
 	struct port_clock clock;
@@ -63,7 +66,10 @@ struct port {
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error);
 
-/* Returns the minimum mbuf bytes for a probed port, with headroom, if other ports need `room`. */
+/*
+ * Returns the minimum mbuf bytes with headroom for a probed port. `room`: bytes that other ports
+ * need.
+ */
 uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 
 /* Returns true if received packets may be mbuf chains, with `room` bytes per mbuf. */
@@ -79,9 +85,9 @@ static inline uint16_t port_sender(const struct port *port)
 uint32_t port_interface_index(const struct port *port);
 
 /*
- * Configures and starts the port by its config, with nb_rx receive queues filled from the pool, and
- * its send queues (one if nb_rx is 0). Adds messages for the user to port->messages. Returns false
- * with one line in error[PORT_ERROR_MAX] on failure.
+ * Configures and starts the port by its `config`. It gets nb_rx receive queues, which are filled
+ * from the pool, and its send queues (one if nb_rx is 0). Adds messages for the user to
+ * port->messages. Returns false with one line in error[PORT_ERROR_MAX] on failure.
  */
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error);
@@ -93,14 +99,14 @@ static inline bool port_is_leaving(const struct port *port)
 }
 
 /*
- * Returns true if the device is present and its removal not requested. For PCI also checks the
- * kernel, because drivers may not notice that a card was removed.
+ * Returns true if the device is present and its removal is not requested. For PCI, also checks
+ * /sys, because a driver may not detect that its card was removed.
  */
 bool port_is_plugged(const struct port *port);
 
 /*
- * Stops the reception of new packets, so that the queues can be drained. For devices, or kernel
- * interfaces, that count packets before they are polled, if they support it. ports_close() takes
+ * Stops the reception of new packets, so that the queues can be drained. Supported for
+ * packet sockets, and by some devices that count packets before they are polled. ports_close() sets
  * the link up again.
  */
 void port_silence(struct port *port);

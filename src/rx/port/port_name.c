@@ -16,18 +16,18 @@
 #include "rx/source.h"
 
 /*
- * A frame of a packet socket begins with a tpacket2_hdr and a sockaddr_ll. The packet follows so
- * that its network header is aligned: at byte 80 - 14 for Ethernet (packet_rcv() in af_packet.c of
- * the kernel). The driver needs an mbuf for all bytes after the tpacket2_hdr.
+ * A slot of a packet socket begins with a tpacket2_hdr and a sockaddr_ll. The packet begins at byte
+ * 80 - 14, so that the header after Ethernet is aligned (packet_rcv() in af_packet.c of the
+ * kernel). DPDK's driver needs an mbuf for all bytes after the tpacket2_hdr.
  */
 #define SOCKET_HEADER        32
 #define SOCKET_FRAME_DEFAULT 2048 /* default of the driver */
 #define MBUF_HEADROOM        128  /* RTE_PKTMBUF_HEADROOM */
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
-/* Default memory of the ring of a queue: holds the frames that arrive while the core is busy */
+/* Default bytes of the ring of a queue. It holds the frames that arrive while the core is busy. */
 #define SOCKET_RING_BYTES    (32u << 20)
 
-/* Returns true if the name is that of a virtual device, also of one without a row. */
+/* Returns true if the name is that of a virtual device, even if its driver has no row. */
 static bool is_virtual(const char *name)
 {
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
@@ -82,7 +82,10 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 	va_end(args);
 }
 
-/* Returns the frame bytes for `mtu`: whole pages, because a larger frame must be a whole block. */
+/*
+ * Returns the slot bytes for frames of `mtu`. Above the default, they are whole pages, because such
+ * a slot must be a whole block.
+ */
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -94,7 +97,7 @@ static uint32_t frame_for(uint32_t mtu)
 	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
 }
 
-/* Returns the number of slots of the default ring, a power of two. */
+/* Returns the number of slots of a ring with the default size, a power of two. */
 static uint32_t slots_for(uint32_t slot)
 {
 	uint32_t slots = 512;
@@ -105,9 +108,9 @@ static uint32_t slots_for(uint32_t slot)
 }
 
 /*
- * Sets the slots of the packet socket for `mtu`, unless its DEVARGS set their size. Blocks must be
- * whole frames: the kernel starts a frame at each block, and DPDK's driver, which sends, expects no
- * gaps between frames. Returns false with an error if the DEVARGS differ.
+ * Sets the slots of the packet socket for `mtu`, unless the DEVARGS set their size. Returns false
+ * with an error if a block of the DEVARGS is not a multiple of the slot size. The kernel starts a
+ * slot at each block, and DPDK's driver, which sends, supports no gaps.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
@@ -137,7 +140,7 @@ static bool size_frames(
 	return true;
 }
 
-/* Returns false with an error if the frames are not Ethernet: they would be misread. */
+/* Returns false with an error if the frames are not Ethernet, because they would be misread. */
 static bool check_kind(const struct port_name *name, const char *spec, char *error)
 {
 	return !name->facts.bare ||
@@ -195,7 +198,7 @@ static bool resolve_interface(
 	return true;
 }
 
-/* Resolves a virtual device on a kernel interface, which must exist. */
+/* Resolves a virtual device that uses a kernel interface. The interface must exist. */
 static bool resolve_over_interface(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error)
 {
@@ -272,7 +275,7 @@ bool port_can_send(const struct port_driver *driver, const char *device)
 
 /* --- options --- */
 
-/* Part of the text of a port */
+/* Part of the text of a --port */
 struct port_name_part {
 	const char *text;
 	size_t len;
@@ -311,7 +314,7 @@ static bool same_pci(struct port_name_part a, struct port_name_part b)
 	       x.function == y.function;
 }
 
-/* Returns true if two texts name the same device, as far as texts can show. */
+/* Returns true if two texts name the same device. Other texts may also name the same device. */
 static bool same_port(const char *a, const char *b)
 {
 	struct port_name_part name_a = port_name_part(a), name_b = port_name_part(b);

@@ -43,22 +43,22 @@ struct port_name {
 	/* name in messages: text of the user without DEVARGS */
 	char called[PORT_NAME_MAX];
 	char device[PORT_DEVICE_MAX]; /* text for EAL: NAME[,DEVARGS] */
-	bool pci;                     /* PCI address; else virtual, or known only to DPDK */
+	bool pci;                     /* true: PCI address; false: virtual, or known only to DPDK */
 	bool known;               /* PCI address, existing interface, or name of a virtual device */
 	char interface[IFNAMSIZ]; /* kernel interface of the packets; "": none */
 	struct port_interface facts; /* properties of that interface */
 	uint32_t slot, slots; /* ring of the packet socket: bytes per slot, number of slots */
 	uint32_t mbuf_room;   /* minimum mbuf bytes; 0: any */
-	char notice[PORT_NOTICE_MAX];  /* meaning of the name; "" if it is obvious */
-	char warning[PORT_NOTICE_MAX]; /* effect on the result, or "" */
+	char notice[PORT_NOTICE_MAX];  /* notice about the meaning of the name, or "" */
+	char warning[PORT_NOTICE_MAX]; /* warning about an effect on the result, or "" */
 };
 
 /* Interface lookup: port_interface_read(), or a fake one in tests */
 typedef bool (*port_interface_fn)(const char *name, struct port_interface *interface);
 
 /*
- * Resolves "NAME[,DEVARGS]" before EAL starts. `mtu`: --mtu, or 0. Slots of a packet socket fit
- * frames of both that and the MTU of the interface. Returns false with one line in
+ * Resolves "NAME[,DEVARGS]" before EAL starts. `mtu`: --mtu, or 0. A slot of a packet socket has
+ * room for this MTU and for that of the interface. Returns false with one line in
  * error[PORT_DEVICE_MAX] that names the choices.
  */
 bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
@@ -79,6 +79,6 @@ bool port_can_send(const struct port_driver *driver, const char *device);
 /* Returns the value of key=VALUE in DEVARGS and its length, or NULL. */
 const char *port_devarg(const char *device, const char *key, int *length);
 
-/* Checks the texts of --port; for other option owners (config/option.h). */
+/* Checks the texts of --port. Also called by the checks of other options. */
 bool port_check_names(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);

@@ -9,16 +9,18 @@
 
 #include "rx/port/kernel_interface.h"
 
-/* Entries of a send ring; supported by all drivers */
+/* Entries of a send ring; all drivers support this number */
 #define PORT_SEND_DESCRIPTORS 1024
 
 /* Limits of the next packet. Written by the reporter. Read by the sending threads. */
 struct port_send {
-	/* Maximum frame bytes without FCS, and those of a frame with a VLAN tag */
+	/* Maximum frame bytes without FCS: of any frame, and of one with a VLAN tag */
 	_Atomic uint32_t longest, longest_tagged;
 	_Atomic bool down; /* its link is down */
-	bool chains;       /* chains of segments are supported */
-	/* Packet sockets, which send their packets only on request; else none */
+	bool chains;       /* packets may be chains of mbufs */
+	/*
+	 * Packet sockets of the driver, which send only on request. No sockets for other drivers.
+	 */
 	struct kernel_sockets sockets;
 };
 

@@ -52,7 +52,7 @@ static bool is_locked_memory_missing(const struct port_driver *driver, char *why
 		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	snprintf(why, PORT_PRIVILEGE_MAX,
-		"this process may only lock %llu KB of memory: raise the limit (ulimit -l, "
+		"this process may lock only %llu KB of memory: raise the limit (ulimit -l, "
 		"LimitMEMLOCK=), or give it CAP_IPC_LOCK",
 		(unsigned long long)limit.rlim_cur / 1024);
 	return true;
@@ -68,8 +68,8 @@ static bool is_tun_missing(const struct port_driver *driver, char *why)
 }
 
 /*
- * Returns true if the folder of the socket is not writable. A driver with optional abstract sockets
- * needs that even if it does not listen.
+ * Returns true if the process cannot write to the folder of the socket. A driver that also supports
+ * abstract sockets needs this even if it does not listen.
  */
 static bool is_socket_folder_missing(
 	const struct port_listener *listener, const char *device, char *why)
@@ -101,7 +101,7 @@ static bool is_socket_folder_missing(
 
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why)
 {
-	/* for devices that use a capture or an interface, by their DEVARGS */
+	/* the DEVARGS decide if it uses an interface or a capture file */
 	bool on_interface = strstr(device, "iface=") != NULL;
 
 	return port_lacks_capabilities(driver, on_interface, process_capabilities(), why) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Missing privileges of this process for a device: drivers report only that they failed */
+/* Finds privileges that this process lacks for a device. Drivers report only that they failed. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,9 +16,12 @@
  */
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why);
 
-/* As port_lacks_privilege(), for capabilities to send and receive. */
+/* Like port_lacks_privilege(), for sending and receiving. */
 bool port_lacks_to_send(const struct port_driver *driver, char *why);
 
-/* As port_lacks_privilege(), for a process with the capabilities `effective`. Checks only these. */
+/*
+ * Like port_lacks_privilege(), for a process with the capabilities `effective`. Checks only
+ * capabilities.
+ */
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why);

@@ -10,8 +10,8 @@
 #define RSS_KEY_LEN_USUAL 40
 
 /*
- * Packets with an RSS field of their own (`exact`); `general` is the field for the rest of the
- * family
+ * A kind of packets. `exact`: RSS fields of only this kind. `general`: RSS fields of all packets of
+ * the same IP version.
  */
 struct packet_kind {
 	const char *name;
@@ -77,7 +77,7 @@ static uint64_t side_of(enum rss_fields wanted)
 	return wanted == RSS_FIELDS_DST ? RTE_ETH_RSS_L3_DST_ONLY : 0;
 }
 
-/* Returns the offered fields that are closest to the wanted ones, for each kind. */
+/* Returns the RSS fields that the device offers and that are closest to the wanted ones. */
 static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 {
 	uint64_t side = side_of(wanted) & offered, fields = side;
@@ -85,7 +85,10 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	for (size_t i = 0; i < NB_KINDS; i++) {
 		const struct packet_kind *kind = &kinds[i];
 		uint64_t exact = kind->exact & offered, general = kind->general & offered;
-		/* The general field hashes only addresses; needed unless one side is masked. */
+		/*
+		 * The general field hashes only addresses. It is not needed if only one side is
+		 * hashed.
+		 */
 		bool prefer_general =
 			kind->has_ports && wanted != RSS_FIELDS_5TUPLE && side == 0 && general != 0;
 
@@ -96,7 +99,10 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	return fields;
 }
 
-/* Writes the names of the kinds that are hashed `as`, but should not be, or "". */
+/*
+ * Writes the names of the kinds that are hashed `as`, but should be hashed in another way. Writes
+ * "" if there are none.
+ */
 static void list_kinds(
 	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
 {
@@ -117,7 +123,7 @@ static void list_kinds(
 			listed[i]->name);
 }
 
-/* Returns the effect on the result if packets are hashed in another way than wanted. */
+/* Returns the effect on the run if packets are hashed `as`, not as wanted. */
 static const char *meaning(enum rss_fields wanted, enum hashed as)
 {
 	if (as == HASHED_NOTHING)
@@ -140,7 +146,9 @@ void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_m
 	char names[200];
 
 	for (enum hashed as = HASHED_NOTHING; as < HASHED_COUNT; as++) {
-		/* for dispatch, the receiving core hashes what the device does not */
+		/*
+		 * With dispatch, the receiving core hashes packets that the device does not hash.
+		 */
 		if (as == HASHED_NOTHING && rss->use == PORT_HASH_DISPATCH)
 			continue;
 		list_kinds(rss->wanted, fields, as, names, sizeof(names));
@@ -209,7 +217,7 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	}
 	if (rss->key_wanted == RSS_KEY_DEFAULT)
 		return true;
-	/* a device that reports no length may accept the usual one after its start */
+	/* If a device reports no length, it may accept the usual one after its start. */
 	if (len == 0 || len > sizeof(rss->key))
 		len = RSS_KEY_LEN_USUAL;
 	else
@@ -339,7 +347,7 @@ static void check_reta(
 			rss->port);
 		return;
 	}
-	/* the default is nearly always even, and writing a table can restart the device */
+	/* The table is nearly always even. Writing it can restart the device. */
 	if (!port_rss_is_even(reta, size, rss->nb_queues)) {
 		port_rss_fill_reta(reta, size, rss->nb_queues);
 		if (rte_eth_dev_rss_reta_update(port_id, reta, (uint16_t)size) != 0 ||
@@ -359,13 +367,13 @@ static void check_reta(
 			rss->port, size, rss->nb_queues, rss->nb_queues - size, size);
 	else if (size % rss->nb_queues != 0 && size / rss->nb_queues < 8)
 		port_warn(messages,
-			"%s: its indirection table has %u entries: some of %u workers get %u "
-			"shares of the flows and others %u; --workers that divide %u are even",
+			"%s: its indirection table has %u entries: of %u workers, some get %u of "
+			"them and others %u; for equal shares, set --workers to a divisor of %u",
 			rss->port, size, rss->nb_queues, size / rss->nb_queues + 1,
 			size / rss->nb_queues, size);
 }
 
-/* Reads the hashed fields from the device, and if its key is the chosen one. */
+/* Reads the hashed fields from the device. Sets *same_key to true if its key is rss->key. */
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
@@ -374,7 +382,7 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
 		return false;
-	/* drivers do not report that one side is masked */
+	/* Drivers do not report ONE_SIDE. */
 	*fields = now.rss_hf | (rss->fields & ONE_SIDE);
 	*same_key = key_len > 0 && memcmp(key, rss->key, key_len) == 0;
 	return true;
@@ -391,7 +399,7 @@ static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
 }
 
-/* Returns the length of the key to read; 0: that of the device is too long. */
+/* Returns the length of the key to read; 0 if the key of the device is too long. */
 static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
 {
 	if (rss->key_len > 0)
@@ -404,7 +412,7 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 {
 	uint8_t key_len = key_length_asked(rss, info);
 	uint64_t fields = rss->fields;
-	/* a configured key that cannot be read back counts as set */
+	/* If the key cannot be read back, it counts as set. */
 	bool same_key = rss->key_len > 0;
 
 	if (!rss->on)
@@ -478,9 +486,10 @@ static const struct option_row rss_rows[] = {
 		.word = fields_word,
 		OPTION_FIELD(rss_options, fields),
 		.default_text = "5tuple",
-		.help = "Spread packets over queues by these fields. 5tuple: addresses, and ports "
-			"of TCP, UDP and SCTP; fragments by addresses. addresses: both. src, dst: "
-			"one. A warning reports fields that a device does not support.",
+		.help = "Spread packets over queues by these fields. 5tuple: addresses, and the "
+			"ports of TCP, UDP and SCTP, except in fragments. addresses: source and "
+			"destination. src, dst: only this address. A warning reports fields "
+			"that a device does not support.",
 	},
 	{
 		.name = "rss-key",
@@ -493,8 +502,8 @@ static const struct option_row rss_rows[] = {
 		.default_text = "symmetric",
 		.config_only = true,
 		.help = "Set the key of a port's flow hash. symmetric: both directions of a "
-			"connection reach one worker. default: the key of the driver. Else "
-			"hexadecimal bytes, as many as the device needs.",
+			"connection reach one worker. default: the key of the driver. Or the "
+			"bytes of the key in hexadecimal, as many as the device needs.",
 	},
 	{0},
 };

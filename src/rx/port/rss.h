@@ -6,8 +6,8 @@
  * queues by the indirection table. The choice is a pure function of the device properties. After
  * the start, the settings are read back.
  *
- * Results are correct for any distribution, because the sketches of all workers are merged. RSS
- * determines the load of each worker, and the packets of a connection that a worker sees.
+ * Results are correct for any distribution, because the sketches of all workers are merged. The
+ * distribution decides the load of each worker, and which packets of a connection it receives.
  */
 
 #include <stdbool.h>
@@ -55,7 +55,7 @@ struct port_rss {
 	/* Result of the choice */
 	bool on;
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 if off */
-	uint8_t key_len; /* bytes; 0: the device keeps its own key */
+	uint8_t key_len; /* bytes of the key; 0: the device keeps its own */
 	uint8_t key[RSS_KEY_LEN_MAX];
 	uint64_t offloads; /* receive offloads */
 };
@@ -79,20 +79,17 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf);
 
 /*
- * Call after the start of the device: reads fields and key back, makes the table even if it is not,
- * and reports differences from the wanted settings.
+ * Reads fields and key back, makes the indirection table even if needed, and reports all
+ * differences from the wanted settings. Call it after the start of the device.
  */
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
-/* Reports the effect of `fields` if they differ from the wanted ones. */
+/* Reports the effect of the hashed `fields` if they differ from the wanted ones. */
 void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages);
 
-/*
- * Fills a table of `size` entries with the queues in turn: their numbers of entries differ by at
- * most one.
- */
+/* Fills a table of `size` entries with the queues 0, 1, ... in turn. */
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);
-/* Returns true if the numbers of entries differ by at most one, in any order. */
+/* Returns true if the numbers of entries of any two queues differ by at most one. */
 bool port_rss_is_even(
 	const struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);

@@ -14,7 +14,10 @@ static void set_longest(struct port_send *send, uint32_t longest, uint32_t tagge
 	atomic_store_explicit(&send->longest_tagged, tagged, memory_order_relaxed);
 }
 
-/* The kernel counts the second of two tags as payload. */
+/*
+ * Sets the limits from the MTU of a kernel interface. If a frame has two VLAN tags, the kernel
+ * counts the second one as payload.
+ */
 static void obey_interface(struct port *port, uint32_t mtu)
 {
 	uint32_t longest = mtu + RTE_ETHER_HDR_LEN;
@@ -23,8 +26,8 @@ static void obey_interface(struct port *port, uint32_t mtu)
 }
 
 /*
- * Warns about missing offloads: senders on this machine leave checksums and segmentation to a
- * device that does not exist.
+ * Warns about offloads. Senders on this machine leave checksums and segmentation to a device. A
+ * virtual interface has no such device.
  */
 static void warn_offloads(struct port *port)
 {
@@ -37,13 +40,13 @@ static void warn_offloads(struct port *port)
 	port_interface_joining(&interface, options);
 	if (options[0] != '\0')
 		port_warn(&port->messages,
-			"--forward: %s joins packets, which are sent joined, or dropped if too "
-			"long: ethtool -K %s%s",
+			"--forward: %s joins packets: they are sent joined, or dropped if too "
+			"long; prevent it: ethtool -K %s%s",
 			port->name, port->interface, options);
 	if (interface.bus[0] == '\0')
 		port_warn(&port->messages,
-			"--forward: %s is a virtual interface: packets are forwarded with missing "
-			"checksums, or joined, if the sender relies on offloads; on its interface: "
+			"--forward: %s is a virtual interface: if a sender relies on offloads, its "
+			"packets are forwarded without checksums, or joined; on the sender: "
 			"ethtool -K INTERFACE tx off tso off gso off",
 			port->name);
 }
@@ -123,7 +126,7 @@ void port_sent_read(struct port_sent *sent)
 		sent->gap = true;
 		return;
 	}
-	/* the peer left, which resets the counters */
+	/* If the peer left, the counters were reset. */
 	if (now < sent->sent_read || unsent < sent->unsent_read) {
 		sent->gap = true;
 		sent->sent_read = sent->unsent_read = 0;
@@ -138,7 +141,7 @@ bool port_sent_is_exact(const struct port_sent *sent)
 {
 	const struct port_driver *driver = sent->port->driver;
 
-	/* a peer that leaves or connects resets the counters */
+	/* If a peer leaves or connects, the counters are reset. */
 	return !sent->gap && driver->polled && !(driver->has_peer && sent->sent_read == 0) &&
 	       (!driver->per_queue || sent->port->send_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sending of ports (--forward): limits of packets, and counters of the device */
+/* Limits of the packets that a port can send (--forward), and counters of sent packets */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,15 +9,15 @@
 #include "rx/port/port.h"
 
 /*
- * Call after the start of the port: determines its limits, and adds warnings about packets that it
- * cannot send unmodified to port->messages.
+ * Determines the limits of the port. Adds warnings about packets that it cannot send unmodified to
+ * port->messages. Call it after the start of the port.
  */
 void port_sending_start(struct port *port);
 
-/* Updates the MTU, which may change. Called by the reporter. */
+/* Updates the limits, because the MTU may change. Called by the reporter. */
 void port_sending_look(struct port *port);
 
-/* Finds the sockets of the sending driver of the port on kernel interface `interface`. */
+/* Finds the sockets of the port's sending driver on kernel interface number `interface`. */
 void port_sending_sockets(
 	const struct port *port, uint32_t interface, struct kernel_sockets *sockets);
 
@@ -27,7 +27,8 @@ struct port_sent {
 	bool begun;
 	bool gap; /* counters were reset or could not be read: some counts are lost */
 	uint64_t sent_read, unsent_read; /* last readings */
-	uint64_t sent, unsent;           /* since the start; unsent: accepted, but discarded */
+	/* Packets since the start; unsent: accepted, then discarded */
+	uint64_t sent, unsent;
 };
 
 void port_sent_start(struct port_sent *sent, const struct port *port);

@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) uint16_t receive(
 	struct packet_socket *socket = &queue->socket;
 	uint32_t n = packet_socket_ready(socket, most);
 
-	/* without mbufs, frames remain in the ring of the socket */
+	/* If no mbufs are free, frames stay in the ring of the socket. */
 	if (n == 0 || rte_pktmbuf_alloc_bulk(queue->pool, pkts, n) != 0)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ static uint16_t add_stamped_frames(uint16_t port, uint16_t number, struct rte_mb
 
 /* --- creation --- */
 
-/* Creates the ethdev. Its driver polls one ring, always empty, for all queues. */
+/* Creates the ethdev. For all queues, its driver polls the same empty ring. */
 static int make_port(struct socket_queues *queues)
 {
 	static unsigned int serial; /* names must be unique in the process */
@@ -117,7 +117,7 @@ static int make_port(struct socket_queues *queues)
 		return rte_errno;
 	for (uint16_t q = 0; q < queues->n; q++)
 		rings[q] = queues->empty;
-	/* the driver requires a send queue, which is never set up */
+	/* The driver requires a send queue. It is never set up. */
 	id = rte_eth_from_rings(name, rings, queues->n, rings, 1, 0);
 	if (id < 0)
 		return rte_errno != 0 ? rte_errno : ENOMEM;

@@ -3,8 +3,8 @@
 
 /*
  * An ethdev whose receive queues are filled by packet sockets of an interface (packet_socket.h).
- * Its driver polls an empty ring, and a callback per queue adds the frames of a socket. So every
- * design can receive from it as from a card.
+ * Its driver polls an empty ring. A callback of each queue then adds the frames of a socket. So
+ * every design can receive from it as from a card.
  */
 
 #include <stdbool.h>
@@ -25,9 +25,9 @@ struct socket_queues;
 struct socket_queues *socket_queues_create(uint16_t n, uint16_t *id, int *error);
 
 /*
- * Starts the sockets of the first n queues, after the start of the ethdev. Mbufs come from the
- * pool. `stamped`: mbufs get the arrival time of their frame, ns of UTC. Returns 0, or an errno
- * with the failed call in *what.
+ * Starts the sockets of the first n queues. Call it after the start of the ethdev. Mbufs come from
+ * the pool. If `stamped`, they get the arrival time of their frame, in ns of UTC. Returns 0, or an
+ * errno with the failed call in *what.
  */
 int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	const struct packet_socket_params *params, struct rte_mempool *pool, bool stamped,
@@ -37,8 +37,8 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue);
 
 /*
- * Reads the frames put into the rings, and those lost because one was full, since the start.
- * Returns false if unknown.
+ * Reads the number of frames put into the rings, and of frames lost because a ring was full. Both
+ * count from the start. Returns false if unknown.
  */
 bool socket_queues_count(struct socket_queues *queues, uint64_t *received, uint64_t *lost);
 
