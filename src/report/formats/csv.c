@@ -12,7 +12,10 @@ static bool needs_quotes(const char *bytes, size_t len)
 	return false;
 }
 
-/* Returns true if a spreadsheet reads the text as a formula, after skipping blanks. */
+/*
+ * Returns true if the text, after leading blanks, begins with a character that a spreadsheet reads
+ * as the start of a formula.
+ */
 static bool is_formula(const char *bytes, size_t len)
 {
 	size_t i = 0;
@@ -34,7 +37,7 @@ static void mark_formula(struct text *text, size_t begin)
 	text->len++;
 }
 
-/* Quotes the text from `begin` on, if necessary. */
+/* Encloses the text from `begin` to its end in quotes, if CSV requires it. */
 static void quote_from(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -75,7 +78,7 @@ static void header(struct text *text, const struct columns *columns)
 	text_char(text, '\n');
 }
 
-/* An unknown value is an empty field. */
+/* Appends a row. A field whose value is unknown is empty. */
 static void row(struct text *text, const struct columns *columns, const struct output_row *row)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {

@@ -11,16 +11,19 @@
 struct format {
 	bool named; /* rows contain column names */
 	/*
-	 * Header line of a file, with its end. NULL: no header, and is_row() checks the first row
-	 * instead.
+	 * Appends the header line of a file, with its line end. NULL: the format has no header
+	 * line, and the first row identifies a file (is_row()).
 	 */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);
-	/* Returns true if a line, without its end, is a row of these columns. */
+	/*
+	 * Returns true if the line is a row with these columns. The line is passed without its line
+	 * end.
+	 */
 	bool (*is_row)(const char *line, size_t len, const struct columns *columns);
 	/*
-	 * For reading rows: the text before the epoch number, at the beginning of a row, and the
-	 * text before the start of the epoch.
+	 * Texts that a reader of rows searches for. before_epoch: begins each row; the epoch number
+	 * follows. before_start: precedes the start time of the epoch.
 	 */
 	const char *before_epoch, *before_start;
 };
@@ -28,21 +31,21 @@ struct format {
 #define DECLARE_FORMAT(name, word) extern const struct format format_##word; /* in word.c */
 ROW_FORMATS(DECLARE_FORMAT)
 
-/* Indexed by enum output_format. NULL: not a row format. */
+/* Indexed by enum output_format. NULL: this output format does not print rows. */
 extern const struct format *const formats[FORMAT_COUNT];
 
 /* Returns the name of a format, such as "csv". */
 const char *format_name(const struct format *format);
 
-/* Position of the next row in an epoch. All zero: the first row. */
+/* Position of the next row to print. All zero: the first row of the epoch. */
 struct format_cursor {
 	uint32_t measurement;
 	size_t item;
 };
 
 /*
- * Appends rows until the text has at least `bytes` bytes or the epoch has no more. Advances the
- * cursor. Returns the number of rows appended.
+ * Appends rows until the text has at least `bytes` bytes or the epoch has no more rows. Advances
+ * the cursor. Returns the number of appended rows.
  */
 size_t format_some(struct text *text, size_t bytes, const struct format *format,
 	const struct columns *columns, const struct report_epoch *epoch,
@@ -52,7 +55,7 @@ size_t format_some(struct text *text, size_t bytes, const struct format *format,
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);
 
-/* Appends a comma and a CSV field as in RFC 4180. Rows end in LF. */
+/* Appends a comma, then the string as a CSV field (RFC 4180). */
 void csv_string(struct text *text, const char *string);
 
 /* Appends the content of a JSON string, without quotes. Invalid UTF-8 becomes U+FFFD. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A template is created when a record first needs it. It depends on the key rule and on which
- * values of the row are known (the shape). It holds a copy plan for the key and the message that is
- * being filled. A record consists of the key, the figures, and the constant fields.
+ * A template describes the layout of a data record. It is created when a record first needs it. The
+ * layout depends on the key rule and on which values of the row are known (enum shape). Each
+ * template has its own message buffer, and a list of pieces that are copied from a row to encode
+ * the key. A record consists of the key, the figures, and fields with constant values.
  */
 
 #include "report/formats/ipfix.h"
@@ -22,8 +23,9 @@
 #define MILLISECOND_NS (SECOND_NS / 1000)
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
-#define CONSTANT_BYTES 16  /* interfaces, sampling interval and prefix lengths */
-#define COPIED         40  /* room for a copy of a part of a key, which may exceed its length */
+#define CONSTANT_BYTES 16 /* bytes of the interfaces, sampling interval and prefix lengths */
+/* bytes that each copy of a piece writes; a piece has at most this length */
+#define COPIED         40
 #define NAME_BYTES     128 /* including the final 0; longer names are truncated */
 
 /* Templates of options records have these numbers. Other templates follow. */
@@ -31,15 +33,15 @@
 #define OPTIONS_LEDGER 257
 #define FIRST_TEMPLATE 258
 
-/* Parts of a record. Each combination has its own template. */
+/* Optional parts of a record. Each combination of them has its own template. */
 enum shape {
 	SHAPE_IPV4 = 1 << 0,
 	SHAPE_PACKETS = 1 << 1,
 	SHAPE_BYTES = 1 << 2,
-	SHAPE_TIMES = 1 << 3, /* times and TCP flags of a flow record */
+	SHAPE_TIMES = 1 << 3, /* first and last packet, and TCP flags */
 	SHAPE_LIMITS = 1 << 4,
 	SHAPE_END = 1 << 5,
-	SHAPE_IP_BYTES = 1 << 6, /* IP bytes, in addition to frame bytes */
+	SHAPE_IP_BYTES = 1 << 6, /* bytes of IP packets, in addition to bytes of frames */
 	SHAPES = 1 << 7,
 };
 
@@ -47,7 +49,7 @@ enum piece_kind {
 	PIECE_COPY,      /* bytes of the key */
 	PIECE_ZEROS,     /* padding of a prefix */
 	PIECE_MPLS,      /* MPLS label stack entry */
-	PIECE_INTERFACE, /* ingress interface + port number */
+	PIECE_INTERFACE, /* port number in the key, plus ipfix_options.ingress */
 };
 
 struct piece {
@@ -66,8 +68,8 @@ struct ipfix_template {
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
 	uint32_t record_len;
-	bool sent; /* to the collector, in this session */
-	/* Message being filled: rows in it, bytes. */
+	bool sent; /* true if the collector has received it in this session */
+	/* Message that is being filled: number of rows, and length in bytes. */
 	uint32_t rows, len;
 	uint8_t message[];
 };
@@ -75,34 +77,39 @@ struct ipfix_template {
 struct ipfix_domain {
 	uint32_t number, sequence;
 	char name[NAME_BYTES];
-	struct key_rule rule; /* key of the templates; without fields: no templates yet */
+	/* key rule of the templates; without fields: there are no templates yet */
+	struct key_rule rule;
 	uint32_t next_id;
 	struct ipfix_template *templates[SHAPES];
-	bool sent;         /* its options record was sent in this session */
-	int64_t sent_at;   /* ns since 1970-01-01 UTC; last time all templates were due */
-	uint32_t messages; /* messages sent since sent_at */
+	bool sent;         /* the options record of this domain was sent in this session */
+	int64_t sent_at;   /* ns since 1970-01-01 UTC; start of the current refresh period */
+	uint32_t messages; /* messages sent in the current refresh period */
 	/* Totals since the start. */
 	uint64_t exported, not_sent;
 	uint64_t offered, measured, ignored;
 };
 
-/* Counts of epochs that were not sent. Written by any thread. */
+/* Sums over epochs that were not sent. Any thread may write them. */
 struct ipfix_missed {
 	_Atomic uint64_t rows, offered, measured, ignored;
 };
 
 struct ipfix {
 	struct ipfix_options options;
-	struct ipfix_missed missed[DOMAINS_MAX]; /* not yet added to the domains */
+	struct ipfix_missed missed[DOMAINS_MAX]; /* counts that are not yet part of the domains */
 	struct ipfix_domain
-		totals; /* domain of totals; `sent`: options records of all domains were sent */
+		/*
+		 * Domain that sends only totals. Its `sent` is true if the options records of all
+		 * domains were sent in this session.
+		 */
+		totals;
 	struct ipfix_domain *domains[DOMAINS_MAX];
-	uint8_t *message; /* message_max bytes, for messages without rows */
+	uint8_t *message; /* buffer of message_max bytes, for messages without rows */
 };
 
 /* --- Templates */
 
-/* Forms of KEY_EXTRA_FIELDS(): kind of piece, and bytes. */
+/* IPFIX encoding of the optional key fields: the kind of piece, and its length in bytes. */
 #define KIND_OF_NUMBER             PIECE_COPY
 #define KIND_OF_MPLS_ENTRY         PIECE_MPLS
 #define KIND_OF_INTERFACE          PIECE_INTERFACE
@@ -117,10 +124,11 @@ struct ipfix {
 
 /* clang-format off */
 static const struct {
-	uint16_t ipv4, ipv6;               /* elements of full addresses; other fields use ipv4 */
+	/* elements of full addresses; ipv4 is also that of fields without addresses */
+	uint16_t ipv4, ipv6;
 	uint16_t prefix4, prefix6;         /* elements of prefixes */
 	uint16_t prefix_len4, prefix_len6; /* elements of prefix lengths */
-	uint8_t len;                       /* bytes; fields that are not addresses */
+	uint8_t len;                       /* bytes; set only for fields that are not addresses */
 	uint8_t kind;                      /* enum piece_kind */
 } key_elements[KEY_FIELD_COUNT] = {
 	[KEY_SRC_IP] = {.ipv4 = IE_SOURCE_IPV4,
@@ -162,7 +170,10 @@ static void add_field(struct ipfix_template *template, uint16_t element, uint32_
 	template->record_len += len;
 }
 
-/* Joins adjacent pieces of the key into one copy. */
+/*
+ * Adds a piece. If the previous piece is adjacent, extends that one, so that both need only one
+ * copy.
+ */
 static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t from, uint32_t len)
 {
 	struct piece *last = template->pieces + template->nb_pieces - 1;
@@ -197,7 +208,7 @@ static void add_address(
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
-	/* In a key with other fields, a prefix occupies only the bytes it needs. */
+	/* If the key has optional fields, it stores only the bytes that the prefix needs. */
 	uint32_t there = rule->extra ? (bits + 7) / 8 : len;
 
 	if (bits == 8 * len)
@@ -229,7 +240,7 @@ static void add_key(struct ipfix_template *template, const struct key_rule *rule
 	template->key_flags = key_rule_has(rule, KEY_TCP_FLAGS);
 }
 
-/* Adds the figures in the order of put_row() and put_flow(). */
+/* Adds the fields that put_row() and put_flow() write after the key, in the same order. */
 static void add_figures(struct ipfix_template *template)
 {
 	uint32_t shape = template->shape;
@@ -301,12 +312,12 @@ static struct ipfix_template *make_template(
 
 /* --- Messages */
 
-/* Completes a message with its header and sends it. Returns false if it was not sent. */
+/* Adds the header to a message and sends it. Returns false if it was not sent. */
 static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
 	put_ipfix_header(message, len, sink->now(sink->arg), domain->sequence, domain->number);
-	/* A lost message leaves a gap that the collector detects. */
+	/* The number advances also if the message is lost, so that the collector detects a gap. */
 	domain->sequence += data_records;
 	domain->messages++;
 	return sink->send(sink->arg, message, len, rows);
@@ -322,7 +333,10 @@ static const struct set_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Writes the options record of a domain: systematic sampling that selects 1 packet and skips 0. */
+/*
+ * Writes the options record of a domain, with its sampling rate of 1:1 (systematic sampling that
+ * selects 1 packet and skips 0).
+ */
 static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 {
 	uint32_t len = (uint32_t)strlen(domain->name);
@@ -332,8 +346,8 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 }
 
 /*
- * Sends the options record that describes `domain`. The message belongs to the domain `in`: the same
- * one, or that of the totals.
+ * Sends the options record that describes `domain`. The message is sent in the domain `in`: the
+ * domain itself, or the domain of totals.
  */
 static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
@@ -356,7 +370,7 @@ static bool send_domains(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return true;
 }
 
-/* Writes the templates not sent yet, as many as fit. */
+/* Writes templates that were not sent in this session, as many as fit into one message. */
 static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	uint8_t *end = ipfix->message + ipfix->options.message_max;
@@ -424,7 +438,7 @@ static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return peer != IPFIX_GONE;
 }
 
-/* Returns true if the domain must send its templates now, and starts the next refresh period. */
+/* Returns true if the domain must send its templates now. Then a new refresh period begins. */
 static bool renews(
 	const struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -438,10 +452,12 @@ static bool renews(
 }
 
 /*
- * Sends the missing templates and options record before data. Returns false if the collector does
- * not have them. The options record is sent once per session, before data: some collectors do not
- * count options records, contrary to RFC 7011, and would see a gap later. Repetitions go to the
- * domain of totals.
+ * Prepares a domain for data: sends the templates that the collector lacks, and the options record.
+ * Returns false if the collector may not have received them.
+ *
+ * The options record is sent only once per session, before the first data record. Some collectors
+ * do not count options records in the sequence number, contrary to RFC 7011, and would later report
+ * a gap. The domain of totals repeats the options record.
  */
 static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -457,7 +473,7 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 	return domain->sent;
 }
 
-/* As prepare(), for the domain of totals. */
+/* Same as prepare(), for the domain of totals. */
 static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	struct ipfix_domain *totals = &ipfix->totals;
@@ -503,7 +519,10 @@ static uint8_t *put_piece(
 
 	switch (piece->kind) {
 	case PIECE_ZEROS: memset(at, 0, piece->len); break;
-	case PIECE_MPLS: /* bits after the label: traffic class and bottom of stack */
+	/*
+	 * Drops the label. The element has the 4 bits after it: traffic class and bottom of stack.
+	 */
+	case PIECE_MPLS:
 		put8(put16(at, ((uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2]) >> 4),
 			(uint32_t)from[2] << 4);
 		break;
@@ -516,8 +535,8 @@ static uint8_t *put_piece(
 }
 
 /*
- * Each copy may exceed its piece; the next field overwrites the excess, and the message has room
- * for it.
+ * Writes the key. Each copy writes COPIED bytes, usually more than its piece has. The next field
+ * overwrites the excess. The message has room for the excess of the last one.
  */
 static inline uint8_t *put_key(uint8_t *at, const struct ipfix *ipfix,
 	const struct ipfix_template *template, const void *row)
@@ -528,9 +547,9 @@ static inline uint8_t *put_key(uint8_t *at, const struct ipfix *ipfix,
 }
 
 _Static_assert(offsetof(struct report_flow, key) + KEY6_ROOM + COPIED <= sizeof(struct report_flow),
-	"what is copied too much is the row's");
+	"COPIED bytes from the end of the key must lie within the row");
 _Static_assert(offsetof(struct report_row, key) + KEY6_ROOM + COPIED <= sizeof(struct report_row),
-	"what is copied too much is the row's");
+	"COPIED bytes from the end of the key must lie within the row");
 
 static inline uint8_t *put_time(uint8_t *at, int64_t time)
 {
@@ -545,7 +564,9 @@ static uint8_t *put_double(uint8_t *at, double value)
 	return put64(at, bits);
 }
 
-/* Writes the value and, with `limits`, its bounds. An unknown upper bound is infinity. */
+/*
+ * Writes the value and, if `limits` is set, its bounds. Infinity stands for an unknown upper bound.
+ */
 static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool limits)
 {
 	at = put64(at, figure->value);
@@ -558,7 +579,7 @@ static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool
 static inline uint8_t *put_flow(
 	uint8_t *at, const struct ipfix_template *template, const struct report_flow *flow)
 {
-	/* flowEndReason: idle timeout, active timeout, forced end. */
+	/* Values of flowEndReason: idle timeout, active timeout, forced end. */
 	static const uint8_t reasons[] = {
 		[FLOW_END_IDLE] = 1, [FLOW_END_INTERVAL] = 2, [FLOW_END_RUN] = 4};
 
@@ -594,7 +615,10 @@ static uint8_t *put_row(uint8_t *at, const struct ipfix_template *template,
 	return at;
 }
 
-/* Returns the template of the shape with room for one more record, or NULL if out of memory. */
+/*
+ * Returns the template of the shape, after sending its message if that has no room for one more
+ * record. Returns NULL if out of memory.
+ */
 static inline struct ipfix_template *template_for(struct ipfix *ipfix, struct ipfix_domain *domain,
 	uint32_t shape, const struct ipfix_sink *sink)
 {
@@ -687,8 +711,8 @@ static void drop_templates(struct ipfix_domain *domain)
 }
 
 /*
- * Returns the domain of measurement `number`, with its current key and name. NULL if there is none,
- * or out of memory.
+ * Returns the domain of measurement `number`, after updating its key and name. Returns NULL if the
+ * number is too large, or if out of memory.
  */
 static struct ipfix_domain *domain_of(
 	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)

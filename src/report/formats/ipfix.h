@@ -5,14 +5,16 @@
  * Encodes epochs as IPFIX messages (RFC 7011). The caller supplies the clock and sends the messages
  * (struct ipfix_sink).
  *
- * Each measurement is an observation domain: measurements count the same packets, so a collector
- * must not add up their records. A domain has its own sequence number and its own templates,
- * created when a record first needs them. Once per session it sends an options record with its name
- * and a sampling rate of 1:1. An extra domain for totals sends only options records: the same
- * record for every domain, and after each epoch the ledger totals of each measurement.
+ * Each measurement is an observation domain of its own: measurements count the same packets, so a
+ * collector must not add up their records. A domain has its own sequence numbers and templates. A
+ * template is created when a record first needs it. Once per session each domain sends an options
+ * record with its name and a sampling rate of 1:1.
  *
- * Counts already include the weights of --overload and of exporters. The sampling rate is therefore
- * always 1:1, so that a collector does not scale them again.
+ * An extra domain, the domain of totals, sends no data records. It sends the options records of all
+ * domains, and after each epoch the sums of the ledger of each measurement.
+ *
+ * The sampling rate is always 1:1, because counts already include the weights of --overload and of
+ * the exporters. A collector must not multiply them again.
  */
 
 #include <stdbool.h>
@@ -22,22 +24,28 @@
 #include "report/rows/report.h"
 
 #define IPFIX_MESSAGE_MAX      1400 /* bytes; default of ipfix_options.message_max */
-#define IPFIX_MESSAGE_MIN      512  /* bytes; below the minimum MTU of IPv6 */
+#define IPFIX_MESSAGE_MIN      512  /* bytes; less than the minimum MTU of IPv6 */
 #define IPFIX_REFRESH_NS       INT64_C(30000000000)
 #define IPFIX_REFRESH_MESSAGES 1000
 
 struct ipfix_options {
-	bool flows;               /* records of flow tables; false: heavy hitters */
-	bool reliable;            /* TCP: templates once per session, sequence from 0 */
-	uint32_t domain;          /* domain of totals; those of measurements follow */
-	uint32_t ingress, egress; /* interfaces; with in_port in the key: ingress of port 0 */
-	uint32_t message_max;     /* bytes; 0: IPFIX_MESSAGE_MAX */
+	bool flows; /* true: send flow records; false: send heavy hitters */
+	/* TCP: a session has one connection, sends templates once, and numbers records from 0 */
+	bool reliable;
+	/* ID of the domain of totals; the IDs of the measurements follow */
+	uint32_t domain;
+	/*
+	 * Interface indexes of all records. If the key has in_port, `ingress` is the interface
+	 * index of port 0.
+	 */
+	uint32_t ingress, egress;
+	uint32_t message_max; /* bytes; 0: IPFIX_MESSAGE_MAX */
 };
 
 enum ipfix_peer {
 	IPFIX_GONE,
 	IPFIX_THERE,
-	IPFIX_ANEW, /* reconnected since the last message: has no templates */
+	IPFIX_ANEW, /* the session is new: the receiver has no templates */
 };
 
 /* Receiver of messages. */
@@ -45,7 +53,7 @@ struct ipfix_sink {
 	void *arg;
 	int64_t (*now)(void *arg); /* ns since 1970-01-01 UTC */
 	enum ipfix_peer (*peer)(void *arg);
-	/* Sends a message that contains `rows` rows. Returns false if it was not sent. */
+	/* Sends a message with `rows` data records. Returns false if it was not sent. */
 	bool (*send)(void *arg, const uint8_t *message, uint32_t len, uint32_t rows);
 };
 
@@ -68,9 +76,12 @@ bool ipfix_carries(const struct key_rule *rule, char *why);
 /* Returns the number of rows that ipfix_epoch() sends for the epoch. */
 uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch);
 
-/* Sends the templates, rows and totals of the epoch. Totals also count rows that were not sent. */
+/*
+ * Sends the templates, rows and totals of the epoch. The totals also count rows that could not be
+ * sent.
+ */
 void ipfix_epoch(
 	struct ipfix *ipfix, const struct report_epoch *epoch, const struct ipfix_sink *sink);
 
-/* Counts an epoch that is not sent: the next totals include its rows and ledger. Any thread. */
+/* Counts an epoch that is not sent. Its rows and ledger are part of the next totals. Any thread. */
 void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch);

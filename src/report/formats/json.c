@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * JSON lines: an object for each row, with the names and order of its columns. Unknown values are
- * null in files; rows for other destinations omit them.
+ * Format json: each row is a line with one JSON object, in the order of the columns. In files,
+ * unknown values are null. Rows for network destinations omit unknown values.
  */
 
 #include <string.h>
@@ -36,7 +36,7 @@ static bool is_plain(const char *bytes, size_t len)
 	return !other;
 }
 
-/* Escapes the text from `begin` on, if necessary. */
+/* Escapes the text from `begin` to its end, if JSON requires it. */
 static void escape_from(struct text *text, size_t begin)
 {
 	struct text raw = {0};
@@ -50,7 +50,7 @@ static void escape_from(struct text *text, size_t begin)
 	text_free(&raw);
 }
 
-/* Returns false for an unknown value, after writing null. */
+/* Appends a value. Returns false after writing null if the value is unknown. */
 static bool add_value(
 	struct text *text, const struct column *column, const struct output_row *row_of)
 {
@@ -125,8 +125,8 @@ static void skip_value(const char **at, const char *end)
 }
 
 /*
- * Requires the fixed columns. Columns that depend on the measurements may have changed, so any
- * others are accepted.
+ * Requires only the columns that every run has. Rows of an earlier run may have other columns,
+ * which depend on the measurements.
  */
 static bool is_row(const char *line, size_t len, const struct columns *columns)
 {

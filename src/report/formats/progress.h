@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Progress line of a long replay on a terminal. Other output to the same terminal goes between
- * progress_suspend() and progress_resume(), from any thread; updates in between are skipped. The
- * lock is not held during other output, so that a stopped terminal blocks only the thread that
- * writes.
+ * Progress line of a long replay on a terminal. Any thread that writes other output to this
+ * terminal calls progress_suspend() before and progress_resume() after it. In between, updates do
+ * not draw. The lock is not held while other output is written. If the terminal stalls, only the
+ * thread that writes waits.
  */
 
 #include <pthread.h>
@@ -27,7 +27,8 @@ struct progress {
 	int fd;
 	bool enabled;         /* fd is a terminal */
 	pthread_mutex_t lock; /* protects the following fields */
-	uint32_t suspended;   /* progress_suspend() calls without progress_resume() */
+	/* number of progress_suspend() calls whose progress_resume() is still due */
+	uint32_t suspended;
 	bool begun;
 	size_t shown; /* columns drawn */
 	uint64_t begin_ns, last_ns;
@@ -38,14 +39,19 @@ struct progress {
 void progress_init(struct progress *progress, int fd, bool enabled);
 
 /*
- * Draws the line. packets and bytes: since the run began. done: 0 to 1, or negative if the end is
- * unknown. now_ns: any monotonic clock. Called by one thread, at any rate: the line changes at most
- * twice a second, first half a second after the first call.
+ * Draws the line. packets, bytes: totals since the run began. done: share of the work, 0 to 1;
+ * negative if unknown. now_ns: a monotonic clock.
+ *
+ * Called by one thread, as often as it likes: the line changes at most twice a second. It first
+ * appears half a second after the first call.
  */
 void progress_update(
 	struct progress *progress, double done, uint64_t packets, uint64_t bytes, uint64_t now_ns);
 
-/* Removes the line until progress_resume(). Calls nest, also across threads. NULL: no line. */
+/*
+ * Removes the line until progress_resume(). Several calls, also of different threads, need as many
+ * progress_resume() calls. progress NULL: there is no line.
+ */
 void progress_suspend(struct progress *progress);
 void progress_resume(struct progress *progress);
 
@@ -59,5 +65,5 @@ struct progress_state {
 	uint64_t elapsed_ns; /* since the run began */
 };
 
-/* Writes the line, less than PROGRESS_LINE_MAX columns, and returns its length. */
+/* Writes the text of the line, shorter than PROGRESS_LINE_MAX. Returns its length. */
 size_t progress_format(char line[PROGRESS_LINE_MAX], const struct progress_state *state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Table of an epoch on standard output, at most TABLE_WIDTH columns wide. */
+/* Format table: prints an epoch as a table of at most TABLE_WIDTH columns. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void table_human(struct text *text, uint64_t value)
 	double scaled = (double)value;
 	int unit = -1;
 
-	/* 999.5 and above would round to four digits. */
+	/* Values of 999.5 and more would be rounded to four digits. */
 	while (scaled >= 999.5 && unit < 5) {
 		scaled /= 1000;
 		unit++;
@@ -70,7 +70,7 @@ void table_human(struct text *text, uint64_t value)
 			scaled, units[unit]);
 }
 
-/* Appends the exact number if it fits its column. */
+/* Appends the exact number if its column has room for all digits, else three digits and a unit. */
 static void add_packets(struct text *text, uint64_t value)
 {
 	if (value < 1000000000)
@@ -107,7 +107,7 @@ void table_error(struct text *text, const struct report_figure *figure)
 		text_char(text, '?');
 }
 
-/* Returns false for a protocol without ports. */
+/* Returns false if the protocol in the fields has no ports. */
 static bool shows_ports(const char *const *fields)
 {
 	const struct protocol *protocol;
@@ -118,7 +118,9 @@ static bool shows_ports(const char *const *fields)
 	return protocol != NULL && protocol->has_ports;
 }
 
-/* Appends "10.0.0.1:443", or the part of it that the key contains. */
+/*
+ * Appends one end of the flow, such as "10.0.0.1:443". Omits fields that the key does not contain.
+ */
 static void add_end(struct text *text, const char *const *fields, enum key_field_id address,
 	enum key_field_id port)
 {
@@ -143,7 +145,7 @@ static void add_proto(struct text *text, uint8_t number)
 		text_printf(text, "proto %u", number);
 }
 
-/* Appends the flag letters of RFC 9293, section 3.1, lowest bit first. */
+/* Appends the letters of the TCP flags (RFC 9293, section 3.1). The lowest bit is first. */
 static void add_tcp_flags(struct text *text, uint64_t flags)
 {
 	static const char letters[] = "FSRPAUEC";
@@ -154,7 +156,7 @@ static void add_tcp_flags(struct text *text, uint64_t flags)
 			text_char(text, letters[bit]);
 }
 
-/* Appends the remaining fields, such as "vlan 5". */
+/* Appends the optional fields of the key from `begin` on, such as "vlan 5". */
 static void add_asked(struct text *text, const char *const *fields, size_t begin)
 {
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
@@ -201,7 +203,7 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 enum table_column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
-	COLUMN_COUNTED, /* measured metric, which ranks the rows */
+	COLUMN_COUNTED, /* the metric that the sketch measures and that ranks the rows */
 	COLUMN_ERROR,   /* error bounds of COLUMN_COUNTED */
 	COLUMN_OTHER,   /* the other metric */
 	COLUMN_PPS,
@@ -217,7 +219,7 @@ enum table_column {
 struct table_cells {
 	struct text text;
 	size_t end[COLUMN_COUNT];
-	size_t source_len; /* bytes of the flow before " -> " */
+	size_t source_len; /* bytes of the flow text before " -> " */
 };
 
 static const char *cell(const struct table_cells *cells, enum table_column column, size_t *len)
@@ -257,7 +259,7 @@ static void add_rates(
 	struct text *text = &cells->text;
 	uint64_t rate;
 
-	/* Generated time stamps give no rate. */
+	/* If the time stamps are generated, rates from them mean nothing. */
 	if (epoch->took == 0 && report_pps(epoch, row, &rate)) {
 		text_str(text, is_exact(&row->packets) ? "" : "~");
 		table_human(text, rate);
@@ -275,7 +277,10 @@ static void add_rates(
 	cells->end[COLUMN_BPS] = text->len;
 }
 
-/* Fills a row. "-": unknown. "~": inexact, without an error column. */
+/*
+ * Fills the cells of a row. "-" stands for an unknown value. "~" marks an inexact value without an
+ * error column.
+ */
 static void fill_row(struct table_cells *cells, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct report_row *row)
 {
@@ -301,10 +306,10 @@ static void fill_row(struct table_cells *cells, const struct report_epoch *epoch
 	cells->end[COLUMN_SHARE] = text->len;
 }
 
-/* Column widths. 0: not printed. */
+/* Width of each column. 0: the column is not printed. */
 struct widths {
 	size_t of[COLUMN_COUNT];
-	size_t source; /* longest source part of a flow */
+	size_t source; /* longest part of a flow text before " -> " */
 };
 
 static void widen(struct widths *widths, const struct table_cells *cells)
@@ -320,7 +325,7 @@ static void widen(struct widths *widths, const struct table_cells *cells)
 		widths->source = cells->source_len;
 }
 
-/* Returns the width left for the flow column. */
+/* Returns the width that other columns leave for the flow column. */
 static size_t flow_room(const struct widths *widths, size_t columns)
 {
 	size_t others = 0;
@@ -331,7 +336,10 @@ static size_t flow_room(const struct widths *widths, size_t columns)
 	return columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
 }
 
-/* Breaks longer flows into two lines. If that is not enough, drops the rate columns. */
+/*
+ * Limits the width of the flow column: longer flows take two lines. If even the part before " -> "
+ * does not fit, drops the rate columns.
+ */
 static void limit_flow(struct widths *widths, size_t columns)
 {
 	size_t room = flow_room(widths, columns);
@@ -344,7 +352,7 @@ static void limit_flow(struct widths *widths, size_t columns)
 		widths->of[COLUMN_FLOW] = room;
 }
 
-/* Appends the row and returns its number of lines. */
+/* Appends the row. Returns the number of lines, 1 or 2. */
 static uint32_t print_cells(
 	struct text *text, const struct table_cells *cells, const struct widths *widths)
 {
@@ -372,7 +380,7 @@ static uint32_t print_cells(
 	return broken ? 2 : 1;
 }
 
-/* Appends the title line and the rows that fit. */
+/* Appends the line of titles, and as many rows as fit. */
 static void add_rows(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct table_size *size)
 {
@@ -468,7 +476,7 @@ static void add_design(struct text *text, const struct report_epoch *epoch)
 }
 
 #define LEDGER_LABEL  "%-16s"
-#define LEDGER_NUMBER 26 /* columns: a uint64_t with commas */
+#define LEDGER_NUMBER 26 /* width of the column: a uint64_t with commas */
 
 static void add_count(struct text *text, const char *label, uint64_t value)
 {
@@ -504,7 +512,7 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	add_count_if(text, "unaccounted", ledger->unaccounted);
 }
 
-/* Needs at least two workers to compare. */
+/* Appends the balance of the workers, if there are at least two. */
 static void add_balance(struct text *text, const struct report_epoch *epoch)
 {
 	const struct report_load *busiest = balance_busiest(epoch);
@@ -602,7 +610,7 @@ static void cut_lines(struct text *text, size_t begin, uint32_t lines)
 	}
 }
 
-/* Counts the lines of all measurements except their rows: headings and notes. */
+/* Counts the lines of all measurements without their rows: headings and notes. */
 static uint32_t lines_of_headings(const struct report_epoch *epoch)
 {
 	static const struct table_size no_rows = {.lines = 1, .columns = TABLE_WIDTH};
@@ -637,14 +645,14 @@ void table_screen(
 
 /* --- The screen */
 
-/* ECMA-48 sequences; those for wrapping are of the VT100. */
+/* Control sequences of ECMA-48. The VT100 defined those for line wrapping. */
 #define WRAP_OFF  "\033[?7l"
 #define WRAP_ON   "\033[?7h"
 #define TO_BOTTOM "\033[999;1H"
 #define TO_LINE   "\033[%u;1H"
-#define CLEAR     "\033[J" /* clears the screen after the cursor */
+#define CLEAR     "\033[J" /* clears the screen from the cursor to its end */
 
-#define SPARE_LINES 2 /* line of screen_silence(), and cursor line */
+#define SPARE_LINES 2 /* lines to leave free: one for screen_silence(), one for the cursor */
 
 bool screen_possible(void)
 {
@@ -653,7 +661,10 @@ bool screen_possible(void)
 	return terminal != NULL && terminal[0] != '\0' && strcmp(terminal, "dumb") != 0;
 }
 
-/* Returns 24 x 80 if the terminal does not report its size, such as a serial line. */
+/*
+ * Returns the size of the terminal. If it does not report one, as on a serial line, returns 24 x
+ * 80.
+ */
 static struct table_size terminal_size(void)
 {
 	struct winsize size = {0};
@@ -667,7 +678,7 @@ static struct table_size terminal_size(void)
 	};
 }
 
-static void keep_what_others_said(
+static void scroll_other_output_away(
 	struct text *text, struct screen *screen, uint32_t height, uint64_t said)
 {
 	if (screen->lines > 0 && screen->said == said)
@@ -686,7 +697,7 @@ void screen_epoch(
 	size_t begin;
 
 	text_str(text, WRAP_OFF);
-	keep_what_others_said(text, screen, size.lines, said);
+	scroll_other_output_away(text, screen, size.lines, said);
 	text_printf(text, TO_LINE CLEAR, 1);
 	begin = text->len;
 	size.lines -= SPARE_LINES;
@@ -698,7 +709,7 @@ void screen_epoch(
 void screen_silence(struct text *text, struct screen *screen, int64_t end, uint64_t said)
 {
 	text_str(text, WRAP_OFF);
-	keep_what_others_said(text, screen, terminal_size().lines, said);
+	scroll_other_output_away(text, screen, terminal_size().lines, said);
 	text_printf(text, TO_LINE CLEAR "no packets %suntil ", screen->lines + 1,
 		screen->lines > 0 ? "from then " : "");
 	text_time(text, end);
