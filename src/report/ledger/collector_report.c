@@ -14,9 +14,13 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the sampling interval of exporters that may have seen packets without a counted record,
- * or 0. If all exporters sample at the same interval, several of them saw the counted packets, and
- * would also have seen those.
+ * Returns the coarsest sampling interval of the exporters that are alive, if they may have seen
+ * packets without sampling any of them. Returns 0 if the bounds at the interval `sampling` already
+ * cover such packets.
+ *
+ * `sampling` is the coarsest interval of counted records. If all exporters sample at the same
+ * interval and some of their samples were counted, there are no other packets to cover. See "Silent
+ * samplers" in docs/ESTIMATES.md.
  */
 static uint32_t silent_interval(const struct collector_epoch *epoch, double sampling)
 {
@@ -26,7 +30,10 @@ static uint32_t silent_interval(const struct collector_epoch *epoch, double samp
 									       : 0;
 }
 
-/* Adds packets that exporters lost. They may belong to any key and have the largest frame size. */
+/*
+ * Adds sampled packets that the exporters lost. Each may stand for packets of any key, with the
+ * largest frame size.
+ */
 static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 {
 	if (epoch->lost_packets == 0)
@@ -75,7 +82,8 @@ void collector_report_account(
 		ledger->observers = 0;
 	ledger->offered = ledger->received;
 	/*
-	 * Compares packets of the capture. Packets in records have no second count to compare with.
+	 * Compares the packets read from a capture with those processed. For datagrams of sockets
+	 * there is no second count.
 	 */
 	ledger->unaccounted = !run_is_live(run) ? distance(fed, generation->taken) : 0;
 }
@@ -89,7 +97,7 @@ bool collector_report_anything(const struct run *run, uint64_t epoch)
 	       generation->exporters.n > 0;
 }
 
-/* Moves the rows out of the generation, which starts empty again. */
+/* Returns the memory of the rows, and leaves an empty list in the generation. */
 static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 {
 	void *items = rows->items;
@@ -164,7 +172,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	return true;
 }
 
-/* Returns the row of each slot, or NULL if out of memory. */
+/* Returns an array that maps a slot of an exporter to its row. Returns NULL if out of memory. */
 static const struct exporter_row **rows_by_slot(
 	const struct report_collected *collected, uint32_t exporters_max)
 {
@@ -179,7 +187,10 @@ static const struct exporter_row **rows_by_slot(
 	return rows;
 }
 
-/* Returns the first row of the interface, or of what follows it. */
+/*
+ * Returns the index of the first row of the interface. If it has none, returns the position at
+ * which it would be inserted.
+ */
 static uint32_t find_role(
 	const struct interface_role_row *rows, uint32_t n, uint32_t exporter, uint32_t interface)
 {
@@ -199,7 +210,10 @@ static uint32_t find_role(
 	return first;
 }
 
-/* Fills role and feeding exporter of input interfaces. Returns false if out of memory. */
+/*
+ * Fills the role of each input interface, and the exporter that feeds it. Returns false if out of
+ * memory.
+ */
 static bool add_roles(
 	const struct run *run, uint64_t epoch, int64_t end, struct report_collected *collected)
 {
@@ -249,12 +263,13 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	return take_paths(run, epoch, collected) && complete;
 }
 
-/* Parameters of the bounds of sampled figures. */
+/* Parameters of the bounds for sampled packets. */
 struct doubt {
-	double sampling;      /* coarsest sampling interval of counted records */
-	double log_inverse;   /* each bound fails with probability exp(-log_inverse) */
-	double overcount;     /* figures may be too large by this factor */
-	uint64_t not_sampled; /* packets that samplers without records may have skipped */
+	double sampling;    /* coarsest sampling interval of the counted records */
+	double log_inverse; /* each single bound fails with probability exp(-log_inverse) */
+	double overcount;   /* figures may be too large by this factor */
+	/* packets that may have passed exporters without any sample (silent_interval()) */
+	uint64_t not_sampled;
 };
 
 static uint64_t product(uint64_t a, uint64_t b)
@@ -264,12 +279,18 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-/* Largest weight of a counted packet, and of any packet. */
+/*
+ * Largest amount of the metric that one packet adds: `counted` for packets in records, `any` also
+ * for packets without a sample. 1 for packets, the frame size for bytes.
+ */
 struct collector_report_unit {
 	uint64_t counted, any;
 };
 
-/* Divides by the overcount. The result never exceeds `low`, although a double has only 53 bits. */
+/*
+ * Divides a lower bound by the overcount. The result is at most `low`: a double has only 53 bits,
+ * and could be rounded up.
+ */
 static uint64_t without_overcount(uint64_t low, double overcount)
 {
 	double less = (double)low / overcount;
@@ -277,7 +298,10 @@ static uint64_t without_overcount(uint64_t low, double overcount)
 	return overcount > 1 && less < (double)low ? (uint64_t)less : low;
 }
 
-/* Widens both bounds independently: each from its own current value. */
+/*
+ * Lowers the lower bound and raises the upper bound of a figure. Each new bound depends only on the
+ * old one.
+ */
 static void widen(
 	struct report_figure *figure, const struct doubt *doubt, struct collector_report_unit unit)
 {
@@ -293,7 +317,10 @@ static void widen(
 			product(doubt->not_sampled, unit.any));
 }
 
-/* Sets the only certain bounds: each sampled packet existed. */
+/*
+ * Sets the only bounds that are certain: each sampled packet existed, and an upper bound is
+ * unknown.
+ */
 static void forget_bounds(struct report_measurement *measurement, double sampling)
 {
 	double interval = sampling > 1 ? sampling : 1;
@@ -309,8 +336,10 @@ static void forget_bounds(struct report_measurement *measurement, double samplin
 }
 
 /*
- * Widens a figure by packets of any key that may be duplicates, and by duplicates that may be new
- * packets.
+ * Lowers the lower bound by `duplicate`, the packets or bytes that may have been counted twice.
+ * Raises the upper bound by `new`, those that may have been dropped as duplicates by mistake. Each
+ * amount may belong to this key. observers: most exporters that may have reported one packet; 0:
+ * unknown.
  */
 static void doubt_figure(
 	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
@@ -356,9 +385,12 @@ void collector_report_widen(
 		return;
 	}
 	/*
-	 * A quarter of the risk is that there were more packets than `keys`: an eighth if samplers
-	 * are silent, and an eighth for their packets. The rest covers both bounds of both metrics.
-	 * Any key may be a row, and each key has a packet.
+	 * Divides `risk` between two kinds of failure. A quarter covers the case that there were
+	 * more packets than `keys`. If there are silent samplers, half of this quarter covers
+	 * `not_sampled`.
+	 *
+	 * The other three quarters cover the lower and upper bounds of both metrics, for all keys.
+	 * The number of packets limits the number of keys.
 	 */
 	if (ledger->silent_interval > 0) {
 		risk_of_keys = risk / 8;

@@ -8,28 +8,29 @@
 #include "parallel/run/run.h"
 #include "report/rows/report.h"
 
-/* Completes the ledger of the epoch; `fed`: packets that the feeder took from the capture. */
+/* Completes the ledger of the epoch. fed: packets that the feeder took from the capture. */
 void collector_report_account(
 	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger);
 
-/* Returns true if exporters sent anything in the epoch, decodable or not. */
+/* Returns true if the collector received anything in the epoch, even if it could not be decoded. */
 bool collector_report_anything(const struct run *run, uint64_t epoch);
 
 /*
- * Moves the rows of the epoch to the report. Returns false if out of memory; the report then has
- * the remaining rows.
+ * Moves the rows of the exporters, interfaces and paths to the report. If out of memory, returns
+ * false, and some rows are missing.
  */
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
 
 /*
- * Widens the bounds of rows by packets that may be duplicates of several exporters. Call it before
- * collector_report_widen(), since these packets are also sampled. See docs/ESTIMATES.md.
+ * Widens the bounds of rows for uncertain deduplication: packets of several exporters may be
+ * duplicates. Call it before collector_report_widen(), which must also widen by these packets. See
+ * docs/ESTIMATES.md.
  */
 void collector_report_doubt(struct report_measurement *measurement, const struct ledger *ledger);
 
 /*
- * Widens the bounds of rows for sampling. With probability 1 - risk, the bounds hold for all keys.
- * `ledger` has the measured packets. See docs/ESTIMATES.md.
+ * Widens the bounds of rows for the sampling of exporters. With probability 1 - risk, sampling
+ * breaks no bound of any key. ledger: the ledger of this measurement. See docs/ESTIMATES.md.
  */
 void collector_report_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk);

@@ -69,8 +69,8 @@ static uint64_t quantile_ns(const struct histogram *times, double share)
 }
 
 /*
- * Returns the packets that the device accepted and failed to send, at most `taken`. The rest counts
- * in later epochs.
+ * Returns the packets that the device accepted but failed to send, at most `taken`. Any more are
+ * returned in later epochs.
  */
 static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 {
@@ -145,7 +145,10 @@ static void warn_too_long(struct forwarded *forwarded, uint32_t in, uint64_t num
 		atomic_load_explicit(&out->send.longest, memory_order_relaxed), out->name);
 }
 
-/* Returns the difference between the packets handed to the devices and those they counted. */
+/*
+ * Returns the sum over all ports of the differences between packets that the device accepted and
+ * packets that it counted as sent or failed.
+ */
 static uint64_t differences(const struct forwarded *forwarded)
 {
 	uint64_t sum = 0;

@@ -18,8 +18,9 @@ struct port_events {
 void port_events_start(struct port_events *log, const struct run *run);
 
 /*
- * Checks the links twice a second, and records effects on the ledger. Call it often. now: monotonic
- * ns; epoch: number of the open epoch. Returns false once when a port is removed.
+ * Checks the links twice a second. Logs changes and updates the loss counters in `state`. Call it
+ * often. now: monotonic ns. epoch: number of the open epoch. If a port was removed, returns false;
+ * later calls return true again.
  */
 bool port_events_look(
 	struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state);

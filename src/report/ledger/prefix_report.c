@@ -65,7 +65,8 @@ bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *re
 		row->packets = sum.packets;
 		row->bytes = sum.bytes;
 		row->flows = prefix_flows(sum.registers);
-		if (row->flows > sum.packets) /* the estimate can exceed the packets */
+		/* prefix_flows() is an estimate and may be too large */
+		if (row->flows > sum.packets)
 			row->flows = sum.packets;
 		report->nb_rules++;
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Counts of each prefix of --prefixes in an epoch, over all workers. */
+/* Counts of each prefix of --prefixes in an epoch, summed over all workers. */
 
 #include "parallel/run/run.h"
 #include "report/rows/report.h"
 
-/* Fills report->rules with the prefixes that matched packets. Returns false if out of memory. */
+/*
+ * Fills report->rules with the prefixes that matched at least one packet. Returns false if out of
+ * memory.
+ */
 bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -18,8 +18,8 @@ static const char *name_of(const struct run *run, uint16_t id)
 }
 
 /*
- * Returns the ports that a worker polls; "" if a receiving core polls for it. NULL if out of
- * memory.
+ * Returns the names of the ports that a worker polls, or "" if it gets packets from a receiving
+ * core. Returns NULL if out of memory.
  */
 static char *list_ports(const struct run *run, const struct poller *poller)
 {
