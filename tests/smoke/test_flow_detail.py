@@ -331,7 +331,7 @@ def test_no_room(test):
     assert len(looked) == 10 and set(looked) < set(deep), looked
     for key in looked:
         assert found[key] == flows[key].row(), key
-    said = re.search(r'(\d+) flows stayed at level count: raise max= of --flow-detail', result.stderr)
+    said = re.search(r'no room for the details of (\d+) flows: raise max= of --flow-detail', result.stderr)
     assert said and int(said[1]) == len(deep) - 10, result.stderr
 
 

@@ -13,7 +13,7 @@
 #include "parallel/workers/node_memory.h"
 #include "report/merge/rank.h"
 
-/* State per measurement: merger of its instances, and rate limits of its warnings. */
+/* Merger and warning rate limits of one measurement. */
 struct measured_epoch {
 	struct merger *merger;
 	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
@@ -56,7 +56,7 @@ struct merger *measurement_report_merger(const struct measurements *measurements
 	return measurements->measured[m].merger;
 }
 
-/* Lists the parts and distinct counts of the workers that counted packets in the epoch. */
+/* Lists the sketches and HyperLogLogs of the workers that counted packets in the epoch. */
 static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct sketch **parts,
 	struct hyperloglog **distinct, struct merge_input *input)
 {
@@ -76,8 +76,9 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 }
 
 /*
- * Sums the packets that load shedding left out at all workers: skipped bursts, and keys that were
- * not selected, by rank. Sets out->weight to the largest weight of a sampled packet.
+ * Adds the packets that load shedding left out, over all workers: packets of skipped bursts, and
+ * packets of keys that key sampling did not select. The latter are also summed by the rank of the
+ * key. Sets out->weight to the largest weight of a sampled packet.
  */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	struct report_measurement *out, struct key_sample_counts left_out[KEY_SHARE_MAX])
@@ -102,7 +103,7 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	}
 }
 
-/* Adds the packets that match the drill-down of the measurement. */
+/* If the measurement has a drill-down, adds the packets that match it. */
 static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
 {
 	const struct drill_down *drill_down = run_measurements(run, epoch)->drill_down[m];
@@ -160,7 +161,10 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->looked_at = looked_at(&ledger);
 	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
 	find_parts(run, epoch, m, parts, distinct, &input);
-	/* Sampling gets half of the risk. */
+	/*
+	 * If packets were sampled, sampling gets half of the permitted risk, and the sketch the
+	 * other half.
+	 */
 	confidence = input.confidence;
 	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
@@ -175,12 +179,15 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
 	collector_report_doubt(out, &ledger);
 	collector_report_widen(out, &ledger, (1 - confidence) / 2);
-	if (out->inside.only) /* the sketch counts only packets that match the drill-down */
+	if (out->inside.only) /* other keys were not counted, and may have any value */
 		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;
 	return true;
 }
 
-/* Logs a fault of an epoch's result if `badness` > 0, rate-limited. */
+/*
+ * Logs a warning about a result, rate-limited. badness: number by which the rate limit compares
+ * warnings; 0: no warning.
+ */
 __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 	struct log_ratelimit *ratelimit, const struct report_epoch *report, uint32_t m,
 	const char *format, ...)
@@ -205,17 +212,17 @@ static void warn_measurement(
 			   undecoded = measurement->undecoded_packets,
 			   forgotten = measurement->forgotten_packets,
 			   unrecovered = merger_unrecovered(measured->merger);
-	/* With forgotten flows, their own warning suffices. */
+	/* If expired flows were dropped, the warning about them is enough. */
 	bool incomplete = measurement->incomplete && forgotten == 0;
 
 	warn_if(shed, &measured->shed, report, m,
 		"no room for %llu packets of new keys: raise --width or --memory", shed);
 	warn_if(measurement->refused_details, &measured->details, report, m,
-		"%llu flows stayed at level count: raise max= of --flow-detail",
+		"no room for the details of %llu flows: raise max= of --flow-detail",
 		(unsigned long long)measurement->refused_details);
 	warn_if(undecoded, &measured->undecoded, report, m,
-		"%llu flows were not decoded, and %llu packets are missing from exact counts: raise "
-		"--width or --memory",
+		"%llu flows were not decoded, and %llu packets are missing from exact counts: "
+		"raise --width or --memory",
 		(unsigned long long)measurement->undecoded_flows, undecoded);
 	warn_if(forgotten, &measured->forgotten, report, m,
 		"%llu packets of expired flows are missing from --output: raise "

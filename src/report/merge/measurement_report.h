@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Turns the sketches of a closed epoch into reported measurements. The memory is part of struct
- * measurements.
+ * Turns the sketches of a closed epoch into reported measurements. The memory for that belongs to
+ * struct measurements.
  */
 
 #include "parallel/run/run.h"
@@ -11,16 +11,19 @@
 #include "report/rows/report.h"
 
 /*
- * Allocates the memory. Returns false if out of memory; call measurement_report_destroy() in either
+ * Allocates the memory. Returns false if out of memory. Call measurement_report_destroy() in either
  * case.
  */
 bool measurement_report_create(struct measurements *measurements);
 void measurement_report_destroy(struct measurements *measurements);
 
-/* Drops the expired flows of an epoch that is not reported. */
+/* Drops the expired flows of an epoch for which there is no report. */
 void measurement_report_drop_expired(const struct measurements *measurements);
 
 struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m);
 
-/* Fills report->measurements and logs missing or lost data. Returns false if out of memory. */
+/*
+ * Fills report->measurements. Logs a warning for each measurement with missing or incomplete data.
+ * Returns false if out of memory.
+ */
 bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);

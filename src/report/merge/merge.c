@@ -14,28 +14,34 @@
 #define RESERVED_FLOWS (UINT32_C(1) << 17) /* limit of merger_reserve() */
 
 /*
- * The error bound must hold for all keys of the epoch: the HyperLogLog estimate plus this many
- * standard errors. The risk that this is too low is taken from the epoch's risk. It is over three
- * times that of a normal distribution (2.9e-7).
+ * The error bound of a sketch must hold for all keys of the epoch. The number of keys is unknown:
+ * its upper limit is the HyperLogLog estimate plus DISTINCT_ERRORS standard errors. DISTINCT_RISK
+ * is the probability that this limit is too low. The confidence of the error bound is raised by it.
+ * For a normal distribution, the probability would be 2.9e-7, less than a third of DISTINCT_RISK.
  */
 #define DISTINCT_ERRORS 5
 #define DISTINCT_RISK   1e-6
 
 /*
- * Number of shares of the sampling risk: lower and upper bounds of both metrics, for each weight
- * that may turn out to be the largest.
+ * Number of equal shares of the sampling risk. Each of two metrics has a lower and an upper bound.
+ * Each bound can fail separately for each weight that may be the largest of the epoch.
  */
 #define SAMPLING_RISKS (4 * SHED_SHIFT_MAX)
 
-/* A key that at least one part lists. */
+/* A key that at least one part lists or recovered. */
 struct flow_in_merge {
 	struct key key;
 	struct key_hash hash;
-	uint64_t since[2]; /* exact count since listing, by metric, over all parts */
-	uint64_t before;   /* upper bound of the count before listing, in the parts that list it */
+	/* exact count after the key was listed, by metric, summed over all parts */
+	uint64_t since[2];
+	/*
+	 * Upper bound of the count before the key was listed, summed over the parts that list it.
+	 */
+	uint64_t before;
 	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
-	struct sketch_estimate estimate;       /* merged counters; SKETCH_EXACT: upper bound */
-	struct report_record record;           /* SKETCH_RECORDS only */
+	/* Query of the merged counters. With SKETCH_EXACT: upper bound of the exact counts. */
+	struct sketch_estimate estimate;
+	struct report_record record; /* SKETCH_RECORDS only */
 };
 
 struct merger {
@@ -45,23 +51,27 @@ struct merger {
 	struct hyperloglog distinct;
 	struct merge_input input;
 	struct ledger ledger;
-	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists all its keys */
+	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists every key that it counted */
 	bool all_complete;
-	uint64_t bound;       /* error bound of the merged counters; UINT64_MAX: none */
+	uint64_t bound;       /* error bound of the merged counters; UINT64_MAX: no bound */
 	uint64_t unrecovered; /* result of merger_unrecovered() */
-	uint64_t unlisted;    /* upper bound of keys that are not flows, in the measured metric */
+	/* upper bound of each key that is not a flow, in the measured metric */
+	uint64_t unlisted;
 	struct sketch_shed shed;
-	struct sketch_undecoded undecoded; /* `largest` is in unrecovered */
+	/* undecoded counts of all parts; `largest` is unused: see unrecovered */
+	struct sketch_undecoded undecoded;
 
-	bool begun;                   /* has expired flows of the epoch to be collected next */
-	uint32_t nb_expired;          /* first flows, without forgotten packets */
-	struct sketch_shed forgotten; /* expired packets of flows beyond the limit */
+	/* true if expired flows of the next epoch were already added */
+	bool begun;
+	/* number of flows that were added before any expired flow was dropped */
+	uint32_t nb_expired;
+	struct sketch_shed forgotten; /* packets and bytes of expired flows that were dropped */
 	struct flow_in_merge *flows;
-	struct flow_figures *figures; /* one per flow with --flow-detail; else NULL */
+	struct flow_figures *figures; /* details of each flow with --flow-detail; else NULL */
 	uint32_t nb_flows, max_flows;
-	uint32_t *slots;   /* open addressing: flow number + 1; 0: free */
+	uint32_t *slots;   /* hash table with open addressing: index in flows[] + 1; 0: free */
 	uint32_t nb_slots; /* power of two, twice max_flows */
-	uint32_t part;     /* part whose candidates are being added */
+	uint32_t part;     /* index of the part whose candidates are being added */
 	bool no_memory;
 };
 
@@ -92,8 +102,9 @@ static void bit_set(uint64_t *bits, uint32_t i)
 }
 
 /*
- * Uses hash bits by which no sketch orders its candidates: candidates in slot order would form one
- * long run of slots.
+ * Returns the slot at which the search for a key begins. Uses bits of the hash that determine no
+ * sketch's order of candidates. Otherwise keys added in that order would fill one long run of
+ * slots.
  */
 static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 {
@@ -118,7 +129,7 @@ static bool make_room_for_figures(struct merger *merger, uint32_t max_flows)
 	return true;
 }
 
-/* Grows the list to max_flows and rehashes it. */
+/* Grows the flow list to max_flows entries, and enters all flows into a larger hash table. */
 static bool make_room(struct merger *merger, uint32_t max_flows)
 {
 	uint32_t nb_slots = 2 * max_flows;
@@ -164,7 +175,7 @@ void merger_reserve(struct merger *merger, uint32_t nb_parts)
 		room *= 2;
 	if (merger->params.candidates == 0 || !make_room(merger, room))
 		return;
-	/* Touches the pages, so that the kernel allocates them now. */
+	/* Writes to all pages, so that the kernel allocates them now. */
 	memset(merger->flows, 0, room * sizeof(*merger->flows));
 	memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 }
@@ -180,7 +191,10 @@ static bool is_exact(const struct merger *merger)
 	return (merger->ops->caps & SKETCH_EXACT) != 0;
 }
 
-/* Returns the flow of the candidate. If there is none, returns NULL and the free slot for it. */
+/*
+ * Returns the flow of the candidate. If there is none, returns NULL and stores the free slot for
+ * it.
+ */
 static struct flow_in_merge *find_flow(
 	const struct merger *merger, const struct sketch_candidate *candidate, uint32_t *slot)
 {
@@ -196,8 +210,8 @@ static struct flow_in_merge *find_flow(
 }
 
 /*
- * Returns the flow of the candidate, adding it if it is new. NULL if out of memory or if there are
- * already `max` flows.
+ * Returns the flow of the candidate. Adds a flow if there is none yet. Returns NULL if out of
+ * memory, or if a flow would be added to a list of `max` flows.
  */
 static struct flow_in_merge *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
@@ -242,9 +256,12 @@ static void add_counts(const struct merger *merger, struct flow_in_merge *flow,
 }
 
 /*
- * Returns true if a part may shed packets of a key that it lists later. With an idle timeout,
- * entries become free again. If threads share a part, one may shed packets of a key while another
- * inserts that key, or holds an entry that it then frees.
+ * Returns true if a part may have dropped packets of a key that it lists. Usually a full table
+ * lists no further keys.
+ *
+ * With an idle timeout, however, entries become free again. If several threads share a part, one
+ * thread may drop packets of a key while another one adds the key, or while another one holds an
+ * entry that it frees afterwards.
  */
 static bool may_shed_listed(const struct merger *merger)
 {
@@ -265,8 +282,8 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	}
 	add_counts(merger, flow, candidate);
 	/*
-	 * Counts the bound once per part: threads that share a part report the same key several
-	 * times, each with the bound of what none of them counted.
+	 * Adds the bound only once per part. If threads share a part, it emits a key once per
+	 * thread, each time with the same bound.
 	 */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
@@ -274,12 +291,15 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 		bit_set(flow->listed, merger->part);
 }
 
-/* Returns the error bound that holds for all keys of the epoch with this confidence. */
+/*
+ * Returns the error bound of the merged sketch. With probability `confidence` it holds for all keys
+ * of the epoch together.
+ */
 static uint64_t joint_bound(const struct merger *merger, double confidence)
 {
 	double distinct = (double)hyperloglog_estimate(&merger->distinct);
 	double upper = distinct * (1 + DISTINCT_ERRORS * HYPERLOGLOG_ERROR) + 1;
-	uint64_t keys = merger->ledger.measured; /* upper limit: one key per packet */
+	uint64_t keys = merger->ledger.measured; /* no epoch has more keys than packets */
 
 	if (1 - confidence > 100 * DISTINCT_RISK && upper < (double)keys) {
 		keys = (uint64_t)upper;
@@ -342,8 +362,8 @@ struct sketch_shed merger_forgotten(const struct merger *merger)
 }
 
 /*
- * Adds the undecoded counts of a part. The largest counts add up, because the same key may be the
- * largest undecoded one of each part.
+ * Adds the undecoded counts of a part. The bounds of the largest undecoded key add up, because it
+ * may be the same key in each part.
  */
 static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
 {
@@ -353,7 +373,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
-/* Returns an upper bound of keys that no part lists. */
+/* Returns an upper bound of the count of each key that no part lists. */
 static uint64_t unlisted_by_all(const struct merger *merger)
 {
 	const struct merge_input *input = &merger->input;
@@ -364,7 +384,10 @@ static uint64_t unlisted_by_all(const struct merger *merger)
 					     : UINT64_MAX;
 }
 
-/* Collects the keys that the parts list, or those recovered from the sum. */
+/*
+ * Adds the keys that the parts list. If the sketch recovers keys, adds those recovered from the
+ * merged counters instead.
+ */
 static void collect_flows(struct merger *merger)
 {
 	const struct sketch_ops *ops = merger->ops;
@@ -381,7 +404,10 @@ static void collect_flows(struct merger *merger)
 	for (; merger->part < input->nb_parts; merger->part++) {
 		const struct sketch *part = input->parts[merger->part];
 
-		/* Runs first: some sketches decode here, and the queries below use the result. */
+		/*
+		 * Must run first: some sketches decode their keys here, and the calls below return
+		 * results of that.
+		 */
 		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
 			bit_set(merger->complete, merger->part);
@@ -402,8 +428,8 @@ static void collect_flows(struct merger *merger)
 	merger->unlisted = unlisted_by_all(merger);
 }
 
-/* Adds packets that are not in any part: any key may have all of them. */
-static void take_untold(struct merger *merger)
+/* Adds the packets of unknown keys that are in no part. All of them may have the same key. */
+static void take_undecoded_of_input(struct merger *merger)
 {
 	struct sketch_undecoded undecoded = merger->input.undecoded;
 
@@ -413,7 +439,7 @@ static void take_untold(struct merger *merger)
 	take_undecoded(merger, undecoded);
 }
 
-/* Queries in a separate pass, so that the CPU overlaps the cache misses of the flows. */
+/* Queries in a loop of its own, so that the CPU can overlap the cache misses of several queries. */
 static void set_estimates(struct merger *merger)
 {
 	for (uint32_t i = 0; i < merger->nb_flows; i++)
@@ -422,8 +448,8 @@ static void set_estimates(struct merger *merger)
 }
 
 /*
- * A sketch that counts exactly needs no estimate: the ceiling of a flow is its exact count plus the
- * uncertain packets of its parts.
+ * Sets the ceilings for a sketch with exact counts. The ceiling of a flow is its exact count plus
+ * the upper bound of its count before it was listed.
  */
 static void set_ceilings(struct merger *merger)
 {
@@ -436,7 +462,7 @@ static void set_ceilings(struct merger *merger)
 	}
 }
 
-/* Moves packets that the sketch shed from measured to shed. */
+/* Moves the packets for which the sketch had no room from `measured` to `shed`. */
 static void add_shed(struct merger *merger)
 {
 	const struct sketch_shed *shed = &merger->shed;
@@ -469,7 +495,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
 	collect_flows(merger);
-	take_untold(merger);
+	take_undecoded_of_input(merger);
 	if (merger->no_memory) {
 		merger->nb_flows = 0;
 		return -ENOMEM;
@@ -482,7 +508,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		set_ceilings(merger);
 	else
 		set_estimates(merger);
-	/* If all keys are listed, all counts are exact. */
+	/* If all keys are listed, all counts are exact and need no error bound. */
 	merger->bound = merger->all_complete || is_exact(merger)
 				? UINT64_MAX
 				: joint_bound(merger, input->confidence);
@@ -529,7 +555,9 @@ const struct merge_input *merger_input(const struct merger *merger)
 	return &merger->input;
 }
 
-/* Returns an upper bound, in the measured metric, of a flow in a part that does not list it. */
+/*
+ * Returns an upper bound of a flow's count in a part that does not list it, in the measured metric.
+ */
 static uint64_t not_listed(
 	const struct merger *merger, uint32_t part, const struct flow_in_merge *flow)
 {
@@ -543,8 +571,8 @@ static uint64_t not_listed(
 }
 
 /*
- * Returns an upper bound of the flow's uncounted value in the measured metric: before it was
- * listed, and in parts that do not list it. UINT64_MAX: unknown.
+ * Returns an upper bound of the packets or bytes of the flow that are not part of its exact count:
+ * those before it was listed, and those in parts that do not list it. UINT64_MAX: unknown.
  */
 static uint64_t uncounted(const struct merger *merger, const struct flow_in_merge *flow)
 {
@@ -552,7 +580,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 
 	if (flow >= merger->flows + merger->nb_expired)
 		sum = counter64_sum(sum, forgotten(merger));
-	/* A flow recovered from the sum already has its bound in `before`. */
+	/* For a flow that was recovered from the merged counters, `before` includes all parts. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
 			sum = counter64_sum(sum, not_listed(merger, p, flow));
@@ -561,19 +589,23 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 	return sum;
 }
 
-/* Returns the value and bounds in the measured metric. */
+/* Returns the value and bounds of a flow in the measured metric. */
 static struct report_figure merged_figure(
 	const struct merger *merger, const struct flow_in_merge *flow)
 {
 	uint64_t since = flow->since[merger_metric(merger)];
 	uint64_t rest = uncounted(merger, flow);
-	uint64_t estimate = flow->estimate.value; /* saturated: at most the counters' sum */
+	/* If the estimate is saturated, it is not above the true sum of the counters. */
+	uint64_t estimate = flow->estimate.value;
 	struct report_figure figure = {.known = true};
 
 	figure.high = counter64_sum(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
-	/* The value excludes what the parts may have missed. */
+	/*
+	 * With exact counts, the value does not include the bounds of parts that do not list the
+	 * flow.
+	 */
 	if (is_exact(merger))
 		figure.value = least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
@@ -582,7 +614,7 @@ static struct report_figure merged_figure(
 	return figure;
 }
 
-/* Converts a lower bound from packets to bytes, or from bytes to packets. */
+/* Converts a lower bound in the measured metric to one in the other metric. */
 static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -594,7 +626,9 @@ static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 		       : amount / ledger->largest_frame + (amount % ledger->largest_frame != 0);
 }
 
-/* Converts an upper bound. Saturates to UINT64_MAX: unknown. */
+/*
+ * Converts an upper bound in the measured metric to one in the other metric. UINT64_MAX: unknown.
+ */
 static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -609,8 +643,9 @@ static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 }
 
 /*
- * Returns the total of the other metric minus the least that the other flows have of it. Includes
- * shed packets, which may belong to any flow.
+ * Returns an upper bound of a flow in the other metric: the total of all flows, minus the least
+ * that the other flows have. The total includes packets that the sketch had no room for: all of
+ * them may belong to this flow.
  */
 static uint64_t left_of_other(const struct merger *merger, const struct report_figure *measured)
 {
@@ -622,7 +657,10 @@ static uint64_t left_of_other(const struct merger *merger, const struct report_f
 	return excess(counts_packets ? bytes : packets, smallest_other(merger, others));
 }
 
-/* Returns amount * numerator / denominator, rounded to nearest, saturating. */
+/*
+ * Returns amount * numerator / denominator, rounded to the nearest integer. Saturates to
+ * UINT64_MAX.
+ */
 static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 {
 	unsigned __int128 scaled;
@@ -634,21 +672,23 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 }
 
 /*
- * Returns true if packets of 0 bytes may be missing: a sketch that counts bytes does not see them
- * (a capture may contain such lengths). They may be missing from the packets of any key, and whole
- * keys from the lists.
+ * Returns true if the sketch may have missed packets of 0 bytes, which a capture may contain. A
+ * sketch that counts bytes does not count them. Keys that have only such packets are not listed.
  */
-static bool weightless(const struct merger *merger)
+static bool may_miss_empty_packets(const struct merger *merger)
 {
 	return !is_exact(merger) && merger_metric(merger) == SKETCH_BYTES &&
 	       merger->ledger.smallest_frame == 0;
 }
 
 /*
- * Returns the value and bounds of the other metric. Packets since listing are exact. For the rest,
- * the value assumes the mean packet size since listing; the bounds assume the smallest and largest
- * frame of the epoch, and subtract the least that the other flows have. Unknown if nothing was
- * counted since listing, as for keys recovered from the counters.
+ * Returns the value and bounds of the other metric. Packets after the key was listed are counted
+ * exactly in both metrics. For the remaining amount, the value assumes the mean packet size of the
+ * counted packets. The bounds assume the smallest and largest frame of the epoch. The upper bound
+ * is also limited by left_of_other().
+ *
+ * The result is unknown if no packet was counted after the key was listed. This is the case for
+ * keys recovered from counters.
  */
 static struct report_figure other_figure(const struct merger *merger,
 	const struct flow_in_merge *flow, const struct report_figure *measured)
@@ -661,7 +701,7 @@ static struct report_figure other_figure(const struct merger *merger,
 	if (!figure.known)
 		return figure;
 	figure.low = counter64_sum(since, smallest_other(merger, measured->low - since_measured));
-	figure.high = measured->high_known && !weightless(merger)
+	figure.high = measured->high_known && !may_miss_empty_packets(merger)
 			      ? counter64_sum(since,
 					largest_other(merger, measured->high - since_measured))
 			      : UINT64_MAX;
@@ -676,14 +716,14 @@ static struct report_figure other_figure(const struct merger *merger,
 }
 
 /*
- * Raises the upper bounds by the losses. Any flow may have all lost packets, at the largest frame
- * size, all packets that are not in any part, all packets of bursts that were skipped as a whole,
- * and all bytes missing from truncated packets.
+ * Raises the upper bounds by all packets that may belong to any flow: lost packets, with the
+ * largest frame size; measured packets that are in no part; and bursts that were skipped as a
+ * whole. Also adds the bytes missing from truncated packets.
  */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
-	/* Excludes packets that the sketch shed: the bounds from its parts include them. */
+	/* Packets for which the sketch had no room are already part of the bounds. */
 	uint64_t packets =
 		ledger_lost_at_most(ledger) - (merger->shed.packets - merger->shed.added);
 	uint64_t bytes;
@@ -706,7 +746,7 @@ static void add_counted(const struct key_sample_counts *left_out, struct merge_f
 	result->bytes.high = counter64_sum(result->bytes.high, left_out->counted_bytes);
 }
 
-/* Adds the packets that key sampling left out of the flow's rank. */
+/* Raises the upper bounds by the packets of the flow's rank that key sampling left out. */
 static void add_left_out(
 	const struct merger *merger, const struct flow_in_merge *flow, struct merge_flow *result)
 {
@@ -716,7 +756,9 @@ static void add_left_out(
 		add_counted(&merger->input.left_out[rank], result);
 }
 
-/* As add_left_out(), for a key with unknown rank. */
+/*
+ * Same as add_left_out(), for a key whose rank is unknown: takes the rank with the highest counts.
+ */
 static void add_all_left_out(const struct merger *merger, struct merge_flow *result)
 {
 	struct key_sample_counts largest = {0};
@@ -731,8 +773,8 @@ static void add_all_left_out(const struct merger *merger, struct merge_flow *res
 }
 
 /*
- * Widens bounds of the counted packets to bounds of the truth. These limits always hold: at most
- * `skipped` is missing, and at most `added` was added by weights.
+ * Widens the bounds of the counted amount to bounds of the true amount. The result is never wider
+ * than two certain limits: at most `skipped` was not counted, and weights added at most `added`.
  */
 static void widen(struct report_figure *figure, const struct sampling_bound *sampling,
 	uint64_t skipped, uint64_t added)
@@ -744,7 +786,7 @@ static void widen(struct report_figure *figure, const struct sampling_bound *sam
 			counter64_sum(figure->high, skipped));
 }
 
-/* Widens the bounds for sampling. Call it after add_loss(). */
+/* Widens the bounds for packets sampled under --overload. Call it after add_loss(). */
 static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -792,10 +834,10 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 }
 
 /*
- * Returns what a flow may have above its ceiling, in the measured metric. The ceiling of an exact
- * sketch covers only the counts of its parts.
+ * Returns an upper bound of a flow's count beyond its ceiling, in the measured metric. With exact
+ * counts, the ceiling does not include parts that do not list the flow.
  */
-static uint64_t beside_ceiling(const struct merger *merger)
+static uint64_t above_ceiling(const struct merger *merger)
 {
 	return is_exact(merger) ? merger->unlisted : 0;
 }
@@ -804,7 +846,7 @@ uint64_t merger_other_ceiling(const struct merger *merger, uint32_t i)
 {
 	enum sketch_metric metric = merger_metric(merger);
 	const uint64_t *since = merger->flows[i].since;
-	uint64_t ceiling = counter64_sum(merger_ceiling(merger, i), beside_ceiling(merger));
+	uint64_t ceiling = counter64_sum(merger_ceiling(merger, i), above_ceiling(merger));
 
 	return counter64_sum(since[metric == SKETCH_PACKETS ? SKETCH_BYTES : SKETCH_PACKETS],
 		largest_other(merger, ceiling - since[metric]));
@@ -819,11 +861,11 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 	struct report_figure first = {.high_known = true}, second = {.high_known = true};
 	struct merge_flow result;
 
-	first.high = most(counter64_sum(measured, beside_ceiling(merger)), merger->unlisted);
+	first.high = most(counter64_sum(measured, above_ceiling(merger)), merger->unlisted);
 	first.high = least(first.high, whole);
 	second.high = most(least(other, largest_other(merger, first.high)),
 		largest_other(merger, merger->unlisted));
-	if (weightless(merger))
+	if (may_miss_empty_packets(merger))
 		second.high = UINT64_MAX;
 	second.high = least(second.high, left_of_other(merger, &first));
 	result = (struct merge_flow){
@@ -836,17 +878,21 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 	return result;
 }
 
-/* With an eighth of its candidates, no bucket of a part overflows, except with probability 1e-7. */
+/*
+ * If a part lists at most an eighth of its capacity, none of its buckets overflows, except with
+ * probability 1e-7.
+ */
 #define DISTINCT_LISTED_SHARE 8
 
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 {
 	/*
-	 * The result must not depend on the number of parts. More parts can list more keys in
-	 * total, so that the list counts only if it is far below the capacity of one part.
+	 * The result must not depend on the number of parts, and more parts can list more keys in
+	 * total. Therefore the number of listed keys is used only if it is far below the capacity
+	 * of one part.
 	 */
 	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.left_out.packets == 0
-				  : merger->all_complete && !weightless(merger) &&
+				  : merger->all_complete && !may_miss_empty_packets(merger) &&
 					    merger->nb_flows <= merger->params.candidates /
 									DISTINCT_LISTED_SHARE;
 	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
@@ -862,7 +908,7 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 	memset(merger, 0, sizeof(*merger));
 	merger->ops = ops;
 	merger->params = *params;
-	total_params.candidates = 1; /* the parts hold the candidates */
+	total_params.candidates = 1; /* only the candidate lists of the parts are used */
 	if (!is_exact(merger))
 		merger->total = ops->create(&total_params);
 	if (!is_exact(merger) && merger->total == NULL) {

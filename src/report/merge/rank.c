@@ -14,14 +14,16 @@ struct rank_contender {
 };
 
 /*
- * The best rows so far, as a heap with the worst at the root: children of i are 2i + 1 and 2i + 2,
- * and no child ranks lower than its parent.
+ * The best rows so far. rows[] is a heap with the worst row at the root: the children of i are 2i +
+ * 1 and 2i + 2, and rank no worse than i.
+ *
+ * left_packets, left_bytes: upper bounds of the flows that were queried and are not among the rows.
+ * UINT64_MAX: unknown.
  */
 struct ranking {
 	enum sketch_metric metric;
 	struct report_row *rows;
 	uint32_t nb_rows, max_rows;
-	/* Upper bounds of queried flows that are not rows; UINT64_MAX: unknown. */
 	uint64_t left_packets, left_bytes;
 };
 
@@ -55,7 +57,7 @@ static int by_bytes(const void *a, const void *b)
 	return order != 0 ? order : key_compare(&x->key, &y->key);
 }
 
-static bool stands_behind(
+static bool ranks_lower(
 	const struct ranking *ranking, const struct report_row *a, const struct report_row *b)
 {
 	return (ranking->metric == SKETCH_PACKETS ? by_packets(a, b) : by_bytes(a, b)) > 0;
@@ -65,7 +67,7 @@ static void insert(struct ranking *ranking, const struct report_row *row)
 {
 	uint32_t i = ranking->nb_rows++;
 
-	while (i > 0 && stands_behind(ranking, row, &ranking->rows[(i - 1) / 2])) {
+	while (i > 0 && ranks_lower(ranking, row, &ranking->rows[(i - 1) / 2])) {
 		ranking->rows[i] = ranking->rows[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
@@ -78,9 +80,9 @@ static void replace_worst(struct ranking *ranking, const struct report_row *row)
 
 	for (uint32_t child = 1; child < ranking->nb_rows; child = 2 * i + 1) {
 		if (child + 1 < ranking->nb_rows &&
-			stands_behind(ranking, &ranking->rows[child + 1], &ranking->rows[child]))
+			ranks_lower(ranking, &ranking->rows[child + 1], &ranking->rows[child]))
 			child++;
-		if (!stands_behind(ranking, &ranking->rows[child], row))
+		if (!ranks_lower(ranking, &ranking->rows[child], row))
 			break;
 		ranking->rows[i] = ranking->rows[child];
 		i = child;
@@ -115,7 +117,7 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 
 	if (ranking->nb_rows < ranking->max_rows) {
 		insert(ranking, &row);
-	} else if (stands_behind(ranking, &ranking->rows[0], &row)) {
+	} else if (ranks_lower(ranking, &ranking->rows[0], &row)) {
 		leave_out(ranking, &ranking->rows[0].packets, &ranking->rows[0].bytes);
 		replace_worst(ranking, &row);
 	} else {
@@ -124,15 +126,15 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 }
 
 /*
- * Flows not queried yet, as a heap with the highest ceiling at the root. Usually few of many are
- * queried, so a heap is cheaper than sorting.
+ * Flows that were not queried yet, as a heap with the highest ceiling at the root. Usually only a
+ * few flows are queried, so a heap is cheaper than sorting all.
  */
 struct rank_contenders {
 	struct rank_contender *heap;
 	uint32_t n;
 };
 
-/* Moves a contender down from the free position i to its position in the heap. */
+/* Moves `moved` from position i, which is free, down to its position in the heap. */
 static void sift_down(struct rank_contenders *contenders, uint32_t i, struct rank_contender moved)
 {
 	struct rank_contender *heap = contenders->heap;
@@ -163,7 +165,7 @@ static bool list_contenders(
 	return true;
 }
 
-/* Takes the flow with the highest ceiling. */
+/* Removes and returns the flow with the highest ceiling. */
 static struct rank_contender take_highest(struct rank_contenders *contenders)
 {
 	struct rank_contender highest = contenders->heap[0];
@@ -174,7 +176,7 @@ static struct rank_contender take_highest(struct rank_contenders *contenders)
 	return highest;
 }
 
-/* Queries flows until the highest remaining ceiling is too low for a row. */
+/* Queries flows in the order of their ceilings, until no remaining flow can become a row. */
 static void query_sketch(const struct merger *merger, struct rank_contenders *contenders,
 	uint64_t smallest, struct ranking *ranking)
 {
@@ -208,8 +210,8 @@ static struct report_figure limit(
 }
 
 /*
- * Sets upper bounds for keys that are not rows: queried flows, other flows, and keys that are not
- * flows.
+ * Sets upper bounds that hold for every key without a row: queried flows, flows that were not
+ * queried, and keys that are not flows.
  */
 static void limit_unlisted(const struct merger *merger, const struct rank_contenders *contenders,
 	struct ranking *ranking, struct report_measurement *measurement)
@@ -220,7 +222,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	uint64_t ceiling = contenders->n > 0 ? contenders->heap[0].ceiling : 0, other = 0;
 	struct merge_flow others, all = merger_unlisted(merger, UINT64_MAX, UINT64_MAX);
 
-	/* The other metric is unknown for some flows: bound it by the measured metric. */
+	/* The other metric of a queried flow is unknown. The measured metric then bounds it. */
 	if (*left_other == UINT64_MAX) {
 		ceiling = *left > ceiling ? *left : ceiling;
 		other = UINT64_MAX;
@@ -236,18 +238,21 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	measurement->unlisted_bytes = limit(ranking->left_bytes, &others.bytes, &all.bytes);
 }
 
-/* Returns the total of the metric, including keys left out by key sampling. */
-static uint64_t is_in_all(enum sketch_metric metric, const struct ledger *ledger)
+/* Returns the total of the metric. It includes packets of keys that key sampling left out. */
+static uint64_t total_of(enum sketch_metric metric, const struct ledger *ledger)
 {
 	return metric == SKETCH_PACKETS
 		       ? ledger_counted(ledger) + ledger->left_out.counted
 		       : ledger_counted_bytes(ledger) + ledger->left_out.counted_bytes;
 }
 
-/* A fraction such as 0.001 is not exact as a double: a value below it by rounding counts. */
+/*
+ * A double is not exactly the fraction that was given, such as 0.001. The factor below 1 includes
+ * values that miss the threshold only by rounding.
+ */
 uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
-	uint64_t whole = is_in_all(metric, ledger);
+	uint64_t whole = total_of(metric, ledger);
 	double least = ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
 
 	return least > 1 ? (uint64_t)least : 1;
@@ -255,7 +260,7 @@ uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, d
 
 static void number(struct ranking *ranking, const struct ledger *ledger)
 {
-	double whole = (double)is_in_all(ranking->metric, ledger);
+	double whole = (double)total_of(ranking->metric, ledger);
 
 	qsort(ranking->rows, ranking->nb_rows, sizeof(*ranking->rows),
 		ranking->metric == SKETCH_PACKETS ? by_packets : by_bytes);
@@ -268,8 +273,8 @@ static void number(struct ranking *ranking, const struct ledger *ledger)
 }
 
 /*
- * Returns true if a flow that the sketch did not find, of at most `unrecovered`, may belong among
- * the rows.
+ * Returns true if a key that the sketch did not find may belong among the rows. unrecovered: upper
+ * bound of such keys, in the measured metric.
  */
 static bool may_miss_a_row(
 	const struct ranking *ranking, uint64_t unrecovered, uint64_t smallest, uint32_t top)

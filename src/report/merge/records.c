@@ -10,7 +10,7 @@
 
 #define FIRST_FLOWS 1024
 
-/* Arguments of the emit callbacks. `end`: end reason of flows that are not idle. */
+/* Argument of take_expired() and take_held(). end: end reason of flows that were not idle. */
 struct record_drain {
 	struct records *records;
 	const struct measurements *measurements;
@@ -124,7 +124,7 @@ void records_take(struct records *records, uint64_t epoch)
 	}
 }
 
-/* Returns true if a worker counted packets in the instance. */
+/* Returns true if the sketch instance has packets of the epoch. */
 static bool is_used(const struct run *run, uint64_t epoch, uint32_t instance)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -167,7 +167,7 @@ uint64_t records_held_at_most(const struct plan *plan)
 	return most;
 }
 
-/* Drops the waiting records: out of memory. */
+/* Drops the waiting records after memory ran out. Returns NULL. */
 static struct report_epoch *forget(struct records *records)
 {
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
