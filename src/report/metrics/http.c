@@ -20,9 +20,12 @@
 #include "base/clock.h"
 #include "base/signals.h"
 
-/* ms; interval of checks for slow clients */
+/* ms between checks for slow clients */
 #define SWEEP_MS  50
-/* A closed connection makes room for a waiting one, which takes another turn. */
+/*
+ * Most calls of MHD_run() in one turn. A call that closes a connection may leave a client waiting,
+ * which the next call accepts.
+ */
 #define TURNS_MAX 4
 
 static const char policy_nothing[] = "default-src 'none'; frame-ancestors 'none'";
@@ -37,20 +40,20 @@ struct http {
 	const struct http_page *pages;
 	void *arg;
 	struct MHD_Daemon *daemon;
-	int wake; /* eventfd that wakes the thread; never read */
+	int wake; /* eventfd; readable once the thread must end */
 	pthread_t thread;
 	bool started;
-	bool local; /* only this host can connect */
+	bool local; /* true if only this host can connect: the address is a loopback address */
 	_Atomic bool stopping;
 
-	/* Owned by the serving thread. */
+	/* Used only by the serving thread. */
 	struct client clients[HTTP_CONNECTIONS];
 	uint32_t nb_clients;
-	bool closed;         /* a client was closed in this turn */
+	bool closed;         /* true if a client was closed in this turn */
 	size_t answer_bytes; /* bytes of unread replies */
 };
 
-/* A reply that its client has not read yet. */
+/* Body of a reply. Its client has not read all of it yet. */
 struct body {
 	struct http *http;
 	struct text text;
@@ -89,7 +92,8 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	/*
-	 * One request per connection, so that the time limit of a connection is that of a request.
+	 * Serves only one request per connection. The time limit of a connection is then also that
+	 * of the request.
 	 */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -149,8 +153,8 @@ static enum MHD_Result send_page(
 }
 
 /*
- * Returns true if HOST[:PORT] is a numeric address or localhost. NULL: true, because browsers
- * always send Host.
+ * Returns true if the value of a Host header, HOST[:PORT], has a numeric address or "localhost" as
+ * HOST. Also returns true if host is NULL: all browsers send the header.
  */
 static bool is_local_host(const char *host)
 {
@@ -196,13 +200,14 @@ static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connecti
 	(void)request;
 	note_request(connection);
 	/*
-	 * DNS rebinding: a page of another site whose name now resolves to this host could read the
-	 * replies.
+	 * Prevents DNS rebinding: a page of another site, whose name now resolves to this host,
+	 * could otherwise read the replies.
 	 */
 	if (http->local && !is_local_host(MHD_lookup_connection_value(
 				   connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
 		return send_word(connection, MHD_HTTP_MISDIRECTED_REQUEST,
-			"Host must be an IP address or localhost, also in requests of a proxy\n");
+			"the Host header must be an IP address or localhost; configure a "
+			"proxy to send one of these\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return send_word(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	while (page->path != NULL && strcmp(page->path, url) != 0)
@@ -254,7 +259,7 @@ static int64_t patience_with(const struct client *client, bool full)
 	return client->asked ? HTTP_FULL_NS : HTTP_FULL_IDLE_NS;
 }
 
-/* Shuts slow clients down. MHD notices and closes them. */
+/* Shuts down the connections of slow clients. libmicrohttpd notices that and closes them. */
 static void end_slow_clients(struct http *http)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -305,7 +310,7 @@ static void *serve(void *arg)
 		{.fd = http->wake, .events = POLLIN},
 	};
 
-	/* Pairs with the release in http_close(). */
+	/* Pairs with the release store in http_close(). */
 	while (!atomic_load_explicit(&http->stopping, memory_order_acquire)) {
 		http_turn(http);
 		poll(polled, 2, patience_ms(http));
@@ -329,7 +334,7 @@ static bool is_loopback(const struct listen_address *address)
 	       (IN6_IS_ADDR_LOOPBACK(ip) || (IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127));
 }
 
-/* Opens the listening socket. Returns false with a line in error. */
+/* Opens the listening socket. On failure, returns false and stores a message in `error`. */
 static bool open_socket(const struct listen_address *address, int *fd, char *error)
 {
 	int reuse = 1;
@@ -339,7 +344,7 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 	if (*fd < 0)
 		return set_address_error(
 			error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	/* Binds although connections of an earlier run are in TIME_WAIT. */
+	/* Permits to bind while connections of an earlier run are in state TIME_WAIT. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
 		return true;
@@ -405,11 +410,12 @@ void http_close(struct http *http)
 	if (http == NULL)
 		return;
 	if (http->started) {
-		/* Pairs with the acquire in serve(). */
+		/* Pairs with the acquire load in serve(). */
 		atomic_store_explicit(&http->stopping, true, memory_order_release);
 		eventfd_write(http->wake, 1);
 		pthread_join(
-			http->thread, NULL); /* blocks only in poll(), which the eventfd ends */
+			/* serve() waits only in poll(), and the eventfd ends that */
+			http->thread, NULL);
 	}
 	if (http->daemon != NULL)
 		MHD_stop_daemon(http->daemon);

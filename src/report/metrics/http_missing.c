@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Replaces http.c in builds without libmicrohttpd. */
+/* Used in place of http.c if sketchtap is built without libmicrohttpd. */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct http *http_open(
 	(void)arg;
 	snprintf(error, HTTP_ERROR_MAX,
 		"--metrics: sketchtap was built without it, because " METRICS_MISSING
-		": change that and build again, or leave it out");
+		"; change that and build again, or omit --metrics");
 	return NULL;
 }
 

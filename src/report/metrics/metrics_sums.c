@@ -57,7 +57,10 @@ static struct metrics_measurement *find_measurement(struct metrics_sums *sums, c
 	return NULL;
 }
 
-/* Returns a free entry, or the entry that was inactive longest. */
+/*
+ * Returns a free entry. If there is none, returns the entry of the measurement that has been
+ * inactive for the longest time.
+ */
 static struct metrics_measurement *make_room(struct metrics_sums *sums)
 {
 	struct metrics_measurement *oldest = &sums->measurements[0];
@@ -100,7 +103,10 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 		add_worker(&sums->workers[w], &epoch->loads[w]);
 	if (epoch->nb_measurements > 0)
 		sums->last = sums->epochs;
-	/* Known measurements first, so that new ones do not take their entries. */
+	/*
+	 * Adds measurements that have an entry first. Otherwise a new measurement could take the
+	 * entry of one of these.
+	 */
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		if (find_measurement(sums, epoch->measurements[m].name) != NULL)
 			add_measurement(sums, epoch, &epoch->measurements[m]);

@@ -15,9 +15,9 @@ struct metric_samples {
 	bool openmetrics;
 	bool begun; /* HELP and TYPE are written */
 	char before_label;
-	struct text labels; /* labels of all heavy hitters, concatenated */
+	struct text labels; /* labels of the heavy hitters, one after the other */
 	size_t *label_ends;
-	uint32_t row; /* index of the row at work, in label_ends */
+	uint32_t row; /* index of the current row in label_ends */
 };
 
 const char *metric_type_word(enum metric_type type)
@@ -43,14 +43,20 @@ static void add_line(struct metric_samples *samples, const char *what, const cha
 	text_str(samples->text, "# ");
 	text_str(samples->text, what);
 	text_str(samples->text, metric->name);
-	/* OpenMetrics describes the family, the older format each sample name. */
+	/*
+	 * OpenMetrics names the metric without the suffix; the older format names it with the
+	 * suffix.
+	 */
 	text_str(samples->text, samples->openmetrics ? "" : metric_suffix(metric));
 	text_char(samples->text, ' ');
 	text_str(samples->text, value);
 	text_char(samples->text, '\n');
 }
 
-/* Called for the first sample, so that a metric without samples is omitted. */
+/*
+ * Writes the description of a metric. Called before its first sample: a metric without samples is
+ * omitted.
+ */
 static void begin_family(struct metric_samples *samples)
 {
 	const struct metric *metric = samples->metric;
@@ -146,7 +152,10 @@ struct metric_items {
 	size_t n, size;
 };
 
-/* Kind of items. A metric has a sample, or one for each word, of each item. */
+/*
+ * A kind of items. Each metric has one sample per item, or one per item and label value
+ * (metric.words).
+ */
 struct metric_source {
 	struct metric_items (*items)(const struct metrics_view *view);
 	void (*labels)(struct metric_samples *samples, const void *item); /* NULL: none */
@@ -288,8 +297,8 @@ static void label_delivery(struct metric_samples *samples, const void *item)
 }
 
 /*
- * Returns true if both belong to one time series: a destination may be named twice, and long names
- * are truncated.
+ * Returns true if both deliveries have the same labels. They may, since a destination can be named
+ * twice, and long names are truncated.
  */
 static bool same_series(const struct report_delivery *a, const struct report_delivery *b)
 {
@@ -345,7 +354,7 @@ static uint64_t sum_of_series(
 	return sum;
 }
 
-/* Returns false if the value is unknown. */
+/* Returns false if the item has no known value. */
 static bool has_value(const struct metric *metric, const void *item, size_t offset)
 {
 	switch (metric->form) {
@@ -365,7 +374,7 @@ static void end_value(struct metric_samples *samples, const void *item, size_t o
 	case METRIC_U64:
 	case METRIC_U64_IF: end_sample(samples, *(const uint64_t *)value); break;
 	case METRIC_U32: end_sample(samples, *(const uint32_t *)value); break;
-	case METRIC_U32_IF: /* Mbit/s to bytes per second */
+	case METRIC_U32_IF: /* converts Mbit/s to bytes per second */
 		end_sample(samples, (uint64_t) * (const uint32_t *)value * 1000000 / 8);
 		break;
 	case METRIC_BOOL: end_sample(samples, *(const bool *)value); break;
@@ -394,7 +403,7 @@ static void begin_item(struct metric_samples *samples, const void *item)
 		samples->metric->of->labels(samples, item);
 }
 
-/* Adds columns of the ledger at `at`, of packets or of bytes. */
+/* Adds a sample for each column of a ledger that counts packets, or for each that counts bytes. */
 static void add_ledger(struct metric_samples *samples, const void *item)
 {
 	const struct ledger *ledger = at(item, samples->metric->at);
@@ -502,7 +511,7 @@ static void make_labels_of_row(struct metric_samples *samples,
 	samples->label_ends[samples->row + 1] = samples->labels.len;
 }
 
-/* Builds the labels of each row once; several samples share them. */
+/* Stores the labels of each row, since several samples have the same labels. */
 static void make_labels(struct metric_samples *samples)
 {
 	struct text *out = samples->text;
@@ -568,19 +577,20 @@ static const struct metrics_word delivery_fates[] = {WORD(report_delivery, "deli
 	WORD(report_delivery, "dropped", dropped), {0}};
 
 const struct metric metric_rows[] = {
-	{"sketchtap_build", METRIC_INFO, "", "Version of sketchtap, and of DPDK.", &of_build,
+	{"sketchtap_build", METRIC_INFO, "", "Versions of sketchtap and DPDK.", &of_build,
 		.form = METRIC_ONE},
-	{"sketchtap_start_time_seconds", METRIC_GAUGE, "seconds", "When the run began, since 1970.",
-		&of_run, METRIC_TIME, AT(metrics_view, started)},
+	{"sketchtap_start_time_seconds", METRIC_GAUGE, "seconds",
+		"Start of the run, in seconds since 1970.", &of_run, METRIC_TIME,
+		AT(metrics_view, started)},
 	{"sketchtap_resident_memory_bytes", METRIC_GAUGE, "bytes",
 		"Memory of the process without hugepages of DPDK.", &of_run, METRIC_U64_IF,
 		AT(metrics_view, resident)},
 	{"sketchtap_packets", METRIC_COUNTER, "packets",
-		"Packets by column of the ledger. offered and received are sums of others.",
+		"Packets by ledger column; offered and received are sums of other columns.",
 		&of_sums, METRIC_LEDGER_PACKETS, AT(metrics_sums, ledger)},
 	{"sketchtap_bytes", METRIC_COUNTER, "bytes",
-		"Bytes on the wire, without FCS, of packets that were measured or skipped.",
-		&of_sums, METRIC_LEDGER_BYTES, AT(metrics_sums, ledger)},
+		"Wire bytes, without FCS, of measured and skipped packets.", &of_sums,
+		METRIC_LEDGER_BYTES, AT(metrics_sums, ledger)},
 	{"sketchtap_doubtful_packets", METRIC_COUNTER, "packets",
 		"Packets that may have been lost in addition to those of the ledger.", &of_sums,
 		METRIC_U64, AT(metrics_sums, ledger.doubtful)},
@@ -590,10 +600,10 @@ const struct metric metric_rows[] = {
 		"Time of all workers by step: receive, count, free.", &of_sums, METRIC_NS,
 		AT(metrics_sums, ledger), .words = steps, .label = "step"},
 	{"sketchtap_expired_records", METRIC_COUNTER, "records",
-		"Flow records that ended before their interval did.", &of_sums, METRIC_U64,
+		"Flow records that expired before the end of their interval.", &of_sums, METRIC_U64,
 		AT(metrics_sums, expired)},
 	{"sketchtap_epochs", METRIC_COUNTER, "epochs",
-		"Intervals that ended, those without packets included.", &of_sums, METRIC_U64,
+		"Ended intervals, including those without packets.", &of_sums, METRIC_U64,
 		AT(metrics_sums, epochs)},
 	{"sketchtap_late_epochs", METRIC_COUNTER, "epochs",
 		"Live intervals that ended more than 1 ms late.", &of_sums, METRIC_U64,
@@ -618,15 +628,16 @@ const struct metric metric_rows[] = {
 		"Speed of the port's link, if the driver reports it.", &of_port, METRIC_U32_IF,
 		AT(report_port, speed)},
 	{"sketchtap_port_lost_packets", METRIC_COUNTER, "packets",
-		"Packets lost by each port's driver, as far as it counts them.", &of_port,
-		METRIC_U64, .words = port_losses},
+		"Packets that each port's driver counts as lost.", &of_port, METRIC_U64,
+		.words = port_losses},
 	{"sketchtap_forward_packets", METRIC_COUNTER, "packets",
 		"Packets of each direction of --forward by fate.", &of_direction, METRIC_U64,
 		AT(report_forwarded, so_far), .words = forwarded_fates},
 	{"sketchtap_forward_bytes", METRIC_COUNTER, "bytes", "Bytes that the output port accepted.",
 		&of_direction, METRIC_U64, AT(report_forwarded, so_far.bytes)},
 	{"sketchtap_forward_latency_seconds", METRIC_GAUGE, "seconds",
-		"Time from polling to sending in the last interval; 100 is the maximum.",
+		"Time from polling to sending a packet in the last interval; "
+		"percentile 100: maximum.",
 		&of_direction, METRIC_NS, .words = latencies, .label = "percentile",
 		offsetof(struct report_forwarded, timed)},
 	{"sketchtap_exporters", METRIC_GAUGE, "exporters",
@@ -639,8 +650,8 @@ const struct metric metric_rows[] = {
 		"Records of all exporters by fate.", &of_collector_sums, METRIC_U64,
 		AT(metrics_sums, exporters), .words = metrics_record_fates},
 	{"sketchtap_exporter_unknown_sets", METRIC_COUNTER, "sets",
-		"Data sets dropped without a template.", &of_collector_sums, METRIC_U64,
-		AT(metrics_sums, exporters.unknown_template)},
+		"Data sets dropped because their template is unknown.", &of_collector_sums,
+		METRIC_U64, AT(metrics_sums, exporters.unknown_template)},
 	{"sketchtap_worker_packets", METRIC_COUNTER, "packets",
 		"Packets of each worker: received, measured, ring_full, skipped.", &of_worker,
 		METRIC_U64, .words = worker_fates},
@@ -668,7 +679,7 @@ const struct metric metric_rows[] = {
 		METRIC_DOUBLE, AT(report_measurement, confidence),
 		.known = offsetof(struct report_measurement, confidence_known)},
 	{"sketchtap_measurement_looked_at_ratio", METRIC_GAUGE, "ratio",
-		"Share of the last interval's packets that were sampled.", &of_measurement,
+		"Share of the last interval's packets that were processed.", &of_measurement,
 		METRIC_DOUBLE, AT(report_measurement, looked_at)},
 	{"sketchtap_export_rows", METRIC_COUNTER, "rows",
 		"Rows of each export by fate, up to the last interval.", &of_delivery,
@@ -735,7 +746,7 @@ void metrics_text(struct text *text, const struct metrics_view *view, bool openm
 
 /* --- Accept --- */
 
-/* A parsed part "NAME ; PARAMETER=VALUE" of the list. */
+/* One element of the Accept header: "TYPE; PARAMETER=VALUE". */
 struct accepted {
 	bool openmetrics, text; /* accepted formats */
 	double quality;
@@ -761,7 +772,8 @@ static void read_parameter(const char *at, size_t len, struct accepted *accepted
 	char number[8] = "";
 
 	len = trim(&at, len);
-	if (len > 8 && strncasecmp(at, "version=", 8) == 0) /* only this version of OpenMetrics */
+	/* OpenMetrics is accepted only in this version */
+	if (len > 8 && strncasecmp(at, "version=", 8) == 0)
 		accepted->openmetrics &= is_word(at + 8, len - 8, "1.0.0");
 	if (len <= 2 || strncasecmp(at, "q=", 2) != 0)
 		return;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Text of /metrics, in OpenMetrics 1.0 or the older text format of Prometheus. Each metric is a row
- * of metric_rows[]; docs/EXPORTS.md lists them.
+ * Writes the page /metrics, in OpenMetrics 1.0 or in the older text format of Prometheus. Each
+ * metric is a row of metric_rows[]. docs/EXPORTS.md lists all metrics.
  */
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 #define METRICS_LABEL_MAX 128 /* bytes of a label value; longer ones are truncated */
 
 enum metric_type {
-	METRIC_COUNTER, /* sample names end in _total */
+	METRIC_COUNTER, /* names of samples end in _total */
 	METRIC_GAUGE,
-	METRIC_INFO, /* sample name ends in _info; value 1 */
+	METRIC_INFO, /* names of samples end in _info; their value is 1 */
 };
 
 /* Type of a value. */
@@ -28,7 +28,7 @@ enum metric_form {
 	METRIC_U64,
 	METRIC_U64_IF, /* 0: unknown */
 	METRIC_U32,
-	METRIC_U32_IF, /* Mbit/s, as bytes per second; 0: unknown */
+	METRIC_U32_IF, /* Mbit/s; printed as bytes per second; 0: unknown */
 	METRIC_BOOL,
 	METRIC_NOT, /* bool: 1 if it is false */
 	METRIC_ONE, /* no value: 1 */
@@ -36,27 +36,31 @@ enum metric_form {
 	METRIC_NS_IF,
 	METRIC_TIME, /* int64_t, ns since 1970-01-01 UTC */
 	METRIC_DOUBLE,
-	METRIC_SERIES,         /* uint64_t: sum over all deliveries with the same labels */
-	METRIC_LEDGER_PACKETS, /* struct ledger: a sample for each of its columns of packets */
+	/* uint64_t; printed as the sum over all deliveries with the same labels */
+	METRIC_SERIES,
+	METRIC_LEDGER_PACKETS, /* struct ledger; one sample for each column that counts packets */
 	METRIC_LEDGER_BYTES,
 };
 
 struct metric_source;
 
 struct metric {
-	const char *name; /* name of the family; ends in _UNIT if there is a unit */
+	const char *name; /* name without _total or _info; ends in the unit, if there is one */
 	enum metric_type type;
 	const char *unit; /* "": none */
 	const char *help;
-	const struct metric_source *of; /* items with values; NULL: heavy hitters */
+	/* kind of items that have the values; NULL: rows of heavy hitters */
+	const struct metric_source *of;
 	enum metric_form form;
-	size_t at;                        /* offset of the value in an item */
-	const struct metrics_word *words; /* values of one label, at `at`; NULL: one value */
-	const char *label;                /* name of this label; NULL: "fate" */
-	size_t known;                     /* offset of a bool: the value is known; 0: always */
+	size_t at; /* offset of the value in the item */
+	/* label values; their offsets count from `at`; NULL: one value */
+	const struct metrics_word *words;
+	const char *label; /* name of the label of `words`; NULL: "fate" */
+	/* offset of a bool, true if the value is known; 0: always known */
+	size_t known;
 };
 
-/* Ends with a row without a name. */
+/* All metrics. A row without a name ends the table. */
 extern const struct metric metric_rows[];
 const char *metric_type_word(enum metric_type type);
 /* Returns "_total", "_info" or "". */
@@ -65,17 +69,17 @@ const char *metric_suffix(const struct metric *metric);
 /* Input of a scrape. */
 struct metrics_view {
 	const struct metrics_sums *sums;
-	const struct report_epoch *last; /* last epoch, silent or not; NULL: none yet */
+	const struct report_epoch *last; /* last epoch, with or without packets; NULL: none yet */
 	const struct report_epoch
-		*deliveries; /* deliveries of all destinations; NULL: not enabled */
+		*deliveries; /* delivery counts of all destinations; NULL: not enabled */
 	const char *version, *dpdk;
 	int64_t started;   /* ns since 1970-01-01 UTC */
 	uint64_t resident; /* bytes; 0: unknown */
 	uint32_t top;      /* rows per measurement */
 };
 
-/* Appends all metrics. openmetrics false: the older format. */
+/* Appends all metrics, in OpenMetrics or in the older format. */
 void metrics_text(struct text *text, const struct metrics_view *view, bool openmetrics);
 
-/* Returns true if this Accept header (NULL: none) requests OpenMetrics. */
+/* Returns true if the Accept header of a request prefers OpenMetrics. NULL: no header. */
 bool metrics_wants_openmetrics(const char *accept);
