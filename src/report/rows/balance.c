@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 #define UNEVEN  1.5
-#define NO_TIME 0.95 /* busy share of a worker's time; empty polls take the rest */
+/* share of a worker's time spent on packets; above it the worker is overloaded */
+#define NO_TIME 0.95
 
 static uint64_t all_received(const struct report_epoch *epoch)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export deliveries: delivery counts of each destination and kind, until the next epoch. */
+/*
+ * --export deliveries: a row for each destination and kind of rows, with its delivery counts from
+ * one epoch to the next.
+ */
 
 #include "report/rows/rows.h"
 

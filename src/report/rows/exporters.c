@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --exporters: datagrams and records of each exporter, a row for each of its domains. */
+/*
+ * --exporters: datagrams and records of each exporter. An exporter has one row for each of its
+ * observation domains.
+ */
 
 #include "collect/exporters/collector_rows.h"
 #include "collect/options.h"

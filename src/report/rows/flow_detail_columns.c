@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns of --flow-detail. Values not measured are empty: rates and gaps without packets at level
- * rate or tcp, and TCP values without packets at level tcp.
+ * Columns of --flow-detail. Values that were not measured are empty. Rates and gaps need packets at
+ * level rate or tcp. TCP values need packets at level tcp.
  */
 
 #include "report/rows/rows.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * --flows: a row for every record of a flow table. Rows are written when records end, before the
- * end of the interval is known. A key's row in --output is the sum of its rows here.
+ * --flows: a row for each record of a flow table. A row is written after its record has ended,
+ * usually before the end of the interval. The row of a key in --output is the sum of the key's rows
+ * here.
  */
 
 #include "report/rows/rows.h"
@@ -68,8 +69,8 @@ const struct output output_flows = {
 	OUTPUT_OPTION(FLOWS, "flows", "flows", .default_note = "not written", .rare = true,
 		.inapplicable = inapplicable_without_records,
 		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
-			"is written within seconds after it ends: after --idle-timeout, or with "
-			"the interval. Repeatable."),
+			"ends after --idle-timeout or with its interval, and is written a few "
+			"seconds later. Repeatable."),
 	OUTPUT_COLUMNS(columns),
 	.goflow2 = &goflow2_flows,
 	.items = items,

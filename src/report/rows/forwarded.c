@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export forwarded: forwarded and dropped packets of each direction. */
+/*
+ * --export forwarded: a row for each port that forwards, with the packets forwarded to its output
+ * port and those dropped.
+ */
 
 #include "report/rows/rows.h"
 #include "rx/port/forwarding.h"
@@ -29,7 +32,8 @@ ITEMS(epoch, forwarded, nb_forwarded)
 const struct output output_forwarded = {
 	OUTPUT_PART(FORWARDED, "forwarded", "forwarded",
 		.inapplicable = forward_option_inapplicable,
-		.help = "Write packets that --forward sent or lost, by reason, and their delay."),
+		.help = "Write packets that --forward sent, those it lost, by "
+			"reason, and the delay."),
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * --output: a row for every reported key of every measurement. Three more columns follow if a
- * measurement keeps flow records, or a key has a field that flow records also have. Then come the
- * other key fields (KEY_COLUMN_ASKED).
+ * --output: a row for each reported key of each measurement. If a measurement has flow records, or
+ * a key has a field that also occurs in flow records, three columns follow: first, last and
+ * tcp_flags. The next columns are the optional fields of the key (KEY_COLUMN_ASKED).
  */
 
 #include "report/rows/rows.h"
 
-/* Prints the TCP flags of the record, or of the key if there is no record. */
+/* Prints the TCP flags of the flow record. Without a record, prints those of the key. */
 COLUMN_PRINTER(print_flags)
 {
 	const struct report_row *hitter = row->item;
@@ -86,8 +86,8 @@ const struct output output_heavy_hitters = {
 		.help = "Write heavy hitters to FILE or URL. - is standard output. json:FILE: JSON "
 			"lines instead of CSV; ./json:FILE is a file of that name. --export lists "
 			"the URLs. Repeatable.",
-		.man = "Sockets receive the rows of a file. Kafka and ClickHouse receive JSON. "
-		       "IPFIX collectors receive records; they also accept --flows."),
+		.man = "A socket receives the same text as a file. Kafka and ClickHouse receive "
+		       "JSON. IPFIX collectors receive IPFIX records, also of --flows."),
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };

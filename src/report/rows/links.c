@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export links: load of interfaces, a row for each direction. */
+/* --export links: load of the exporters' interfaces, a row for each direction of an interface. */
 
 #include "base/units.h"
 #include "collect/exporters/collector_rows.h"
@@ -47,7 +47,7 @@ COLUMN_PRINTER(print_fed_by)
 		print_name_or_address(text, link->fed_by->name, &link->fed_by->address);
 }
 
-/* Computes the load from records. Returns false if the epoch has no duration. */
+/* Computes the load from flow records, in bit/s. Returns false if the epoch has no duration. */
 static bool by_records(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -59,7 +59,10 @@ static bool by_records(const struct output_row *row, double *bps)
 	return true;
 }
 
-/* Computes the load from counters of the interface. Returns false without two readings. */
+/*
+ * Computes the load from the counters of the interface, in bit/s. Returns false if they were not
+ * read twice.
+ */
 static bool by_counters(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -108,7 +111,7 @@ COLUMN_PRINTER(print_source)
 		text_str(text, by_counters(row, &bps) ? "counters" : "records");
 }
 
-/* Prints the difference of records from counters, as a share of the counters. */
+/* Prints (load by records - load by counters) / load by counters. */
 COLUMN_PRINTER(print_difference)
 {
 	double records, counters;
@@ -142,7 +145,7 @@ ITEMS(epoch->collected, links, nb_links)
 
 const struct output output_links = {
 	OUTPUT_PART(LINKS, "links", "links", COLLECT_OPTION,
-		.help = "Write the load of each interface of the exporters, by records and by "
+		.help = "Write the load of each interface of the exporters, from records and from "
 			"interface counters."),
 	.collected = true,
 	OUTPUT_COLUMNS(columns),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export overload: a row for each change of detail, and for each measurement. */
+/*
+ * --export overload: a row for each change of detail, and a row for each measurement with the share
+ * of packets that it processed.
+ */
 
 #include "parallel/shed/shed_options.h"
 #include "report/rows/rows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export paths: paths of flows, a row for every reported flow. */
+/* --export paths: a row for each reported flow, with the exporters that it passed. */
 
 #include "collect/exporters/collector_rows.h"
 #include "collect/options.h"
@@ -11,7 +11,7 @@ static const struct path_row *path_of(const struct output_row *row)
 	return *(const struct path_row *const *)row->item;
 }
 
-/* Prints a field of the 5-tuple. */
+/* Prints the field of the 5-tuple that column->index selects. */
 COLUMN_PRINTER(print_key)
 {
 	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);
@@ -37,7 +37,10 @@ static void add_router(struct text *text, uint32_t exporter)
 	text_str(text, name);
 }
 
-/* Prints "r1:3>7 r4:1>2". Unknown interfaces are omitted. */
+/*
+ * Prints each hop as EXPORTER:INPUT>OUTPUT, such as "r1:3>7 r4:1>2". INPUT and OUTPUT are interface
+ * indexes; an unknown one is empty.
+ */
 COLUMN_PRINTER(print_path)
 {
 	const struct path_row *path = path_of(row);

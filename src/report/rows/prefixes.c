@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export prefixes: counts of each prefix that matched packets. */
+/* --export prefixes: a row for each prefix that matched packets. */
 
 #include "report/rows/rows.h"
 #include "rx/filter/prefix_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export queues: packets of each worker. */
+/* --export queues: a row for each worker, with its packets and queue. */
 
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
@@ -12,7 +12,7 @@ COLUMN_PRINTER(print_worker)
 	text_u64(text, (uint64_t)(load - row->epoch->loads));
 }
 
-/* Prints an int, or nothing if it is negative: unknown. */
+/* Prints an int. A negative number stands for an unknown value and prints nothing. */
 COLUMN_PRINTER(print_int)
 {
 	int value = *(const int *)column_at(column, row);

@@ -10,15 +10,17 @@
 struct recent_entry {
 	uint64_t count;
 	struct report_epoch *epoch;
-	struct recent_entry *next; /* next entry of the unused list */
+	struct recent_entry *next; /* next replaced entry */
 };
 
 struct recent {
 	struct recent_entry
-		*_Atomic slots[RECENT_EPOCHS]; /* epoch n at n % RECENT_EPOCHS; NULL: none */
-	_Atomic uint64_t end;                  /* count of the next epoch */
-	_Atomic uint32_t readers;              /* readers that access a slot now */
-	struct recent_entry *unused;           /* replaced entries; owned by the adding thread */
+		/* index of epoch n: n % RECENT_EPOCHS; NULL: empty */
+		*_Atomic slots[RECENT_EPOCHS];
+	_Atomic uint64_t end;     /* count of the next epoch */
+	_Atomic uint32_t readers; /* number of readers that currently access a slot */
+	/* list of replaced entries; used only by the thread that adds epochs */
+	struct recent_entry *unused;
 };
 
 struct recent *recent_create(void)
@@ -57,7 +59,8 @@ void recent_destroy(struct recent *recent)
 /* --- writer --- */
 
 /*
- * Returns a copy from malloc(). NULL if size is 0, or if out of memory, which sets *whole to false.
+ * Returns a copy from malloc(), or NULL if size is 0. If out of memory, returns NULL and sets
+ * *whole to false.
  */
 static void *copy(const void *from, size_t size, bool *whole)
 {
@@ -86,7 +89,7 @@ static bool copy_measurement(struct report_measurement *to, const struct report_
 	return whole && report_measurement_ask(to, from->name, from->key_rule, from->sketch);
 }
 
-/* Returns the copy to keep, or NULL if out of memory. */
+/* Returns a copy with the parts that an entry holds. Returns NULL if out of memory. */
 static struct report_epoch *shorten(const struct report_epoch *epoch)
 {
 	struct report_epoch *brief = report_epoch_alloc(epoch->nb_measurements, epoch->workers);
@@ -139,8 +142,8 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 		make_entry(epoch, count), memory_order_seq_cst);
 
 	/*
-	 * Pairs with the acquire in recent_span(): a reader that sees the count finds the slot
-	 * filled.
+	 * Pairs with the acquire load in recent_span(): a reader that loads the new count also
+	 * finds the entry in its slot.
 	 */
 	atomic_store_explicit(&recent->end, count + 1, memory_order_release);
 	if (old != NULL) {
@@ -148,7 +151,10 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 		old->next = recent->unused;
 		recent->unused = old;
 	}
-	/* Pairs with the release in recent_get(): the readers are done with their entries. */
+	/*
+	 * Pairs with the release in recent_get(): if there are no readers, all earlier ones have
+	 * finished with the replaced entries.
+	 */
 	if (atomic_load_explicit(&recent->readers, memory_order_seq_cst) == 0)
 		free_unused(recent);
 }
@@ -157,7 +163,7 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 
 struct recent_span recent_span(const struct recent *recent)
 {
-	/* Pairs with the release in recent_take(). */
+	/* Pairs with the release store in recent_take(). */
 	uint64_t end = atomic_load_explicit(&recent->end, memory_order_acquire);
 
 	return (struct recent_span){end > RECENT_EPOCHS ? end - RECENT_EPOCHS : 0, end};
@@ -172,12 +178,18 @@ struct report_epoch *recent_get(struct recent *recent, uint64_t count)
 	entry = atomic_load_explicit(&recent->slots[count % RECENT_EPOCHS], memory_order_seq_cst);
 	if (entry != NULL && entry->count == count)
 		epoch = report_epoch_share(entry->epoch);
-	/* Pairs with the load of `readers` in recent_take(). */
+	/*
+	 * Pairs with the load of `readers` in recent_take(): this thread has finished with the
+	 * entry.
+	 */
 	atomic_fetch_sub_explicit(&recent->readers, 1, memory_order_release);
 	return epoch;
 }
 
-/* Returns the first kept epoch from *count on, or NULL. */
+/*
+ * Returns the first kept epoch whose count is at least *count, and stores its count there. NULL:
+ * there is none.
+ */
 static struct report_epoch *next_there(struct recent *recent, uint64_t *count)
 {
 	struct recent_span span;
@@ -198,7 +210,10 @@ struct report_epoch *recent_find(struct recent *recent, uint64_t number, uint64_
 	uint64_t low = span.first, high = span.end;
 	struct report_epoch *epoch;
 
-	/* Binary search: numbers increase. A missing epoch counts as too old. */
+	/*
+	 * Searches by bisection, since numbers increase with the count. Treats a missing epoch as
+	 * too old.
+	 */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		bool is_old;

@@ -20,12 +20,13 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	{COLUMN(nic_missed), .fate = LEDGER_LOST,
 		.why = "the NIC had no free descriptor: workers are too slow or too few"},
 	{COLUMN(nic_errors), .fate = LEDGER_LOST,
-		.why = "the NIC received them damaged: check cable and optics"},
-	{COLUMN(no_mbuf), .fate = LEDGER_LOST, .why = "no free packet buffer: raise mbufs"},
+		.why = "the NIC received damaged frames: check cable and optics"},
+	{COLUMN(no_mbuf), .fate = LEDGER_LOST,
+		.why = "no packet buffer was free: raise the option mbufs"},
 	{COLUMN(ring_full), .fate = LEDGER_LOST,
-		.why = "the ring of a worker was full: it is too slow for its share"},
+		.why = "the ring of a worker was full: the worker is too slow for its packets"},
 	{COLUMN(shed), .fate = LEDGER_LOST,
-		.why = "a table had no room for new keys: raise --width"},
+		.why = "the table of a sketch had no room for new keys: raise --width"},
 	{COLUMN(unaccounted)},
 	{COLUMN(bytes), .bytes_of = "measured"},
 	{COLUMN(duplicate), .fate = LEDGER_LEFT_OUT, .when = LEDGER_COLLECTED},
@@ -43,7 +44,10 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate)
 	return sum;
 }
 
-/* Appends " (1 nic_missed, 2 shed)", or nothing if all counts are 0. */
+/*
+ * Appends the counts that are not 0 in parentheses, such as " (1 nic_missed, 2 shed)". If there are
+ * none, appends nothing.
+ */
 static void add_causes(struct text *text, const struct ledger *ledger, enum drop_reason fate)
 {
 	const char *before = " (";
@@ -101,7 +105,8 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 		uint64_t *column = (uint64_t *)((char *)sum + ledger_columns[c].offset);
 
 		if (__builtin_add_overflow(*column, ledger_column(ledger, c), column))
-			*column = UINT64_MAX; /* counts of flow records have no limit */
+			/* overflow is possible: flow records may have counts of any size */
+			*column = UINT64_MAX;
 	}
 	sum->rx_ns += ledger->rx_ns;
 	sum->ppt_ns += ledger->ppt_ns;
@@ -136,7 +141,7 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 
 struct report_asked {
 	struct key_rule rule;
-	char words[]; /* names of the rule and the measurement */
+	char words[]; /* name of the rule, then name of the measurement */
 };
 
 bool report_measurement_ask(struct report_measurement *measurement, const char *name,
@@ -178,7 +183,10 @@ struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 
 void report_epoch_free(struct report_epoch *epoch)
 {
-	/* Pairs with itself: all reads happen before the last release. */
+	/*
+	 * Pairs with the same operation of other threads: the thread that frees the epoch sees that
+	 * they have finished with it.
+	 */
 	if (epoch == NULL ||
 		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
 		return;

@@ -118,7 +118,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
-/* Returns true if the column does not depend on the measurements. */
+/* Returns true if the output has the column whatever the measurements are. */
 static bool is_fixed(const struct column *column)
 {
 	return column->when != COLUMN_RECORDS && column->when != COLUMN_DEEP &&
@@ -135,7 +135,10 @@ COLUMN_PRINTER(print_run)
 	text_str(text, identity_run());
 }
 
-/* Follow the columns of the output. Together they identify a row among all hosts and runs. */
+/*
+ * These columns follow the others. Together with those they identify a row among all hosts and
+ * runs.
+ */
 static const struct column identity[] = {
 	{"host", COLUMN_TEXT, .print = print_host},
 	{"run", COLUMN_WORD, .print = print_run},
@@ -205,7 +208,7 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_BOOL: return text_u64(text, *(const bool *)at);
 	case COLUMN_TIME: return text_time(text, *(const int64_t *)at);
 	case COLUMN_RATIO: return text_printf(text, "%.6f", *(const double *)at);
-	case COLUMN_EXACT: /* 15 digits print a decimal fraction as it was typed */
+	case COLUMN_EXACT: /* 15 digits print a decimal fraction as the user typed it */
 		return text_printf(text, "%.15g", *(const double *)at);
 	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
 	case COLUMN_CHARS:

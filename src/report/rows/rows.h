@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Kinds of rows of an epoch. A kind is a table of columns that any format (report/formats/format.h)
- * can print. report/sinks/output_file.h writes the text.
+ * Kinds of rows of an epoch. A kind has a table of columns, which each format
+ * (report/formats/format.h) can print.
  */
 
 #include <stdbool.h>
@@ -17,8 +17,10 @@
 /* Source of a row. */
 struct output_row {
 	const struct report_epoch *epoch;
-	const struct report_measurement *measurement; /* the first one if the kind is of_epoch */
-	const void *item;                             /* item of struct output_items */
+	/* measurement of the row; the first one if of_epoch is true */
+	const struct report_measurement *measurement;
+	/* element of output_items that the row is about */
+	const void *item;
 };
 
 /* Type of a column value. */
@@ -28,17 +30,17 @@ enum column_type {
 	COLUMN_U8,
 	COLUMN_INT,
 	COLUMN_BOOL,    /* 0 or 1 */
-	COLUMN_TIME,    /* int64_t, ns since 1970-01-01 UTC; printed as text */
+	COLUMN_TIME,    /* int64_t, ns since 1970-01-01 UTC; printed as date and time */
 	COLUMN_RATIO,   /* double, 6 decimals */
 	COLUMN_EXACT,   /* double, 15 digits */
-	COLUMN_STRING,  /* const char *, printed as text */
+	COLUMN_STRING,  /* const char * */
 	COLUMN_CHARS,   /* char[], printed as text */
-	COLUMN_FOREIGN, /* char[] from the network; CSV marks formulas */
+	COLUMN_FOREIGN, /* char[] received from the network; CSV marks a spreadsheet formula */
 	/* Types for print(): */
 	COLUMN_NUMBER,   /* number without decimals */
-	COLUMN_FRACTION, /* number that may have decimals */
+	COLUMN_FRACTION, /* number that may have a decimal point */
 	COLUMN_TEXT,
-	COLUMN_WORD, /* text that needs no quotes in any format */
+	COLUMN_WORD, /* text that no format must quote or escape */
 };
 
 enum column_position {
@@ -49,13 +51,14 @@ enum column_position {
 
 enum column_when {
 	COLUMN_ALWAYS,
-	COLUMN_RECORDS, /* in runs with flow records, or with a key that has one of their columns */
+	COLUMN_RECORDS,   /* in runs with flow records, or if a key has one of their fields */
 	COLUMN_COLLECTED, /* in runs of collect */
 	COLUMN_KEPT_UP,   /* in runs with --overload */
 	COLUMN_DEEP,      /* in runs with --flow-detail */
-	COLUMN_SINK,      /* in rows for destinations other than files */
+	COLUMN_SINK,      /* in rows for network destinations */
 	COLUMN_NO_FILE,   /* not in files */
-	COLUMN_NAMED,     /* in formats that name columns, where a new column moves no other */
+	/* in formats that name the columns of each row: there, a new column does not move others */
+	COLUMN_NAMED,
 };
 
 #define COLUMN_LABEL_ROOM 48
@@ -66,20 +69,24 @@ struct column {
 	const char *name;
 	enum column_type type;
 	enum column_position place;
-	size_t at;    /* offset of the value in the item */
-	size_t known; /* offset of a bool: the value is known; 0: always known */
+	size_t at;    /* offset of the value in the struct that `place` selects */
+	size_t known; /* offset of a bool that is true if the value is known; 0: always known */
 	enum column_when when;
-	uint32_t index; /* argument of expand() for print() */
-	/* Label in JSON, set by columns_of(): ,"name": */
+	uint32_t index; /* set by expand() for print(), such as a key field */
+	/* Text before the value in JSON, set by columns_of(): ,"name": */
 	uint32_t label_len;
-	char label[COLUMN_LABEL_ROOM]; /* always readable in full length */
-	/* Prints a computed value, or nothing if unknown. */
+	/* json.c copies the whole array, because a copy of constant length is faster */
+	char label[COLUMN_LABEL_ROOM];
+	/*
+	 * Prints a value that is computed. Prints nothing if it is unknown. NULL: the value is at
+	 * `at`.
+	 */
 	void (*print)(struct text *text, const struct column *column, const struct output_row *row);
-	/* Adds columns in place of this one. */
+	/* Adds other columns instead of this one. NULL: adds this one. */
 	void (*expand)(struct columns *columns, const struct column *column);
 };
 
-/* Begins the definition of a print() of a column. */
+/* Begins the definition of a function for column.print. */
 #define COLUMN_PRINTER(name)                                                                       \
 	static void name(__attribute__((unused)) struct text *text,                                \
 		__attribute__((unused)) const struct column *column,                               \
@@ -99,13 +106,17 @@ struct column {
 #define EPOCH_END        EPOCH_COLUMN("end", COLUMN_TIME, end)
 #define MEASUREMENT_NAME MEASUREMENT_COLUMN("measurement", COLUMN_STRING, name)
 
-/* Print a field of a key; return the type of its column. */
+/*
+ * Functions for a key field: print_key_text() prints it, key_column_type() returns the type of its
+ * column.
+ */
 void print_key_text(struct text *text, const struct key_rule *rule, const struct key *key,
 	enum key_field_id id);
 enum column_type key_column_type(enum key_field_id id);
 
 /*
- * Add the columns of a struct key in the item: those of every row, and those of requested fields.
+ * Add the columns of a struct key: the first function those that every row has, the second those
+ * that rows have if a key contains the field.
  */
 void columns_add_key(struct columns *columns, const struct column *column);
 void columns_add_asked_key(struct columns *columns, const struct column *column);
@@ -118,7 +129,7 @@ void columns_add_asked_key(struct columns *columns, const struct column *column)
 		.expand = columns_add_asked_key, .at = offsetof(struct of, member)                 \
 	}
 
-/* Add and print the columns of a struct flow_figures (report/rows/flow_detail_columns.c). */
+/* Functions for the columns of struct flow_figures (report/rows/flow_detail_columns.c). */
 struct flow_figures;
 void columns_add_deep(struct columns *columns, const struct column *column);
 void deep_print(struct text *text, const struct column *column, const struct flow_figures *figures);
@@ -127,13 +138,16 @@ void deep_print(struct text *text, const struct column *column, const struct flo
 		.expand = columns_add_deep, .print = (printer), .when = COLUMN_DEEP                \
 	}
 
-/* Items of rows: n items of a size. */
+/* Array of the elements that get a row. */
 struct output_items {
 	const void *first;
 	size_t n, size;
 };
 
-/* Defines items() of a kind: an array of the epoch, the measurement or the collector, if any. */
+/*
+ * Defines items() of a kind of rows: the array `array` with `nb` elements of *of. `of` is the
+ * epoch, the measurement or the collector, and may be NULL.
+ */
 #define ITEMS(of, array, nb)                                                                       \
 	static struct output_items items(__attribute__((unused)) const struct report_epoch *epoch, \
 		__attribute__((unused)) const struct report_measurement *measurement)              \
@@ -151,27 +165,31 @@ struct column_table {
 extern const struct column_table goflow2_flows; /* goflow2.c */
 
 struct output {
-	const char *option; /* option of its files, for messages: "--stats", "--export queues" */
-	const char *word;   /* name of the kind in rows and spools: "stats" */
-	const char *what;   /* name of the kind in --export and in sections */
-	bool collected;     /* only runs of collect have the option */
-	/* The option that takes its destinations; row[1] ends the list. */
+	/* name in messages of the option for its files, such as "--stats" or "--export queues" */
+	const char *option;
+	const char *word; /* name of the kind in rows and spools, such as "stats" */
+	/* name of the kind in --export and in sections of the configuration file */
+	const char *what;
+	bool collected; /* true if only sketchtap collect has the option */
+	/* The option whose values are the destinations. An empty row ends the array. */
 	struct option_row row[2];
 	const struct column *columns;
 	uint32_t nb_columns;
-	const struct column_table *goflow2; /* columns with names of GoFlow2; NULL: none */
-	bool of_epoch;                      /* rows per epoch, not per measurement */
+	/* columns with the names of GoFlow2; NULL: not supported */
+	const struct column_table *goflow2;
+	/* true: rows of the epoch; false: rows of each measurement */
+	bool of_epoch;
 	struct output_items (*items)(
 		const struct report_epoch *epoch, const struct report_measurement *measurement);
 };
 
 #define OUTPUT_COLUMNS(table) .columns = (table), .nb_columns = sizeof(table) / sizeof((table)[0])
 
-/* A kind with an option of its own. Further arguments are members of the row. */
+/* Members of a kind that has its own option. Further arguments are members of the option row. */
 #define OUTPUT_OPTION(kind, name_, what_, ...)                                                     \
 	.option = "--" name_, .word = (what_), .what = (what_),                                    \
 	.row = {{.name = (name_), .part = what_ "=", OUTPUT_DESTINATIONS(kind), __VA_ARGS__}}
-/* A kind that is only a part of --export. */
+/* Members of a kind that has no option except --export. */
 #define OUTPUT_PART(kind, word_, what_, ...)                                                       \
 	.option = "--export " what_, .word = (word_), .what = (what_),                             \
 	.row = {{.name = (word_),                                                                  \
@@ -180,7 +198,10 @@ struct output {
 		.default_note = "not written",                                                     \
 		OUTPUT_DESTINATIONS(kind),                                                         \
 		__VA_ARGS__}}
-/* The field is an option_list in an array indexed by kinds, at the start of the owner's struct. */
+/*
+ * The option stores its values in an option_list. The owner's struct begins with an array of them,
+ * one for each kind.
+ */
 #define OUTPUT_DESTINATIONS(kind)                                                                  \
 	.placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,              \
 	.part_of = "export", .offset = ROWS_##kind * sizeof(struct option_list),                   \
@@ -191,68 +212,71 @@ ROW_KIND_NAMES(OUTPUT_DECLARE)
 
 extern const struct output *const outputs[ROW_KINDS];
 
-/* Return the name of a kind: "heavy-hitters", "stats". */
+/* Return the name of a kind in rows, such as "heavy-hitters" or "stats". */
 const char *output_word(enum row_kind kind);
 const char *output_word_of(const struct output *output);
 
-/* Returns the number of rows of a kind in the epoch. */
+/* Returns the number of rows of this kind in the epoch. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
 
 /*
- * Returns the memory of the epoch with the rows of all kinds, in bytes. Shared names and paths of
- * flows are not included.
+ * Returns the bytes of memory that the epoch and all its rows take. Does not include names that
+ * epochs share, and paths of flows.
  */
 size_t output_bytes(const struct report_epoch *epoch);
 
-/* Naming scheme of columns: words of column_names_word(). */
+/* Naming schemes of columns. column_names_word() returns their names. */
 enum column_names {
 	COLUMN_NAMES_OURS,
-	COLUMN_NAMES_GOFLOW2, /* only for destinations other than files */
+	COLUMN_NAMES_GOFLOW2, /* only for network destinations */
 };
 
-const char *column_names_word(uint32_t i); /* Returns NULL after the last. */
+const char *column_names_word(uint32_t i); /* returns NULL for i after the last scheme */
 
-/* Properties of measurements that determine columns. */
+/* Properties of the measurements, the source and the destination that determine the columns. */
 struct column_choice {
 	uint32_t key_fields; /* key fields, one bit each */
-	bool records;        /* some measurements have flow records */
+	bool records;        /* true if a measurement has flow records */
 	bool collected;      /* the source is a collector */
 	bool kept_up;        /* --overload is set */
-	bool deep;           /* some measurements have --flow-detail */
-	bool sink;           /* the destination is not a file */
+	bool deep;           /* true if a measurement has --flow-detail */
+	bool sink;           /* true if the destination is on the network */
 	bool answer;         /* the rows are a reply */
 	bool named;          /* the format names columns */
 	enum column_names names;
 };
 
-/* Returns the choice of all columns that rows to a URL can have. */
+/* Returns the choice that includes every column that rows to a URL can have. */
 struct column_choice column_choice_every(enum column_names names);
 
-/* Returns the choice for rows of the epoch, in a format that does not name columns. */
+/*
+ * Returns the choice for rows of the epoch. It is for formats that do not name columns in each row.
+ */
 struct column_choice column_choice_of(const struct report_epoch *epoch);
 
-/* Columns of a kind for a choice. */
+/* Columns of a kind of rows for a choice. */
 struct columns {
 	const struct output *output;
 	struct column_choice choice;
-	bool varies;       /* some columns depend on the choice */
-	uint32_t nb_fixed; /* leading columns that are always present */
+	bool varies;       /* true if some columns depend on the measurements */
+	uint32_t nb_fixed; /* number of columns at the start of the list that every choice has */
 	uint32_t n;
 	struct column list[];
 };
 
 /*
- * Rebuilds the columns if the measurements of the epoch need others. Keeps them if out of memory.
+ * Rebuilds the columns if the measurements of the epoch need others. If out of memory, keeps the
+ * old columns.
  */
 void columns_suit(struct columns **columns, const struct report_epoch *epoch);
 
-/* Returns columns from malloc(), or NULL if out of memory. */
+/* Returns columns from malloc(). Returns NULL if out of memory. */
 struct columns *columns_of(const struct output *output, const struct column_choice *choice);
-/* For expand(): adds a column. At most COLUMNS_EXPANDED per expand(). */
+/* Adds a column. column.expand() may call it up to COLUMNS_EXPANDED times. */
 #define COLUMNS_EXPANDED 32
 void columns_add(struct columns *columns, const struct column *column);
 
-/* Returns true if the output is a number, false if it is text. */
+/* Returns true if the printed value is a number, false if it is text. */
 static inline bool column_is_number(const struct column *column)
 {
 	return column->type != COLUMN_TIME && column->type != COLUMN_STRING &&
@@ -260,22 +284,26 @@ static inline bool column_is_number(const struct column *column)
 	       column->type != COLUMN_TEXT && column->type != COLUMN_WORD;
 }
 
-/* Returns true if the output may need quotes. */
+/* Returns true if the printed value may need quotes or escapes. */
 static inline bool column_may_need_quotes(const struct column *column)
 {
 	return column->type == COLUMN_STRING || column->type == COLUMN_CHARS ||
 	       column->type == COLUMN_FOREIGN || column->type == COLUMN_TEXT;
 }
 
-/* Prints a value, equal in all formats, or nothing if unknown. */
+/*
+ * Prints a value before quoting, the same in all formats. Prints nothing if the value is unknown.
+ */
 void column_print(struct text *text, const struct column *column, const struct output_row *row);
 
-/* Columns of control replies (reply_columns.c). A column without a name ends a table. */
+/*
+ * Columns of replies on the control socket (reply_columns.c). A column without a name ends a table.
+ */
 extern const struct column reply_row_columns[];         /* struct report_row */
 extern const struct column reply_measurement_columns[]; /* struct report_measurement */
 extern const struct column reply_port_columns[];        /* struct report_port */
 extern const struct column reply_load_columns[];        /* struct report_load */
 extern const struct column reply_delivery_columns[];    /* struct report_delivery */
 
-/* Returns the address of the column's value in the row. */
+/* Returns the address of the column's value in the structs of the row. */
 const void *column_at(const struct column *column, const struct output_row *row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --stats: the ledger of an epoch, a row for every measurement. */
+/* --stats: a row for each measurement, with its ledger of the epoch. */
 
 #include "report/rows/rows.h"
 
@@ -48,8 +48,8 @@ static void add_kept_up(struct columns *columns, const struct column *column)
 }
 
 /*
- * Prints the coverage of distinct_keys: keys of skipped packets are unknown, except of packets that
- * only key sampling left out.
+ * Prints to which packets distinct_keys applies: "looked-at" if bursts were skipped, else "all".
+ * Packets that only key sampling left out are included.
  */
 COLUMN_PRINTER(print_distinct_of)
 {
@@ -89,7 +89,10 @@ static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 		text_printf(text, "%.1f", (double)ns / (double)received);
 }
 
-/* Prints a time of the ledger per received packet. column->at: offset of the time in struct ledger. */
+/*
+ * Prints a time of the ledger divided by the received packets. column->at: offset of the time in
+ * struct ledger.
+ */
 COLUMN_PRINTER(print_cost)
 {
 	const struct ledger ledger = ledger_of(row);
@@ -153,7 +156,7 @@ static struct output_items items(
 const struct output output_stats = {
 	OUTPUT_OPTION(STATS, "stats", "stats", .default_note = "not written",
 		.help = "Write the packet ledger of each interval to FILE or URL, as CSV. Each "
-			"packet has one term, and the terms add up. Repeatable."),
+			"packet is in one column, and the columns add up. Repeatable."),
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };
