@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: a table of ClickHouse (clickhouse://, clickhouses://). The rows of an interval are one
- * INSERT over HTTP, which ends with the answer of the server. A repeated request has the same
- * bytes, and each row has the identity of its run. If the server rejects rows, they are sent again
- * in halves, so that only bad rows are lost. Columns are never omitted: the server rejects rows
- * with a column that the table lacks.
+ * Sink: a table of ClickHouse (clickhouse://, clickhouses://).
+ *
+ * The rows of an interval are sent as one INSERT over HTTP. The server answers after it has written
+ * them. A repeated request has the same bytes, and each row contains the identity of its run. If
+ * the server refuses some of the rows, they are sent again in halves, so that only those rows are
+ * lost. Rows are always sent with all columns: if the table lacks a column, the server refuses
+ * them.
  */
 
 #include "report/sinks/sink.h"
@@ -45,19 +47,19 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 #define TABLE_MAX  200
 #define CONNECT_S  10L
 #define OPENING_S  5L
-#define LOOKING_S  2L /* to read the columns of the table at the start */
+#define LOOKING_S  2L /* seconds; limit for reading the columns of the table at the start */
 #define URL_MAX    1024
-#define SILENCE_S  60L /* limit of a transfer without progress */
-/* requests without an answer per interval; then its rows count as unknown */
+#define SILENCE_S  60L /* seconds; limit of a transfer without progress */
+/* Limit of requests per interval that get no answer. Then the fate of its rows is unknown. */
 #define BREAKS_MAX 3
-#define ANSWER_MAX (64 << 10) /* bytes; enough for the columns of a table */
+#define ANSWER_MAX (64 << 10) /* bytes; enough to list the columns of a table */
 
 #define TOKEN "insert_deduplication_token"
 #define WAIT  "wait_for_async_insert"
 
 #define EXCEPTION     "X-ClickHouse-Exception"
 #define EXCEPTION_MAX 160
-#define WORDS_MAX     240 /* bytes of the server's answer in a message */
+#define WORDS_MAX     240 /* bytes of the server's answer that are quoted in a message */
 #define LACK_ROOM     64
 
 #define HTTP_OK        200L
@@ -68,11 +70,12 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 
 enum answer {
 	ANSWER_WRITTEN,
-	ANSWER_REFUSED, /* some rows are refused, now and later */
-	ANSWER_CLOSED,  /* refused until an operator fixes the server, table or user */
-	ANSWER_BUSY,    /* not written; retry */
-	ANSWER_DOUBT,   /* possibly written; retry */
-	ANSWER_BROKEN,  /* no complete answer */
+	ANSWER_REFUSED, /* some of the rows can never be written */
+	/* the server refuses all rows until an operator fixes the server, table or user */
+	ANSWER_CLOSED,
+	ANSWER_BUSY,   /* not written; retry */
+	ANSWER_DOUBT,  /* possibly written; retry */
+	ANSWER_BROKEN, /* no complete answer */
 };
 
 /* Rows of one request. */
@@ -80,32 +83,43 @@ struct clickhouse_part {
 	const char *rows;
 	size_t len;
 	uint64_t n;
-	bool doubtful; /* an earlier request may have written some */
+	/* true: the rows may have been written, as an earlier request got no clear answer */
+	bool doubtful;
 };
 
 struct sink_clickhouse {
 	struct sink sink;
 	char *server; /* URL up to the query */
 	const char *table;
-	struct columns *all; /* all columns of this kind of rows */
+	struct columns *all; /* all columns that rows of this kind can have */
 
-	/* Used by the sink's thread. */
+	/* Used only by the sink's thread. */
 	CURL *curl;
 	struct curl_slist *get_headers, *post_headers;
-	char answer[ANSWER_MAX]; /* start of the answer, ends with 0 */
+	char answer[ANSWER_MAX]; /* start of the answer, as a string */
 	size_t answer_len;
-	bool has_headers;              /* all headers of the answer were received */
-	char exception[EXCEPTION_MAX]; /* header or trailer with an exception; empty: none */
-	curl_off_t moved;              /* bytes received and sent for this request */
-	int64_t moved_at; /* monotonic ns of the last progress; during the run, last check */
-	int64_t backoff;  /* ns */
-	int64_t taken_at; /* monotonic ns of the last written rows; during the run, last check */
-	uint32_t breaks;  /* requests of this interval without an answer */
-	uint32_t tries;   /* requests of this interval */
-	uint32_t refused; /* refused requests of several rows, of this interval */
-	long code;        /* error code of ClickHouse in the last answer; 0: none */
-	bool no_tokens;   /* the server rejects the setting TOKEN */
-	bool no_wait;     /* the server rejects the setting WAIT */
+	bool has_headers; /* true if all headers of the answer were received */
+	/* exception in a header or trailer of the answer; empty: none */
+	char exception[EXCEPTION_MAX];
+	curl_off_t moved; /* sum of the bytes sent and received by this request */
+	/*
+	 * monotonic ns of the last progress of a request. While the run goes on: time of the last
+	 * check.
+	 */
+	int64_t moved_at;
+	int64_t backoff; /* ns */
+	/*
+	 * monotonic ns at which rows were last written. While the run goes on: time of the last
+	 * check.
+	 */
+	int64_t taken_at;
+	uint32_t breaks; /* number of requests for this interval that got no answer */
+	uint32_t tries;  /* requests of this interval */
+	/* number of requests with several rows of this interval that were refused */
+	uint32_t refused;
+	long code;      /* ClickHouse error code in the last answer; 0: none */
+	bool no_tokens; /* true if the server does not know the setting TOKEN */
+	bool no_wait;   /* true if the server does not know the setting WAIT */
 	char why[SINK_ERROR_MAX];
 };
 
@@ -124,7 +138,7 @@ static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 								       : CURL_WRITEFUNC_ERROR;
 }
 
-/* Returns the value if the line is the header or trailer `name`, else NULL. */
+/* Returns the value if the line is the header or trailer `name`. Otherwise returns NULL. */
 static const char *header_value(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -133,8 +147,9 @@ static const char *header_value(const char *line, const char *name)
 }
 
 /*
- * ClickHouse reports an exception that follows the status in a header or trailer, as its code or
- * text. X-ClickHouse-Exception-Tag is sent without an exception.
+ * Stores the exception from a header or trailer of the answer: ClickHouse reports exceptions there
+ * that happen after the status line. Ignores X-ClickHouse-Exception-Tag, which is also sent without
+ * an exception.
  */
 static void read_exception(struct sink_clickhouse *clickhouse, const char *line, size_t len)
 {
@@ -156,7 +171,8 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 	struct sink_clickhouse *clickhouse = arg;
 	size_t len = size * n;
 
-	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* interim answers have it also */
+	/* interim answers (1xx) also have headers */
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
 		clickhouse->has_headers = false;
 		clickhouse->exception[0] = '\0';
 		clickhouse->code = 0;
@@ -168,7 +184,7 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Callback of libcurl. Aborts a request without progress at the end of the run. */
+/* Callback of libcurl. At the end of the run, aborts a request that makes no progress. */
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
@@ -195,32 +211,38 @@ static bool is_among(long code, const long *codes, size_t n)
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
 /*
- * Temporary errors of ClickHouse: memory, threads, disk, quota, too many queries or parts, replicas
- * that are read-only.
+ * Errors that pass, so that the same rows can be sent again: memory, threads, disk, quota, too many
+ * queries or parts, read-only replicas.
  */
 static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
 /*
- * Errors after which rows may be written: timeouts, network, replicas, Keeper, shutdown, disk
- * errors.
+ * Errors after which the rows may still be written: timeouts, network, replicas, Keeper, shutdown,
+ * disk.
  */
 static const long doubtful_codes[] = {
 	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
 /*
- * Errors of rows: not readable, do not fit the column, violate a constraint, too many for one
- * INSERT.
+ * Errors of the rows: they cannot be parsed, do not fit the type of a column, violate a constraint,
+ * or are too many for one INSERT.
  */
 static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
 	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
-/* Errors of a setting: unknown, not allowed for this user, out of range. */
+/* Errors of a setting: it is unknown, out of range, or forbidden for this user. */
 static const long setting_codes[] = {115, 164, 452};
-/* Errors of rows with a column that the table lacks; is_lacking(). */
+/*
+ * Errors of rows with a column that the table lacks. BAD_DATA also has other causes, see
+ * is_lacking().
+ */
 #define UNKNOWN_COLUMN        16L
 #define BAD_DATA              117L
-/* HTTP statuses of a server or proxy, for answers without an error code. */
+/* HTTP statuses of a server or proxy whose answer has no error code of ClickHouse. */
 static const long busy_statuses[] = {408, 429, 503};
 static const long row_statuses[] = {413};
 
-/* Stores the first line of the answer that is not empty, or the header with the exception. */
+/*
+ * Stores the HTTP status and the first nonempty line of the answer in `why`. If the answer has no
+ * body, stores the exception from its headers instead.
+ */
 static void note_answer(struct sink_clickhouse *clickhouse, long status)
 {
 	const char *words = clickhouse->answer + strspn(clickhouse->answer, "\r\n");
@@ -234,7 +256,7 @@ static void note_answer(struct sink_clickhouse *clickhouse, long status)
 	make_printable(clickhouse->why);
 }
 
-/* Returns the code of an exception at the start of the answer, or of a later line; 0: none. */
+/* Returns the error code at the start of the answer or of one of its lines. 0: none. */
 static long read_code(const char *answer)
 {
 	static const char begin[] = "\nCode: ";
@@ -245,7 +267,7 @@ static long read_code(const char *answer)
 	return at != NULL ? strtol(at + sizeof(begin) - 1, NULL, 10) : 0;
 }
 
-/* Returns true if rows have a column that the table lacks. */
+/* Returns true if the server refused the rows because the table lacks one of their columns. */
 static bool is_lacking(const struct sink_clickhouse *clickhouse)
 {
 	return clickhouse->code == UNKNOWN_COLUMN ||
@@ -253,7 +275,7 @@ static bool is_lacking(const struct sink_clickhouse *clickhouse)
 		       strstr(clickhouse->answer, "Unknown field") != NULL);
 }
 
-/* Classifies a complete answer: whether rows were written, refused, or must be sent again. */
+/* Returns the meaning of a complete answer for the rows of the request. */
 static enum answer read_answer(struct sink_clickhouse *clickhouse)
 {
 	long status = 0, code = read_code(clickhouse->answer);
@@ -267,8 +289,8 @@ static enum answer read_answer(struct sink_clickhouse *clickhouse)
 		return ANSWER_WRITTEN;
 	note_answer(clickhouse, status);
 	/*
-	 * ClickHouse sends an empty answer to an INSERT: this one is from another server or a
-	 * proxy.
+	 * ClickHouse answers an INSERT without a body. An answer with a body and without an error
+	 * code is from another server or a proxy.
 	 */
 	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
 		return ANSWER_DOUBT;
@@ -290,8 +312,8 @@ static void note_error(struct sink_clickhouse *clickhouse, const char *why)
 }
 
 /*
- * Sends a request; bytes NULL: a GET. Returns false if no complete answer was received, with the
- * reason in `why`.
+ * Sends a GET request, or a POST request if `bytes` is not NULL. Returns false if the answer is not
+ * complete, with the reason in `why`.
  */
 static bool exchange(
 	struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
@@ -316,9 +338,9 @@ static bool exchange(
 	}
 	result = curl_easy_perform(clickhouse->curl);
 	curl_easy_setopt(clickhouse->curl, CURLOPT_ERRORBUFFER, NULL);
-	/* The answer may be longer than the buffer: its start is enough. */
+	/* CURLE_WRITE_ERROR: the answer is longer than the buffer. Its start is enough. */
 	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && clickhouse->answer_len > 0)) {
-		/* libcurl accepts an answer that ends within its headers. */
+		/* libcurl also accepts an answer that ends before its headers do. */
 		if (clickhouse->has_headers)
 			return true;
 		note_error(clickhouse, "the answer ended within its headers");
@@ -353,11 +375,11 @@ static bool is_name(const char *name, size_t len)
 	return len > 0 && !isdigit((unsigned char)name[0]);
 }
 
-/* --- Columns that the table lacks */
+/* --- Comparison of the columns of rows with those of the table */
 
 /*
- * Reads the columns of the table. Returns false if the server lists none: no answer, no such table,
- * no permission, or not ClickHouse.
+ * Reads the columns of the table into `answer`. Returns false if the server does not list them: it
+ * is not reachable or not ClickHouse, the table does not exist, or the user may not read it.
  */
 static bool describe(struct sink_clickhouse *clickhouse)
 {
@@ -376,7 +398,10 @@ static bool describe(struct sink_clickhouse *clickhouse)
 	       clickhouse->answer_len < sizeof(clickhouse->answer) - 1;
 }
 
-/* Returns true if the table has a column. describe() read one per line: NAME, a tab, more fields. */
+/*
+ * Returns true if the table has the column. `answer` is the list that describe() has read: a line
+ * for each column, which begins with NAME and a tab.
+ */
 static bool has_column(const struct sink_clickhouse *clickhouse, const char *name)
 {
 	size_t len = strlen(name);
@@ -389,7 +414,10 @@ static bool has_column(const struct sink_clickhouse *clickhouse, const char *nam
 	return false;
 }
 
-/* Returns a type of ClickHouse for all values of the column, including none. */
+/*
+ * Returns a ClickHouse type that can store every value of the column. An unknown value is NULL or
+ * an empty string.
+ */
 static const char *type_of(const struct column *column)
 {
 	switch (column->type) {
@@ -402,15 +430,18 @@ static const char *type_of(const struct column *column)
 }
 
 /*
- * Returns true if rows have the column: those of the part, or if NULL, those that the run will
- * send.
+ * Returns true if the rows of `part` have the column. If part is NULL, returns true if the rows of
+ * this run will have it.
  */
 static bool is_sent(const struct sink_clickhouse *clickhouse, const struct column *column,
 	const struct clickhouse_part *part)
 {
 	const struct columns *columns = clickhouse->sink.columns;
 
-	/* Searches for the label without its comma. Quotes in values are escaped. */
+	/*
+	 * Searches for "NAME": without the comma before it. Quotes within a value are escaped, so
+	 * only the name can match.
+	 */
 	if (part != NULL)
 		return memmem(part->rows, part->len, column->label + 1, column->label_len - 1) !=
 		       NULL;
@@ -421,8 +452,9 @@ static bool is_sent(const struct sink_clickhouse *clickhouse, const struct colum
 }
 
 /*
- * Returns true if describe() found that the table lacks a column of the rows (NULL: of those that
- * the run will send). Stores the missing columns and the statement that adds them in `why`.
+ * Returns true if the table, whose columns describe() has read, lacks a column of the rows of
+ * `part`, or of all rows of the run if part is NULL. Then stores in `why` the missing columns, with
+ * a statement that adds them.
  */
 static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -451,7 +483,10 @@ static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickh
 	return n > 0;
 }
 
-/* After the server refused a column: stores the missing columns in `why`. */
+/*
+ * Replaces the server's error in `why` by the list of columns that the table lacks, if the server
+ * lists its columns.
+ */
 static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	char why[sizeof(clickhouse->why)];
@@ -463,7 +498,9 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 
 /* --- One INSERT */
 
-/* Returns true if the server rejects the setting. Then it is not sent again. */
+/*
+ * Returns true if the server refused the request because of this setting. Later requests omit it.
+ */
 static bool rejects_setting(
 	const struct sink_clickhouse *clickhouse, const char *name, bool *rejects)
 {
@@ -473,10 +510,12 @@ static bool rejects_setting(
 }
 
 /*
- * The token lets the server drop rows that it has written before, if deduplication is enabled for
- * the table. It is a checksum of the rows, which contain the identity of the run: only repeated
- * rows have the same token. With WAIT a server that buffers rows answers after writing them. Older
- * servers do not have these settings.
+ * Sends one INSERT.
+ *
+ * TOKEN lets the server recognize repeated rows and drop them, if the table has deduplication
+ * enabled. Its value is a checksum of the rows. Since the rows contain the identity of the run,
+ * only repeated rows have the same token. WAIT makes a server that buffers rows answer only after
+ * it has written them. Servers of older versions do not know these settings.
  */
 static enum answer insert(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -535,26 +574,29 @@ static void warn_breaks(struct sink_clickhouse *clickhouse)
 }
 
 /*
- * Returns true if refused rows must be sent again in halves. After SINK_REFUSALS_MAX refusals in an
- * interval the table is considered unsuitable.
+ * Returns true if refused rows must be sent again in halves. After SINK_REFUSALS_MAX refusals in
+ * one interval, the table does not suit the rows, and splitting stops.
  */
 static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	if (part->n == 1 || clickhouse->sink.left || clickhouse->refused == SINK_REFUSALS_MAX)
 		return false;
 	clickhouse->refused++;
-	/* At the end of the run refusals have the same time limit as no answers. */
+	/* At the end of the run, refusals have the same time limit as missing answers. */
 	return !sink_gives_up(&clickhouse->sink, &clickhouse->taken_at, clickhouse->why);
 }
 
-/* Result of sending rows. FATE_SPLIT: send them again in halves. */
+/* Result of sending rows. FATE_SPLIT: they must be sent again in halves. */
 enum fate {
 	FATE_WRITTEN,
 	FATE_LOST,
 	FATE_SPLIT,
 };
 
-/* With a spool, only rows that were refused one by one are lost; others wait. */
+/*
+ * Returns true if the answer means that the rows are lost. With a spool, only a row that was
+ * refused when it was sent on its own is lost. Other rows wait in the spool.
+ */
 static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer,
 	const struct clickhouse_part *part)
 {
@@ -563,7 +605,7 @@ static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer
 		       clickhouse->sink.spooled == NULL);
 }
 
-/* Sends rows until their fate is known. */
+/* Sends rows until they are written or lost, or must be split. */
 static enum fate send_part(struct sink_clickhouse *clickhouse, struct clickhouse_part *part)
 {
 	struct sink *sink = &clickhouse->sink;
@@ -590,7 +632,7 @@ static enum fate send_part(struct sink_clickhouse *clickhouse, struct clickhouse
 		}
 		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
 		clickhouse->breaks += answer == ANSWER_BROKEN;
-		/* With a spool, rows wait and are sent again with the same bytes. */
+		/* With a spool, the rows wait there and are sent again with the same bytes. */
 		if (clickhouse->breaks >= BREAKS_MAX && sink->spooled == NULL) {
 			warn_breaks(clickhouse);
 			break;
@@ -613,7 +655,10 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 
-/* Stack of parts, the next one on top. Each split halves the rows, so 2^64 rows fit. */
+/*
+ * Capacity of a stack of parts. Each split halves a part, so this is enough for 2^64 rows. The part
+ * on top is sent next.
+ */
 #define PARTS_MAX             65
 
 static void send_rows(struct sink *sink, uint64_t rows)
@@ -649,10 +694,10 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	}
 }
 
-/* Returns true if the server accepts a query of this user. */
+/* Returns true if the server executes a query of this user. */
 static bool connect_sink(struct sink_clickhouse *clickhouse)
 {
-	/* the answer is empty, as to an INSERT */
+	/* ClickHouse answers without a body, as it does to an INSERT */
 	static const char query[] = "SELECT 1 FORMAT Null";
 	enum answer answer;
 
@@ -662,7 +707,7 @@ static bool connect_sink(struct sink_clickhouse *clickhouse)
 	return answer == ANSWER_WRITTEN;
 }
 
-/* Returns true if the table has all columns, or if it cannot be read now. */
+/* Returns false if the table is known to lack columns. Returns true if they could not be read. */
 static bool is_server_suitable(struct sink_clickhouse *clickhouse)
 {
 	bool listed;
@@ -682,8 +727,8 @@ static int open_place(struct sink *sink, bool require, char *why)
 	clickhouse->curl = curl;
 	clickhouse->all = columns_of(outputs[sink->kind], &every);
 	/*
-	 * Without "Expect: 100-continue" there is one round trip less. Some servers require a
-	 * length in each request.
+	 * Omits "Expect: 100-continue", which saves a round trip. Some servers require
+	 * Content-Length also in a GET request.
 	 */
 	clickhouse->post_headers = curl_slist_append(NULL, "Expect:");
 	clickhouse->get_headers = curl_slist_append(NULL, "Content-Length: 0");
@@ -696,11 +741,11 @@ static int open_place(struct sink *sink, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	/* An aborted request does not wait for the name server. */
+	/* With this option, an aborted request does not wait for the name server. */
 	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
 	/*
-	 * libcurl repeats a request by itself if it fails on a reused connection, and reports only
-	 * the result of the second one.
+	 * Uses a new connection for each request. If a request fails on a reused connection,
+	 * libcurl repeats it without reporting the first failure.
 	 */
 	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
@@ -734,7 +779,7 @@ static bool is_table(const char *table)
 	       (database == len || is_name(table + database + 1, len - database - 1));
 }
 
-/* Parses the address of HOST[:PORT]/TABLE. slash: the one before TABLE. */
+/* Parses the address in HOST[:PORT]/TABLE. slash: position of the slash before TABLE. */
 static bool parse(const struct sink_url *url, const char *slash,
 	struct socket_client_address *address, char *why)
 {
@@ -805,7 +850,7 @@ static struct sink *create(
 	return NULL;
 }
 
-/* Names are looked up for each connection anyway. */
+/* Retries at once. The name is looked up again for each connection. */
 static void reopen(void *arg)
 {
 	struct sink_clickhouse *clickhouse = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: an IPFIX collector over UDP (ipfix://), paced and never fragmented, or TCP (ipfix+tcp://).
- * Waits for the receiver for a limited time, and for the next datagram. Rows that cannot be sent at
- * once are lost.
+ * Sink: an IPFIX collector, over UDP (ipfix://) or TCP (ipfix+tcp://). UDP datagrams are paced and
+ * never fragmented. The sink waits for the receiver only for a limited time. Rows that cannot be
+ * sent are lost.
  */
 
 #include <errno.h>
@@ -21,18 +21,18 @@
 #include "sketch/measurement.h"
 
 #define PORT       "4739"
-#define PATIENCE_S 10              /* limit of waiting for a receiver that accepts nothing */
-#define ENDING_NS  (2 * SECOND_NS) /* the same at the end of the run */
-#define DOMAINS    100             /* observation domains per sink */
-/* ns between datagrams; small receive buffers keep up with this rate */
+#define PATIENCE_S 10              /* seconds; time that a receiver may accept nothing */
+#define ENDING_NS  (2 * SECOND_NS) /* the same limit in ns, at the end of the run */
+#define DOMAINS    100             /* maximum number of observation domains of a sink */
+/* longest ns between two datagrams: small receive buffers do not overflow at this rate */
 #define GAP_MAX_NS (SECOND_NS / 2000)
-#define EARLY_NS   (SECOND_NS / 5000) /* ns; shorter waits are skipped */
-_Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
+#define EARLY_NS   (SECOND_NS / 5000) /* ns; waits up to this length are skipped */
+_Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "the domain of totals needs one of them");
 
-/* Keys of a section; zeros: unset. */
+/* Keys of a section [export NAME] for this type of sink. 0: not set. */
 struct sink_ipfix_keys {
 	uint32_t rate;            /* datagrams per second; 0: default */
-	uint32_t interface_index; /* index of the first interface; 0: 1 */
+	uint32_t interface_index; /* index of the first interface; 0: not set, index 1 */
 };
 
 static const struct option_row ipfix_key_rows[] = {
@@ -43,7 +43,7 @@ static const struct option_row ipfix_key_rows[] = {
 		.min = 1,
 		.max = UINT32_MAX,
 		OPTION_FIELD(sink_ipfix_keys, rate),
-		.default_note = "spread over the next interval, 2000 or more",
+		.default_note = "spread over the next interval, at least 2000",
 		.help = "Send N datagrams per second. For ipfix:// only.",
 	},
 	{
@@ -54,8 +54,8 @@ static const struct option_row ipfix_key_rows[] = {
 		.max = UINT32_MAX - UINT16_MAX,
 		OPTION_FIELD(sink_ipfix_keys, interface_index),
 		.default_note = "1",
-		.help = "Set the ingress interface of records. For ipfix:// only. With in_port in "
-			"the key: that of the first port.",
+		.help = "Set the index of the ingress interface in records. For ipfix:// only. If "
+			"the key has in_port: the index of the first port.",
 	},
 	{0},
 };
@@ -65,31 +65,46 @@ static const struct option_owner ipfix_owner = {
 	.size = sizeof(struct sink_ipfix_keys),
 };
 
-/* Used by the sink's thread. */
+/* Used only by the sink's thread. */
 struct sink_ipfix {
 	struct sink sink;
 	struct socket_client client;
 	struct ipfix *ipfix;
-	double rate;      /* datagrams per second; 0: spread over the next epoch, at least 2000 */
-	bool end_bounded; /* the source does not wait for outputs */
+	/*
+	 * datagrams per second; 0: the rows of an epoch are spread over the next one, with at least
+	 * 2000 datagrams per second
+	 */
+	double rate;
+	/* the source does not wait for outputs, so that the end of the run is limited in time */
+	bool end_bounded;
 
 	struct log_ratelimit_state loses; /* warnings about lost rows */
-	uint64_t lost;                    /* lost rows since the last message with their number */
+	/* rows lost since the number of lost rows was last logged */
+	uint64_t lost;
 
-	/* Rows and bytes of the current report that the kernel accepted, and that were not refused
-	 * later. */
+	/*
+	 * Rows and bytes of the current report that the kernel accepted, without datagrams that the
+	 * receiver refused afterwards.
+	 */
 	uint64_t delivered, bytes;
-	/* UDP: rows and bytes of the last datagram of the report, which may still be refused. */
+	/*
+	 * UDP: rows and bytes of the last datagram of the report. The receiver may still refuse it.
+	 */
 	uint32_t last_rows, last_bytes;
 
 	/* Pacing, in monotonic ns. */
-	int64_t next_at, gap_per_row; /* planned time of the next datagram; time per row */
-	int64_t least_at;             /* earliest time of the next datagram */
-	uint64_t rows_left;           /* rows of the report not sent yet */
-	/* the rest was spread over the time left at the end of the run */
+	int64_t next_at, gap_per_row; /* planned time of the next datagram; planned time per row */
+	int64_t least_at;             /* earliest permitted time of the next datagram */
+	uint64_t rows_left;           /* rows of the report that were not sent yet */
+	/*
+	 * true if the run has ended and the rest of the report was spread over the remaining time
+	 */
 	bool hurried;
-	uint64_t flow_rows; /* rows of flow records in the current epoch so far */
-	/* time per row that the previous epoch's records needed; 0: not known */
+	uint64_t flow_rows; /* rows of flow records so far in the current epoch */
+	/*
+	 * ^planned time per row of flow records, from their number in the previous epoch; 0: not
+	 * known
+	 */
 	int64_t flow_gap_per_row;
 };
 
@@ -104,8 +119,8 @@ static int64_t retry_time(void *arg)
 }
 
 /*
- * Returns the time for the rest of the report, in ns. INT64_MAX: no limit, since the run goes on,
- * or its source waits for outputs and was not stopped.
+ * Returns the ns left for the rest of the report. INT64_MAX: no limit. There is none while the run
+ * goes on, or if the source waits for outputs and the run was not asked to stop.
  */
 static int64_t time_left(const struct sink_ipfix *ipfix)
 {
@@ -136,7 +151,9 @@ static void heed_mtu(struct sink_ipfix *ipfix)
 		ipfix_limit(ipfix->ipfix, max);
 }
 
-/* Takes back the last datagram: the error may be the answer to it. */
+/*
+ * Removes the last datagram from the delivered counts: the error that was received may refer to it.
+ */
 static void take_back_last(struct sink_ipfix *ipfix)
 {
 	VERIFY(ipfix->delivered, >=, ipfix->last_rows);
@@ -161,7 +178,7 @@ static enum ipfix_peer peer(void *arg)
 	return IPFIX_ANEW;
 }
 
-/* Connects first, since the path MTU limits the messages. */
+/* Connects before messages are built, because the path MTU limits their size. */
 static void meet(struct sink_ipfix *ipfix)
 {
 	if (is_udp(ipfix) && ipfix->client.fd < 0 && socket_client_reach(&ipfix->client))
@@ -179,8 +196,8 @@ static void sleep_until(int64_t time)
 }
 
 /*
- * At the end of the run spreads the rest of the report over the time that is left, if that is
- * shorter than planned.
+ * If the run has ended, spreads the rest of the report over the remaining time, unless the planned
+ * pace is fast enough.
  */
 static void hurry(struct sink_ipfix *ipfix, int64_t now)
 {
@@ -196,8 +213,9 @@ static void hurry(struct sink_ipfix *ipfix, int64_t now)
 }
 
 /*
- * Waits until the next datagram may be sent. A late thread sends up to twice as fast until it has
- * caught up, so that the report ends in time. A configured rate is never exceeded.
+ * Waits until the next datagram may be sent. If the thread is late, it sends up to twice as fast
+ * until it has caught up, so that the report ends in time. A rate set by the user is never
+ * exceeded.
  */
 static void pace(struct sink_ipfix *ipfix, uint32_t rows)
 {
@@ -248,9 +266,10 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 /* --- Reports */
 
 /*
- * Spreads the rows of an epoch over the next one, and its flow records, which are reported while it
- * is open, at the rate of the previous epoch; but not slower than one datagram per GAP_MAX_NS.
- * Sources that wait for outputs have no duration.
+ * Chooses the time per row. The rows of an epoch are spread over the duration of the next one. Flow
+ * records are sent while their epoch is open; their number is assumed to be that of the previous
+ * epoch. There is at most GAP_MAX_NS between two datagrams. If the source waits for outputs, epochs
+ * have no duration, and GAP_MAX_NS applies.
  */
 static void choose_pace(struct sink_ipfix *ipfix, const struct report_epoch *epoch, uint64_t rows)
 {
@@ -275,7 +294,7 @@ static void choose_pace(struct sink_ipfix *ipfix, const struct report_epoch *epo
 	ipfix->flow_rows = 0;
 }
 
-/* Logs once when rows begin to be lost, and once when they are accepted again. */
+/* Logs when the loss of rows begins, and when rows are accepted again. */
 static void log_losses(struct sink_ipfix *ipfix, uint64_t failed)
 {
 	ipfix->lost += failed;
@@ -313,7 +332,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	log_losses(ipfix, rows - ipfix->delivered);
 }
 
-/* Called by the pushing thread. Adds a dropped report to the next totals. */
+/* Counts a dropped report, for the next totals. Called by the pushing thread. */
 static void miss(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_ipfix *ipfix = arg;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: a topic of Kafka (kafka://BROKERS/TOPIC). Each row is a JSON message. The broker's answer
- * to each message gives its fate: librdkafka reports stored, not stored or possibly stored. A
- * broker refuses whole batches: refused rows are sent again in parts, each half as long, down to
- * one row.
+ * Sink: a topic of Kafka (kafka://BROKERS/TOPIC).
+ *
+ * Each row is a JSON message. For each message librdkafka reports whether it was stored, was not
+ * stored, or may have been stored. A broker refuses a batch of messages as a whole. Then the
+ * refused rows are sent again in parts of half the size, down to one row, so that only the rows at
+ * fault are lost.
  */
 
 #include "report/sinks/sink.h"
@@ -54,51 +56,57 @@ const struct sink_type sink_type_kafka = {
 #include "report/sinks/socket_client.h"
 
 #define PROPERTY_MAX 128  /* bytes of the name of a property */
-#define WHY_MAX      256  /* bytes of an error about one */
-#define VALUE_MAX    4096 /* bytes of the first line of a file */
+#define WHY_MAX      256  /* bytes of an error message about a property */
+#define VALUE_MAX    4096 /* bytes of the first line of a file with a secret */
 #define PORT         "9092"
 #define TOPIC_MAX    249 /* bytes; limit of Kafka */
 #define POLL_MS      100
-#define PURGE_POLLS  20 /* limit of polls for the fates of all messages after a purge */
-#define LEAVING_S    2  /* limit of waiting for the end of a producer */
+#define PURGE_POLLS  20 /* limit of polls after a purge, until all messages have a fate */
+#define LEAVING_S    2  /* seconds; limit of waiting for rd_kafka_destroy() */
 #define ERROR_MAX    512
-#define BATCH        64         /* messages per call of librdkafka */
-#define TEXT_BYTES   (32 << 10) /* bytes of rows that are formatted at once; fits the L1 cache */
-#define AGAIN_BYTES  (4 << 20)  /* bytes; limit of refused rows that wait while others are sent */
+#define BATCH        64 /* messages passed to librdkafka in one call */
+/* bytes of rows that are formatted together; they fit into the L1 cache */
+#define TEXT_BYTES   (32 << 10)
+/* bytes; refused rows are sent again if they are longer than this, or at the end of the report */
+#define AGAIN_BYTES  (4 << 20)
 
 struct sink_kafka {
 	struct sink sink;
-	char *brokers; /* ends with 0; the topic follows in the same allocation */
+	char *brokers; /* string; the topic follows in the same allocation */
 	const char *topic_name;
 	const struct option_properties *properties;
 
-	/* Used by the sink's thread, which also runs the callbacks of librdkafka. */
-	rd_kafka_t *producer; /* NULL: not created, for lack of memory or threads */
+	/* Used only by the sink's thread, in which the callbacks of librdkafka also run. */
+	rd_kafka_t *producer; /* NULL: it could not be created */
 	rd_kafka_topic_t *topic;
-	bool keyed;       /* rows have an exporter, the message key */
-	bool answers;     /* answers arrived since note_answers() */
-	int64_t answered; /* monotonic ns of the last answer; during the run, last check */
-	/* Rows of refused batches, one per line, to be sent again. */
+	bool keyed;   /* true if rows have an exporter; it is then the message key */
+	bool answers; /* true if a broker has answered since the last note_answers() */
+	/* monotonic ns of the last answer. While the run goes on: time of the last check. */
+	int64_t answered;
+	/* Refused rows that will be sent again, one per line, and their number. */
 	struct text refused;
 	uint64_t nb_rejected;
-	rd_kafka_resp_err_t refusal; /* error of the last refused row */
-	bool alone;                  /* one row per request: a refusal is final */
-	uint32_t refusals;           /* refused parts of several rows, of this interval */
-	int64_t backoff;             /* ns */
-	bool closed;                 /* rows wait until an operator fixes the broker or topic */
-	char why[128];               /* last error of librdkafka */
+	rd_kafka_resp_err_t refusal; /* error that the last refused row got */
+	/* true if each request has only one row: a refused row is then lost */
+	bool alone;
+	/* number of refused requests with several rows of this interval */
+	uint32_t refusals;
+	int64_t backoff; /* ns */
+	/* true if rows wait until an operator fixes the broker or topic */
+	bool closed;
+	char why[128]; /* last error of librdkafka */
 };
 
 /*
- * --- Properties: kafka.NAME = VALUE, or kafka.NAME.file = FILE for a secret, which is the first
- * line of FILE.
+ * --- Properties of librdkafka. kafka.NAME = VALUE sets one. For a secret, kafka.NAME.file = FILE
+ * sets it to the first line of FILE.
  */
 
 static const char of_file[] = ".file";
 
 struct kafka_property {
 	char name[PROPERTY_MAX]; /* name in librdkafka */
-	const char *value;       /* value, or file with the value */
+	const char *value;       /* the value, or the file that contains it */
 	bool in_file;
 };
 
@@ -122,7 +130,10 @@ static struct kafka_property property_of(const char *text)
 	return property;
 }
 
-/* Returns true if the value must not be in the configuration file, which may be printed. */
+/*
+ * Returns true if the value is a secret. It must not be in the configuration file, which sketchtap
+ * may print.
+ */
 static bool is_secret(const char *name)
 {
 	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL;
@@ -136,7 +147,7 @@ static bool is_of_url(const char *name)
 static bool check_property(
 	rd_kafka_conf_t *conf, const struct kafka_property *property, char why[WHY_MAX])
 {
-	/* The value is in a file: checks only the name. */
+	/* If the value is in a file, checks only the name. */
 	rd_kafka_conf_res_t result = rd_kafka_conf_set(
 		conf, property->name, property->in_file ? "" : property->value, why, WHY_MAX);
 
@@ -162,8 +173,8 @@ static bool check_property(
 }
 
 /*
- * Returns true if librdkafka accepts the properties; does not read files. Else stores the wrong
- * name in key, as in the section, and a phrase in why.
+ * Returns true if librdkafka accepts the names and values. Does not read files. Otherwise stores
+ * the wrong name in `key`, as the user wrote it, and the reason in `why`.
  */
 static bool check_all_properties(
 	const struct option_properties *properties, char key[PROPERTY_MAX], char why[WHY_MAX])
@@ -198,8 +209,8 @@ static bool read_first_line(const char *path, char value[VALUE_MAX], char why[WH
 }
 
 /*
- * Sets the properties. Returns 0, or the exit status with a sentence in why. 1: a file cannot be
- * read.
+ * Sets the properties. Returns 0 or the exit status, with the reason in `why`. Status 1: a file
+ * cannot be read.
  */
 static int set_properties(
 	const struct option_properties *properties, rd_kafka_conf_t *conf, char why[WHY_MAX])
@@ -221,7 +232,7 @@ static int set_properties(
 	return status;
 }
 
-/* --- Callbacks of librdkafka, on the sink's thread */
+/* --- Callbacks of librdkafka, called by the sink's thread */
 
 static void note_error(struct sink_kafka *kafka, const char *why)
 {
@@ -240,7 +251,10 @@ static void hear_error(rd_kafka_t *client, int error, const char *reason, void *
 		sink_say_waits(&kafka->sink, kafka->why);
 }
 
-/* Returns true if a batch is refused for its size, or for some of its rows. */
+/*
+ * Returns true if the error is about the size of a batch or about some of its rows. Smaller batches
+ * may then be accepted.
+ */
 static bool is_of_batch(rd_kafka_resp_err_t error)
 {
 	return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
@@ -250,8 +264,8 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 }
 
 /*
- * Returns true if rows must wait in the spool until an operator fixes the error: any error except
- * those of the rows themselves, and those after giving up.
+ * Returns true if rows must wait in the spool until an operator fixes the error. This is any error,
+ * except one about the rows themselves and one caused by giving up.
  */
 static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 {
@@ -265,7 +279,10 @@ static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 	}
 }
 
-/* Logs that a row was not stored: it waits, is lost, or is possibly stored. */
+/*
+ * Logs that a row was not stored, or may not have been stored. Sets `closed` if rows must wait in
+ * the spool.
+ */
 static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
@@ -280,7 +297,10 @@ static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, 
 	}
 }
 
-/* Without acks no broker confirms a row. */
+/*
+ * Returns the counter for the fate of a message. Without acknowledgements (acks = 0) a message
+ * without error is only delivered.
+ */
 static _Atomic uint64_t *delivery_counter(
 	struct delivery *delivery, const rd_kafka_message_t *message)
 {
@@ -294,8 +314,8 @@ static _Atomic uint64_t *delivery_counter(
 }
 
 /*
- * Keeps a refused row to send it again. Returns false if its fate is final: it was sent in its own
- * request, the error is not of a batch, or out of memory.
+ * Adds a refused row to the rows that will be sent again. Returns false if the row is lost: it was
+ * sent on its own, the error is not about a batch, or memory ran out.
  */
 static bool keep_rejected(struct sink_kafka *kafka, const rd_kafka_message_t *message)
 {
@@ -337,8 +357,8 @@ static void hear_fate(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 /* --- The producer */
 
 /*
- * Messages have no timeout in librdkafka: the sink limits the wait. They take limited memory, are
- * written once, and keep their order per partition.
+ * Settings of the producer: limited memory, each message written only once and in order per
+ * partition. librdkafka has no timeout for messages, because the sink limits the wait.
  */
 static const char *const settings[][2] = {
 	{"client.id", "sketchtap"},
@@ -357,8 +377,9 @@ static void *destroy_producer(void *client)
 }
 
 /*
- * rd_kafka_destroy() waits for threads that look up names, which a silent name server can delay for
- * long: after LEAVING_S it continues in the background. No callbacks follow.
+ * Destroys the producer. rd_kafka_destroy() waits for threads that look up names, and a name server
+ * that does not answer can delay these. After LEAVING_S the function returns, and the rest is done
+ * in the background. librdkafka calls no callbacks in that time.
  */
 static void leave_producer(rd_kafka_t *client)
 {
@@ -383,7 +404,7 @@ static void free_producer(struct sink_kafka *kafka)
 	kafka->producer = NULL;
 }
 
-/* Returns 0, or the exit status with the reason in error. */
+/* Creates the producer. Returns 0 or the exit status, with the reason in `error`. */
 static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -403,7 +424,7 @@ static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 	rd_kafka_conf_set_log_cb(conf, NULL);
 	if (status == 0) {
 		kafka->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
-		/* Properties contradict each other, or name a missing file. */
+		/* 2: properties contradict each other, or name a missing file */
 		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
 	if (kafka->producer == NULL) {
@@ -419,7 +440,7 @@ static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 	return 1;
 }
 
-/* Returns true if a broker answers. */
+/* Returns true if a broker answered. */
 static bool connect_sink(struct sink_kafka *kafka, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
@@ -443,7 +464,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	char error[ERROR_MAX] = "";
 	int status;
 
-	signals_block(); /* threads of librdkafka must not receive signals */
+	signals_block(); /* threads that librdkafka starts inherit the mask */
 	status = make_producer(kafka, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);
@@ -452,7 +473,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	return status;
 }
 
-/* Frees the producer after a fatal error, when its messages have their fates. */
+/* After a fatal error, frees the producer. All its messages must have a fate. */
 static void replace_if_fatal(struct sink_kafka *kafka)
 {
 	char error[ERROR_MAX];
@@ -461,7 +482,7 @@ static void replace_if_fatal(struct sink_kafka *kafka)
 		RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	note_error(kafka, error);
-	free_producer(kafka); /* begin_rows() makes another */
+	free_producer(kafka); /* begin_rows() creates a new one */
 	delivery_count(&kafka->sink.delivery.reconnects, 1);
 }
 
@@ -477,8 +498,8 @@ static void note_answers(struct sink_kafka *kafka)
 }
 
 /*
- * Processes answers for up to POLL_MS. more false: no rows follow, so librdkafka sends queued ones
- * at once. Returns false if the sink is abandoned at the end of the run.
+ * Processes answers for up to POLL_MS. more false: there are no more rows, so librdkafka sends
+ * queued messages at once. Returns false if the sink gives up at the end of the run.
  */
 static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 {
@@ -496,8 +517,8 @@ static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 }
 
 /*
- * Returns the number of messages that librdkafka accepted and will report. Moves those that did not
- * fit its queue to the front, and sets *n to their number.
+ * Passes messages to librdkafka. Returns the number of messages that it accepted. Moves messages
+ * for which its queue had no room to the front, and sets *n to their number.
  */
 static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, int *n)
 {
@@ -514,7 +535,10 @@ static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, 
 	return taken;
 }
 
-/* Returns the number of messages that librdkafka accepted. */
+/*
+ * Passes all messages to librdkafka, and waits for room if necessary. Returns the number of
+ * messages that it accepted.
+ */
 static uint64_t produce(struct sink_kafka *kafka, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
@@ -530,7 +554,8 @@ static uint64_t produce(struct sink_kafka *kafka, rd_kafka_message_t *messages, 
 }
 
 /*
- * Waits until the fates of all messages are known, or counts them as unknown at the end of the run.
+ * Waits until all messages have a fate. If the sink gives up at the end of the run, counts the
+ * others as unknown.
  */
 static void await_fates(struct sink_kafka *kafka)
 {
@@ -538,7 +563,7 @@ static void await_fates(struct sink_kafka *kafka)
 		;
 	if (!kafka->sink.left)
 		return;
-	/* Does not wait for threads that look up names. */
+	/* NON_BLOCKING: does not wait for threads that look up names. */
 	rd_kafka_purge(kafka->producer,
 		RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
 	for (uint32_t polls = 0; rd_kafka_outq_len(kafka->producer) > 0 && polls < PURGE_POLLS;
@@ -547,7 +572,10 @@ static void await_fates(struct sink_kafka *kafka)
 	delivery_count(&kafka->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka->producer));
 }
 
-/* The exporter is the key: its rows go to one partition, in order. */
+/*
+ * Sets the message key to the exporter of the row. All rows of an exporter then go to one
+ * partition, in order.
+ */
 static void set_key(rd_kafka_message_t *message)
 {
 	static const char label[] = "\"exporter\":\"";
@@ -564,7 +592,7 @@ static void set_key(rd_kafka_message_t *message)
 	message->key_len = (size_t)(quote - key);
 }
 
-/* Returns the number of rows that librdkafka accepted. */
+/* Passes rows to librdkafka. Returns the number of rows that it accepted. */
 static uint64_t produce_rows(struct sink_kafka *kafka, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
@@ -589,9 +617,9 @@ static uint64_t produce_rows(struct sink_kafka *kafka, const char *rows, size_t 
 	return produced;
 }
 
-/* --- Rows of batches that were refused */
+/* --- Refused rows */
 
-/* Part of a text, one row per line. */
+/* Some lines of a text, each of them a row. */
 struct kafka_part {
 	const char *rows;
 	size_t len;
@@ -611,7 +639,7 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 	return part;
 }
 
-/* The topic accepts nothing now: rows wait in the spool, or are lost. */
+/* Handles a topic that accepts no rows: they wait in the spool, or are lost if there is none. */
 static void close_topic(struct sink_kafka *kafka, const char *why)
 {
 	kafka->closed = kafka->sink.spooled != NULL;
@@ -622,14 +650,14 @@ static void close_topic(struct sink_kafka *kafka, const char *why)
 }
 
 /*
- * Returns true if refused rows must be sent again in parts. After SINK_REFUSALS_MAX refusals in an
- * interval the topic is considered unsuitable.
+ * Returns true if refused rows must be sent again. After SINK_REFUSALS_MAX refusals in one
+ * interval, the topic does not suit the rows, and they are not sent again.
  */
 static bool sends_again(struct sink_kafka *kafka)
 {
 	const char *why = rd_kafka_err2str(kafka->refusal);
 
-	/* At the end of the run refusals have the same time limit as no answers. */
+	/* At the end of the run, refusals have the same time limit as missing answers. */
 	if (kafka->closed || sink_gives_up(&kafka->sink, &kafka->answered, why))
 		return false;
 	if (kafka->refusals < SINK_REFUSALS_MAX)
@@ -638,7 +666,7 @@ static bool sends_again(struct sink_kafka *kafka)
 	return false;
 }
 
-/* Sends the rows of the text in parts of `size` rows. */
+/* Sends the rows of a text in requests of `size` rows. */
 static void send_parts(
 	struct sink_kafka *kafka, const struct text *text, uint64_t rows, uint64_t size)
 {
@@ -663,8 +691,8 @@ static void send_parts(
 }
 
 /*
- * Sends refused rows again until each has its fate: in parts of half as many rows, then those
- * refused again in parts of half that size, down to one row.
+ * Sends refused rows again until all have a fate. Each round sends those that are still refused, in
+ * requests of half as many rows as before, down to one row.
  */
 static void send_again(struct sink_kafka *kafka)
 {
@@ -686,7 +714,7 @@ static bool begin_rows(struct sink_kafka *kafka, uint64_t rows)
 
 	kafka->closed = false;
 	kafka->refusals = 0;
-	/* An abandoned producer is not used again: its messages are counted as unknown. */
+	/* A producer that was given up is not used again: its messages were counted as unknown. */
 	if (!kafka->sink.left && (kafka->producer != NULL || make_producer(kafka, error) == 0))
 		return true;
 	delivery_count(&kafka->sink.fates->failed, rows);
@@ -695,7 +723,10 @@ static bool begin_rows(struct sink_kafka *kafka, uint64_t rows)
 	return false;
 }
 
-/* Waits for the fates of rows, `produced` of which librdkafka accepted. */
+/*
+ * Counts rows that librdkafka did not accept as failed, and waits for the fates of the others.
+ * produced: number of accepted rows.
+ */
 static void end_rows(struct sink_kafka *kafka, uint64_t rows, uint64_t produced)
 {
 	delivery_count(&kafka->sink.fates->failed, rows > produced ? rows - produced : 0);
@@ -730,7 +761,7 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	kafka->answered = clock_now(CLOCK_MONOTONIC);
 	kafka->backoff = 0;
 	bring_once(kafka, rows);
-	/* Sends all rows again, with the same bytes, and counts only the last attempt. */
+	/* Sends all rows again, with the same bytes. Only the fates of the last attempt count. */
 	while (kafka->closed && !sink->left) {
 		wait_to_try_again(kafka);
 		if (sink->left)
@@ -742,8 +773,8 @@ static void send_rows(struct sink *sink, uint64_t rows)
 }
 
 /*
- * Without a spool only refused rows are sent twice, so librdkafka can send rows while the next are
- * formatted.
+ * write() for a sink without a spool. Only refused rows are ever sent twice, so librdkafka can send
+ * rows while the next ones are formatted.
  */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {

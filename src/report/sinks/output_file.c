@@ -24,21 +24,21 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
-/* On a pipe, when the run ends: longest wait for the reader, and the polling period. */
+/* When the run ends: longest time that a pipe may accept nothing, and period of checking it. */
 #define PATIENCE_MS 5000
 #define LOOK_MS     100
 
 #define IN_USE "another run writes to it; name another file, or stop that run"
 
 #define MARK_NAME     "user.sketchtap"
-#define MARK_TEXT_MAX 48 /* two numbers of up to 20 digits */
+#define MARK_TEXT_MAX 48 /* room for two numbers of up to 20 digits and a space */
 
 #define LINE_LEN_MAX 512
-/* bytes at the end of a file that are searched for the last row; rows have a few hundred */
+/* bytes at the end of a file in which the last row is searched; a row has a few hundred bytes */
 #define TAIL_MAX     65536
 /*
- * Largest epoch number to continue from. At most INT64_MAX intervals fit into time stamps, so that
- * later numbers do not overflow.
+ * Largest epoch number after which a file can be continued. Time stamps have room for at most
+ * INT64_MAX intervals, so the numbers of later epochs do not overflow.
  */
 #define EPOCH_MAX    ((uint64_t)INT64_MAX)
 
@@ -47,7 +47,8 @@
 
 enum lock_result {
 	LOCK_OURS,
-	LOCK_READER, /* another process holds a read lock, which hides the lock of a run */
+	/* a process holds a read lock, so that a lock of another run could not be seen */
+	LOCK_READER,
 	LOCK_ANOTHER_RUN,
 };
 
@@ -81,14 +82,18 @@ void output_mark_write(int fd, const struct output_mark *mark)
 /* --- The rows of an existing file */
 
 struct output_tail {
-	uint64_t keep;  /* bytes up to the end of the last whole row */
+	uint64_t keep;  /* bytes of the file up to the end of its last complete row */
 	bool has_epoch; /* last_epoch is valid */
 	uint64_t last_epoch;
-	bool has_start; /* `start` is valid: first time in the first row, ns since 1970-01-01 UTC */
+	/* true: `start` is the first time stamp in the first row, ns since 1970-01-01 UTC */
+	bool has_start;
 	int64_t start;
 };
 
-/* Reads the epoch number at the beginning of a row. UINT64_MAX if it does not fit. */
+/*
+ * Reads the epoch number at the start of a row. Stores UINT64_MAX if the number is larger. Returns
+ * false if the row does not begin with a number.
+ */
 static bool parse_epoch(
 	const struct output_form *form, const char *row, const char *end, uint64_t *epoch)
 {
@@ -110,8 +115,8 @@ static bool parse_epoch(
 }
 
 /*
- * Reads the epoch of the row that begins at `offset` and ends before `size`. Returns false if there
- * is none.
+ * Reads the epoch number of the row at `offset`. size: bytes of the file. Returns false if there is
+ * no row.
  */
 static bool epoch_at(
 	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch)
@@ -123,7 +128,10 @@ static bool epoch_at(
 	return n > 0 && parse_epoch(form, row, row + n, epoch);
 }
 
-/* Returns the offset of the first row that begins at `offset` or later, or `size`. */
+/*
+ * Returns the offset of the first row that begins at `offset` or later. Returns `size` if there is
+ * none.
+ */
 static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 {
 	char bytes[TAIL_MAX];
@@ -137,8 +145,8 @@ static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 }
 
 /*
- * Returns the offset of the first row of the last epoch, by binary search: epoch numbers never
- * decrease from row to row.
+ * Returns the offset of the first row of the last epoch. Searches by bisection, since epoch numbers
+ * never decrease from row to row.
  */
 static uint64_t last_epoch_begin(
 	int fd, const struct output_form *form, const struct output_tail *tail)
@@ -162,7 +170,7 @@ static uint64_t last_epoch_begin(
 	return begin;
 }
 
-/* Reads the first time stamp in the first row after the header. */
+/* Reads the first time stamp of the first row. */
 static void read_start(int fd, const struct output_form *form, struct output_tail *tail)
 {
 	const char *before = form->format->before_start;
@@ -175,7 +183,10 @@ static void read_start(int fd, const struct output_form *form, struct output_tai
 		tail->has_start = text_read_time(at + strlen(before), &tail->start);
 }
 
-/* Returns NULL, or the fault in the first line of a file of `size` bytes. */
+/*
+ * Compares the start of a file of `size` bytes with the header. Returns NULL, or the reason why the
+ * file cannot be continued.
+ */
 static const char *check_header(int fd, const struct text *header, uint64_t size)
 {
 	char line[LINE_LEN_MAX];
@@ -192,7 +203,10 @@ static const char *check_header(int fd, const struct text *header, uint64_t size
 	return NULL;
 }
 
-/* As check_header(), for a format without headers: the first row must be one of the format. */
+/*
+ * Same as check_header(), for a format without a header: the first line must be a row of this
+ * format.
+ */
 static const char *check_first_row(int fd, const struct output_form *form, uint64_t size)
 {
 	const char *before = form->format->before_epoch;
@@ -209,7 +223,10 @@ static const char *check_first_row(int fd, const struct output_form *form, uint6
 	return "its first line is not a row of this output; name another file";
 }
 
-/* Returns NULL, or the reason why rows cannot be appended to the file of `size` bytes. */
+/*
+ * Reads the last row of a file of `size` bytes. Returns NULL, or the reason why rows cannot be
+ * appended to the file.
+ */
 static const char *read_rows_of(
 	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail)
 {
@@ -228,7 +245,7 @@ static const char *read_rows_of(
 	if (n < 0)
 		return strerror(errno);
 	end = memrchr(bytes, '\n', (size_t)n);
-	if (end == NULL && start == 0 && header->len == 0) /* the first row is incomplete */
+	if (end == NULL && start == 0 && header->len == 0) /* the only row is incomplete */
 		return NULL;
 	if (end == NULL)
 		return "its last line is too long to be a row";
@@ -257,7 +274,7 @@ static const char *shown_name(const struct output_file *file)
 	return standard_files_is_output(file->name) ? "standard output" : file->name;
 }
 
-/* Returns the path for reopening. */
+/* Returns the path by which the file is opened again. */
 static const char *path_of(const struct output_file *file)
 {
 	return file->target != NULL ? file->target : file->name;
@@ -277,7 +294,7 @@ __attribute__((format(printf, 3, 4))) static void log_file(
 
 static int fail(struct output_file *file, char *error, size_t size, const char *why)
 {
-	/* Leaves room for the reason, even after a long name. */
+	/* The name is truncated, so that the reason always fits. */
 	snprintf(error, size, "%s %.300s: %s", file->option, shown_name(file), why);
 	return STATUS_MACHINE;
 }
@@ -299,7 +316,7 @@ static int open_stdout(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-/* Returns 0 with a descriptor in file->fd, or 1 with one line in error. */
+/* Opens the file and stores its descriptor. Returns 0, or 1 with a message in `error`. */
 static int open_entry(struct output_file *file, const struct file_entry *entry, int flags,
 	char *error, size_t size)
 {
@@ -320,8 +337,8 @@ static int open_new(
 }
 
 /*
- * Opens a pipe, terminal or device, which has nothing to overwrite. A FIFO blocks until it has a
- * reader; only a signal that requests the end of the run interrupts this.
+ * Opens a pipe, terminal or device. There is nothing to overwrite. The call waits until a FIFO has
+ * a reader. Only a signal that stops the run interrupts the wait.
  */
 static int open_stream(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
@@ -343,7 +360,10 @@ static int open_stream(
 static int open_existing(struct output_file *file, enum output_file_mode mode,
 	const struct file_entry *entry, char *error, size_t size)
 {
-	/* O_WRONLY fails on an append-only file (chattr +a), before anything is truncated. */
+	/*
+	 * Without O_APPEND, opening a file fails that permits only appending (chattr +a). It must
+	 * fail before the file is truncated.
+	 */
 	int flags = mode == OUTPUT_APPEND ? O_RDWR | O_APPEND : O_WRONLY;
 	struct output_mark mark;
 
@@ -372,8 +392,8 @@ static bool rotates(const struct output_file *file)
 }
 
 /*
- * Continues the numbering after the latest complete file, if the run stopped between completing it
- * and writing the first row of the next one.
+ * If the file has no rows, takes the last epoch number from the latest complete file. This happens
+ * if a run ended after a file was completed and before the next one had a row.
  */
 static void take_number_of_latest(struct output_file *file)
 {
@@ -417,8 +437,8 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	file_entry_close(&entry);
 	file->appends = mode == OUTPUT_APPEND;
 	/*
-	 * A link that exists at start is the user's choice. A link that appears later may be an
-	 * attack.
+	 * A symbolic link that exists at the start was made by the user. One that appears later may
+	 * be an attack.
 	 */
 	if (status == 0 && file->named && entry.is_link)
 		file->target = realpath(file->name, NULL);
@@ -426,9 +446,12 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 }
 
 /*
- * Locks the file, because two runs that write to one file would interleave their epochs. The lock
- * ends with the process. A write lock requires write permission: a read lock of a process that may
- * only read the file does not stop the run. A file system without locks counts as LOCK_OURS.
+ * Locks the file for writing. Two runs that write to one file would mix their epochs. The lock ends
+ * with the process.
+ *
+ * A write lock requires write permission. A process that can only read the file can take a read
+ * lock, but this does not stop the run (LOCK_READER). If the file system does not support locks,
+ * returns LOCK_OURS.
  */
 static enum lock_result lock(int fd)
 {
@@ -444,7 +467,7 @@ static enum lock_result lock(int fd)
 	}
 }
 
-/* Returns true if the status belongs to the open file. */
+/* Returns true if `st` is the status of the open file. */
 static bool is_open(const struct output_file *file, const struct stat *st)
 {
 	struct stat opened;
@@ -453,7 +476,7 @@ static bool is_open(const struct output_file *file, const struct stat *st)
 	       opened.st_ino == st->st_ino;
 }
 
-/* Returns true if the path still leads to the open file. */
+/* Returns true if `path` leads to the open file. */
 static bool has_name(const struct output_file *file, const char *path)
 {
 	struct stat named;
@@ -476,7 +499,7 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 		log_file(file, true,
 			"%.300s: locked by a reader: cannot check whether another run writes to it",
 			shown_name(file));
-	/* A run that wrote since open() has ended. Its rows must not be cut. */
+	/* Another run may have written rows after open() and ended. They must not be truncated. */
 	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->size)
 		return fail(file, error, size, "another run wrote to it just now; start again");
 	if (!has_name(file, file->name))
@@ -485,10 +508,13 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 }
 
 /*
- * Reads the file of `size` bytes up to its last complete epoch. A file longer than its mark: the
- * run was killed before the next mark. A shorter one: a power failure or another program removed
- * bytes, and the last epoch may be incomplete. Without a mark all whole rows count. Returns NULL,
- * or the reason why rows cannot be appended.
+ * Finds the last complete epoch in a file of `size` bytes.
+ *
+ * A file that is longer than its mark belongs to a run that was killed before it marked the last
+ * epoch. A file that is shorter has lost bytes, by a power failure or another program, and its last
+ * epoch may be incomplete. In a file without a mark, every complete row counts.
+ *
+ * Returns NULL, or the reason why rows cannot be appended.
  */
 static const char *read_tail(const struct output_file *file, int fd, uint64_t size, uint64_t next,
 	struct output_tail *tail)
@@ -498,7 +524,8 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	uint64_t end = size, epoch;
 	const char *why;
 
-	if (marked && mark.whole < file->form.header.len) /* marked before the header was written */
+	/* the mark was made before the header was written */
+	if (marked && mark.whole < file->form.header.len)
 		mark.whole = file->form.header.len;
 	if (marked && size > mark.whole &&
 		!(epoch_at(fd, &file->form, mark.whole, size, &epoch) && epoch + 1 == next))
@@ -510,7 +537,7 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	return read_rows_of(fd, &file->form, end, tail);
 }
 
-/* Warns if the file has rows and the file system does not support marks. */
+/* Warns if the file has rows, but its file system cannot store marks. */
 static void warn_if_unmarked(const struct output_file *file)
 {
 	struct output_mark mark;
@@ -545,8 +572,8 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 }
 
 /*
- * Stores the length of the complete epochs in the file. A file that ends with a partial row keeps
- * its mark.
+ * Marks all rows in the file as complete. If the file ends with an incomplete row, the old mark
+ * stays.
  */
 static void mark(struct output_file *file)
 {
@@ -581,8 +608,8 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 }
 
 /*
- * Returns true if this run created the file, it is empty, and no other run can lock it before it is
- * closed here.
+ * Returns true if the file can be removed: this run created it, it is empty, and no other run can
+ * lock it before this one closes it.
  */
 static bool is_ours_and_empty(const struct output_file *file)
 {
@@ -613,7 +640,7 @@ bool output_file_same(const struct output_file *a, const struct output_file *b)
 }
 
 /*
- * Waits until the reader makes room. Returns false if the run is ending and the reader has read
+ * Waits until the reader has made room. Returns false if the run is ending and the reader has read
  * nothing for PATIENCE_MS.
  */
 static bool wait_until_writable(const struct output_file *file)
@@ -633,9 +660,9 @@ static bool wait_until_writable(const struct output_file *file)
 }
 
 /*
- * Removes the last `done` bytes written to a regular file. They end at the file position, also if
- * the file was truncated before them, because of O_APPEND. Returns false on failure, or if another
- * process has written after them.
+ * Removes the last `done` bytes that were written to a regular file. Because of O_APPEND, they end
+ * at the file position, even if another program truncated the file before. Returns false on
+ * failure, or if another process has written more bytes after them.
  */
 static bool roll_back(const struct output_file *file, size_t done)
 {
@@ -650,16 +677,19 @@ static bool roll_back(const struct output_file *file, size_t done)
 	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
 }
 
-/* Stops writing to the file: the next row would be appended to the partial one. */
+/* Stops writing to the file. Otherwise the next row would be appended to an incomplete one. */
 static void give_up(struct output_file *file, int error)
 {
 	log_file(file, true,
-		"%.300s: %s, and an unfinished row cannot be removed; its remaining rows are lost",
+		"%.300s: %s, and an incomplete row cannot be removed; all later rows are lost",
 		shown_name(file), strerror(error));
 	file->gone = true;
 }
 
-/* As write(2), but to a pipe or terminal it writes only what fits, so that it does not block. */
+/*
+ * Same as write(2). To a pipe or terminal it writes only as much as fits, so that it does not
+ * block.
+ */
 static ssize_t write_some(const struct output_file *file, const char *data, size_t len)
 {
 	if (file->regular)
@@ -671,7 +701,7 @@ static ssize_t write_some(const struct output_file *file, const char *data, size
 	return standard_files_write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Returns 0, or an errno if the text was not written. */
+/* Writes the whole text. Returns 0, or an errno after removing what was written. */
 static int write_all(struct output_file *file, const struct text *text)
 {
 	size_t done = 0;
@@ -702,12 +732,12 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 	if (file->error == 0 && !file->gone) {
 		if (error == EPIPE)
 			log_file(file, true,
-				"%.300s: closed by its reader; its remaining rows are lost",
+				"%.300s: closed by its reader; all later rows are lost",
 				shown_name(file));
 		else if (error == ETIMEDOUT && !file->regular)
 			log_file(file, true,
-				"%.300s: its reader does not read, and the run is ending; its "
-				"remaining rows are lost",
+				"%.300s: its reader does not read, and the run is ending; all "
+				"later rows are lost",
 				shown_name(file));
 		else
 			log_file(file, true,
@@ -753,7 +783,7 @@ void output_file_write_header(struct output_file *file)
 		count_lost(file, error, 0);
 }
 
-/* Returns false if the rows were lost. */
+/* Writes rows. Returns false if they were lost. */
 static bool write_rows(struct output_file *file, const struct output_rows *rows)
 {
 	int error = file->gone ? EPIPE : write_header(file);
@@ -768,8 +798,8 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 }
 
 /*
- * Returns NULL, or the reason not to continue in the file that has the name now. In a folder that
- * others may write to, it can be another user's.
+ * Returns NULL if the run may continue in the file with this status, or the reason why not. If
+ * others may write to the folder, the name may now lead to a file of another user.
  */
 static const char *distrust(const struct output_file *file, const struct stat *st)
 {
@@ -787,10 +817,10 @@ static const char *distrust(const struct output_file *file, const struct stat *s
 	return NULL;
 }
 
-/* Opens or creates the file at the path. Returns -1 with the reason on failure. */
+/* Opens the file, or creates it. Returns -1 on failure, with the reason in *why. */
 static int open_path(const char *path, const char **why)
 {
-	/* With O_NONBLOCK, a FIFO of this name does not block until it has a reader. */
+	/* With O_NONBLOCK, the call does not wait for a reader if the file is a FIFO. */
 	const int flags = O_RDWR | O_APPEND | O_NONBLOCK;
 	struct file_entry entry;
 	int fd = -1, error = file_entry_find(&entry, path);
@@ -808,7 +838,10 @@ static int open_path(const char *path, const char **why)
 	return fd;
 }
 
-/* Returns the new descriptor and the state of the file, or -1 with the reason. */
+/*
+ * Opens the file again by its name. Returns the new descriptor and the last rows of the file, or -1
+ * with the reason in *why.
+ */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
 	int fd = open_path(path_of(file), why);
@@ -831,20 +864,25 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 	return fd;
 }
 
-/* A file system may report a full disk late, without the rows affected. */
+/*
+ * Counts and logs an error that is not about certain rows: some file systems report a full disk
+ * late.
+ */
 static void warned_late(struct output_file *file, const char *when)
 {
-	log_file(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
-		strerror(errno), when);
+	log_file(file, true, "%.300s: %s when the file was %s; rows may be missing",
+		shown_name(file), strerror(errno), when);
 	file->lost++;
 }
 
-/* Warns only: another process may still have the file open. */
+/*
+ * Warns if the rows of a deleted file are lost. They are not if another process has the file open.
+ */
 static void warn_if_deleted(struct output_file *file)
 {
 	struct stat st;
 
-	/* A memory file that is named by its descriptor (/proc/self/fd/N) never has a link. */
+	/* A memory file, which is named by its descriptor (/proc/self/fd/N), never has a link. */
 	if (!file->named || file->here == 0 || fstat(file->fd, &st) != 0 || st.st_nlink > 0 ||
 		has_name(file, file->name))
 		return;
@@ -858,7 +896,7 @@ static void close_fd(struct output_file *file)
 {
 	warn_if_deleted(file);
 	file->here = 0;
-	if (file->marked && !file->gone) /* complete now, also if another program appends */
+	if (file->marked && !file->gone) /* the rows are complete now; another program may append */
 		remove_mark(file->fd);
 	file->marked = false;
 	if (close(file->fd) != 0 && errno != EINTR)
@@ -871,7 +909,10 @@ static void sync_rows(struct output_file *file)
 		warned_late(file, "synchronized");
 }
 
-/* Continues in the file that has the name now. Returns NULL or the reason for failure. */
+/*
+ * Closes the file, and continues in the file that has its name now. Returns NULL, or the reason for
+ * a failure.
+ */
 static const char *change_file(struct output_file *file)
 {
 	struct output_tail tail = {0};
@@ -881,7 +922,7 @@ static const char *change_file(struct output_file *file)
 	if (fd < 0)
 		return why;
 	close_fd(file);
-	lock(fd); /* again if it is the same file: closing the old descriptor released the lock */
+	lock(fd); /* if it is the same file, closing the old descriptor has released the lock */
 	file->fd = fd;
 	file->header_due = false;
 	file->has_start = tail.has_start;
@@ -913,7 +954,8 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 	int error = rotation_rename(entry, file->start, name);
 
 	if (error != 0)
-		return error == EEXIST ? "10000 names for this second are taken" : strerror(error);
+		return error == EEXIST ? "all 10000 names for this second exist already"
+				       : strerror(error);
 	sync_rows(file);
 	why = change_file(file);
 	if (why != NULL)
@@ -925,7 +967,10 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 	return why;
 }
 
-/* Returns NULL, or the reason why the file keeps its name. */
+/*
+ * Renames a complete file and begins a new one. Returns NULL, or the reason why the file keeps its
+ * name.
+ */
 static const char *rename_complete(struct output_file *file)
 {
 	struct file_entry entry;
@@ -933,7 +978,10 @@ static const char *rename_complete(struct output_file *file)
 
 	if (file_entry_find(&entry, path_of(file)) != 0)
 		return change_file(file);
-	/* If this file was moved away, another file has the name and this one is complete. */
+	/*
+	 * If another program has renamed the file, it is complete, and the name is free or leads to
+	 * another file.
+	 */
 	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
 							   : change_file(file);
 	file_entry_close(&entry);
@@ -944,16 +992,16 @@ static void rotate(struct output_file *file)
 {
 	const char *why;
 
-	if (file->gone) /* ends with a partial row: never complete */
+	if (file->gone) /* a file that ends with an incomplete row is never complete */
 		return;
 	why = rename_complete(file);
 	if (why != NULL && !file->stuck)
-		log_file(file, true, "%.300s: cannot be rotated: %s; it continues to grow",
+		log_file(file, true, "%.300s: cannot be rotated: %s; the file continues to grow",
 			file->name, why);
 	file->stuck = why != NULL;
 }
 
-/* Returns the number of the rotation period that contains the time. */
+/* Returns the number of the rotation period that contains `time`. */
 static int64_t period_of(const struct output_file *file, int64_t time)
 {
 	int64_t period = (int64_t)file->limits.period;
@@ -975,7 +1023,8 @@ static bool belong_here(const struct output_file *file, const struct output_rows
 
 void output_file_write(struct output_file *file, const struct output_rows *rows)
 {
-	if (rows->n == 0) { /* proves nothing about whether the file can be written again */
+	/* without rows, success would not mean that the file can be written again */
+	if (rows->n == 0) {
 		output_file_write_header(file);
 		return;
 	}
@@ -996,7 +1045,9 @@ void output_file_pass(struct output_file *file, int64_t time)
 
 void output_file_close(struct output_file *file)
 {
-	/* A header that could not be written, without rows after it, counts as one loss. */
+	/*
+	 * If the header could not be written, and no row was lost either, counts one row as lost.
+	 */
 	if (file->header_due && file->error != 0 && file->lost == 0)
 		file->lost = 1;
 	if (file->fd >= 0 && !standard_files_is_output(file->name))

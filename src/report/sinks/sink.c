@@ -22,7 +22,10 @@
 #define SINK_ROW(name) &sink_type_##name,
 const struct sink_type *const sink_types[] = {SINKS(SINK_ROW) NULL};
 
-/* Returns the scheme i of all types, and its type; NULL after the last. */
+/*
+ * Returns scheme i of all sink types, counted from 0, and stores its type. NULL: there is no scheme
+ * i.
+ */
 static const struct sink_scheme *scheme_at(uint32_t i, const struct sink_type **of)
 {
 	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)
@@ -95,7 +98,8 @@ void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
 	host = from = host != NULL ? host + 3 : url;
 	query = strchrnul(host, '?');
 	/*
-	 * The part before an @ may be a password with a / or ? that is not escaped as %2F or %3F.
+	 * The part before the @ may be a password. It may contain a / or ? that should have been
+	 * escaped as %2F or %3F.
 	 */
 	hides = host > url && strchr(host, '@') != NULL;
 	at = memrchr(host, '@', (size_t)(query - host));
@@ -218,7 +222,7 @@ uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)
 	uint64_t rows = delivery_rows(&sink->delivery, epoch);
 
 	VERIFY(sink->format, !=, NULL);
-	/* A header fixes the columns. */
+	/* If the format has a header, the columns are fixed. */
 	if (rows > 0 && sink->format->header == NULL)
 		columns_suit(&sink->columns, epoch);
 	return rows;
@@ -299,7 +303,7 @@ void sink_warn_doubtful(struct sink *sink, const char *why)
 		sink_warn(sink, &sink->doubts, why, "its rows may be lost");
 }
 
-/* Returns the increase of a count since the last call. */
+/* Returns the increase of a count since *told, and updates *told. */
 static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 {
 	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), before = *told;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Network sinks: destinations of rows that are named by a URL. Each type is a struct sink_type in a
- * file of its own, and a name in meson.build.
+ * Network sinks: destinations of rows that are given by a URL. Each type of sink is a struct
+ * sink_type in its own file. meson.build has the list of types.
  */
 
 #include "base/units.h"
@@ -16,110 +16,126 @@
 #define SINK_ERROR_MAX 768
 #define SINK_KEY_MAX   160
 
-/* Refused requests of several rows, after which a sink stops splitting an interval's rows. */
+/*
+ * Limit of refused requests with several rows, per interval. Then a sink no longer sends refused
+ * rows again in parts.
+ */
 #define SINK_REFUSALS_MAX 4096
 
 /* A requested sink. */
 struct sink_request {
 	const char *url;
-	const char *name;  /* name in messages and delivery counts */
-	const char *label; /* option or section, for errors */
+	const char *name;  /* name of the sink in messages and delivery counts */
+	const char *label; /* option or section that requests the sink, for error messages */
 	enum row_kind kind;
-	enum output_format format;       /* FORMAT_AUTO: none was named */
-	enum output_format usual_format; /* format of text if none was named */
-	struct column_choice choice;     /* columns; sink_create() sets `named` by the format */
+	enum output_format format;       /* FORMAT_AUTO: the user named no format */
+	enum output_format usual_format; /* default format if the sink type uses text */
+	/* columns of the rows; sink_create() adds the properties of the format */
+	struct column_choice choice;
 	const struct sink_options *options;
-	const void *own; /* struct of its type's keys; NULL: all 0 */
+	const void *own; /* keys of the section for this type (sink_type.keys); NULL: all are 0 */
 	const struct config *config;
 	/*
-	 * [SINK_KEY_MAX]: check() writes the key of the section that is at fault, if it is not the
-	 * URL; NULL: not needed.
+	 * If the fault is not in the URL, check() stores the key of the section that is wrong here.
+	 * [SINK_KEY_MAX]; NULL: not needed.
 	 */
 	char *key;
 };
 
-/* Common part of each network sink. Used only by the sink's thread, except for `delivery`. */
+/*
+ * Part that all network sinks have. Used only by the thread of the sink. The exceptions are
+ * `delivery` and `roused`, which any thread may use.
+ */
 struct sink {
 	const struct sink_type *type;
 	const char *url, *label; /* see struct sink_request */
 	const struct sink_options *options;
 	enum row_kind kind;
-	atomic_bool roused; /* retry now; set by any thread (sinks with a spool) */
+	/* true: retry now. Any thread may set it. Used by sinks with a spool. */
+	atomic_bool roused;
 	struct delivery delivery;
-	struct columns *columns;     /* columns of text rows, from malloc(); NULL: binary rows */
-	const struct format *format; /* format of text rows; NULL: binary rows */
-	struct text header;          /* text sent first on each connection */
-	struct text text;            /* rows of one report, as text */
+	/* columns of text rows, from malloc(); NULL: the rows are not text */
+	struct columns *columns;
+	const struct format *format; /* format of text rows; NULL: the rows are not text */
+	struct text header;          /* text that is sent first on each connection */
+	struct text text;            /* rows of one report */
 	struct sink_log *sink_log;
 	struct sink_queue *sink_queue; /* NULL: not created yet */
-	struct delivery *fates; /* counts of the rows' fates: &delivery, or those of the spool */
+	/* counts for the fates of rows: `delivery`, or those of the spool */
+	struct delivery *fates;
 	struct sink_spool *spooled; /* NULL: no spool */
-	uint64_t dropped;           /* rows that the spool did not accept */
-	/* Rate limits of warnings: rows wait, rows were refused, rows may be lost. */
+	uint64_t dropped;           /* rows that did not fit into the spool */
+	/* Rate limits of three warnings: rows wait; rows were refused; rows may be lost. */
 	struct log_ratelimit_state waits, refuses, doubts;
-	/* failed and unknown rows at the last "resumed" message */
+	/* values of delivery.failed and delivery.unknown when "resumed" was last logged */
 	uint64_t told_failed, told_unknown;
-	bool hurried; /* retried at once at the end of the run */
-	/* abandoned: it accepted nothing in time after the run */
+	bool hurried; /* true if the sink has already retried at once because the run ended */
+	/*
+	 * true if the sink gave up at the end of the run, because the receiver accepted nothing in
+	 * time
+	 */
 	bool left;
 };
 
-/* Encoding of the rows of a sink. */
+/* Encodings of rows. */
 enum sink_encoding {
 	SINK_ENCODING_TEXT, /* text of any format */
 	SINK_ENCODING_JSON,
-	SINK_ENCODING_ENCODED, /* encoded by the sink itself */
+	SINK_ENCODING_ENCODED, /* other encoding, by the sink type itself */
 };
 
 /* A scheme of URLs. */
 struct sink_scheme {
 	const char *prefix;
-	const char *form;  /* form of its URLs, for messages and help */
-	const char *note;  /* remark on the form, for help; NULL: none */
-	const char *lacks; /* key of the type, or "require", that it does not support; or NULL */
+	const char *form; /* form of the URL for messages and help, such as "tcp://HOST:PORT" */
+	const char *note; /* remark on the form in the help; NULL: none */
+	/* a key of the type, or "require", that this scheme does not support; NULL: none */
+	const char *lacks;
 	bool tls;
 	int transport; /* enum socket_client_transport */
 };
 
 /* A URL, split. */
 struct sink_url {
-	const struct sink_type *type; /* NULL: not a URL of a known scheme */
+	const struct sink_type *type; /* NULL: the scheme is not known */
 	const struct sink_scheme *scheme;
 	const char *rest; /* text after the prefix */
 };
 
 struct sink_type {
-	const struct sink_scheme *schemes; /* the last one has no prefix */
-	const char *missing;               /* reason why this build lacks it; NULL: supported */
+	const struct sink_scheme *schemes; /* an entry without prefix ends the array */
+	/* reason why this build does not have the type; NULL: it has it */
+	const char *missing;
 	enum sink_encoding rows;
-	/* keys of a section for this type only, with the struct of sink_request.own; NULL: none */
+	/* ^keys of sections that only this type has, stored in sink_request.own; NULL: none */
 	const struct option_owner *keys;
 	uint32_t needs; /* enum option_need */
 	/*
-	 * Returns true if the request is valid; else stores a phrase in why[SINK_ERROR_MAX] that
-	 * continues "URL: ".
+	 * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX],
+	 * as the continuation of "URL: ".
 	 */
 	bool (*check)(const struct sink_url *url, const struct sink_request *request, char *why);
 	/*
-	 * Allocates a sink that begins with struct sink, which sink_create() fills. The request is
-	 * valid, and its URL outlives the sink. `number`: number of earlier sinks of the run with
+	 * Allocates a sink. It begins with a struct sink, which sink_create() fills in. The request
+	 * has passed check(), and its URL outlives the sink. number: earlier sinks of this run with
 	 * SINK_ENCODING_ENCODED. Returns NULL if out of memory.
 	 */
 	struct sink *(*create)(
 		const struct sink_url *url, const struct sink_request *request, uint32_t number);
 	/*
-	 * Called by the opening thread before any output file is changed: prepares sending, and if
-	 * `require` is set, waits some seconds for the receiver. Returns 0, or the exit status with
-	 * a phrase in why[SINK_ERROR_MAX]. NULL: there is no way to test the receiver.
+	 * Prepares sending. If `require` is set, waits a few seconds for the receiver. Called by
+	 * the thread that opens outputs, before any file is changed. Returns 0, or the exit status
+	 * with the reason in why[SINK_ERROR_MAX]. NULL: the type needs no preparation and cannot
+	 * test the receiver.
 	 */
 	int (*open)(struct sink *sink, bool require, char *why);
 	/*
-	 * Sends sink.text, which has `rows` rows, until their fates are known and counted. NULL:
-	 * the sink uses no text and cannot have a spool.
+	 * Sends the text sink.text, which has `rows` rows. Returns when all rows have a fate and
+	 * are counted. NULL: the rows are not text, and a spool is not supported.
 	 */
 	void (*bring)(struct sink *sink, uint64_t rows);
-	void (*free)(struct sink *sink); /* frees the struct that create() returned */
-	struct sink_queue_ops ops;       /* called with the struct sink */
+	void (*free)(struct sink *sink); /* frees the sink that create() returned */
+	struct sink_queue_ops ops;       /* `place` of these functions is the struct sink */
 };
 
 #define SINK_DECLARE(name) extern const struct sink_type sink_type_##name;
@@ -129,84 +145,98 @@ extern const struct sink_type *const sink_types[]; /* NULL at the end */
 
 struct sink_url sink_url_of(const char *name);
 
-/* Return the forms of all URLs from 0, and remarks on them; NULL after the last, or without one. */
+/*
+ * Return the form of scheme i of all URLs, counted from 0, and the remark on it. NULL: there is no
+ * such scheme or no remark.
+ */
 const char *sink_form(uint32_t i);
 const char *sink_form_note(uint32_t i);
 
-/* Copies a URL for messages, without secrets: user information and query. */
+/* Copies a URL for messages. Replaces what may be secret, user information and query, by ***. */
 #define SINK_SHOWN_MAX 200
 void sink_hide(const char *url, char shown[SINK_SHOWN_MAX]);
 
-/* Returns true if a destination is a URL, also if its scheme is unknown. */
+/* Returns true if the name of a destination is a URL. Its scheme may be unknown. */
 bool sink_is_url(const char *name);
 
 /*
- * For a mistyped URL: returns the right form if the name begins with a known scheme but is not a
- * URL. Otherwise returns NULL.
+ * Returns the form of a URL that the user may have meant: the name begins with a known scheme, but
+ * is not a URL. Otherwise returns NULL.
  */
 const char *sink_meant(const char *name);
 
 /*
- * Returns false if the request is not valid, with a phrase in why[SINK_ERROR_MAX] that continues
- * "URL: ".
+ * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX], as the
+ * continuation of "URL: ".
  */
 bool sink_check(const struct sink_request *request, char *why);
 
-/* Creates a sink for a request that passed sink_check(). Returns NULL if out of memory. */
+/* Creates a sink. The request must have passed sink_check(). Returns NULL if out of memory. */
 struct sink *sink_create(
 	const struct sink_request *request, uint32_t number, struct sink_log *sink_log);
 void sink_free(struct sink *sink);
 
-/* Used by open() if a required receiver is not reachable. Writes why[SINK_ERROR_MAX]; returns 1. */
+/*
+ * For open(), if a required receiver is not reachable: stores the reason and advice in
+ * why[SINK_ERROR_MAX]. Returns exit status 1.
+ */
 int sink_absent(char *why, const char *reason);
 
-/* Calls open() of its type; see there. */
+/* Calls sink_type.open() of the sink. */
 int sink_open(struct sink *sink, bool require, char *why);
 
-/* Called by the sink's thread; sink_patience() also by open(): */
+/* The sink's thread calls the functions below. open() may also call sink_patience(). */
 
 /*
- * Same as sink_queue_patience(); before the queue is created 5 seconds, or 0 after a request to
- * stop.
+ * Same as sink_queue_patience(). If the sink has no queue yet, returns 5 seconds, or 0 after a
+ * request to stop.
  */
 int64_t sink_patience(const struct sink *sink, uint32_t usual);
 
 /*
- * Returns the number of rows of the report. Adapts the columns to it if the format has no header.
+ * Returns the number of rows that the report has for the sink. If the format has no header, adapts
+ * the columns to the report.
  */
 uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch);
 /*
- * Formats the rows of the report. Returns their number; 0 also if out of memory, after counting
- * them as failed.
+ * Formats the rows of the report. Returns their number. If out of memory, counts them as failed and
+ * returns 0.
  */
 uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text);
-/* write() of struct sink_queue_ops for types with bring(). */
+/* Function for sink_queue_ops.write of types with bring(). */
 void sink_write(void *sink, const struct report_epoch *epoch);
-/* Returns true once after each request to retry now. */
+/* Returns true if a retry was requested (SIGHUP), once for each request. */
 bool sink_roused(struct sink *sink);
-/* Same during a wait; also true once when the run ends, since the receiver may be back. */
+/*
+ * Same as sink_roused(), for a waiting sink. Also returns true once when the run ends, since the
+ * receiver may be reachable again.
+ */
 bool sink_hurries(struct sink *sink);
 /* Logs "NAME: LINE". */
 __attribute__((format(printf, 3, 4))) void sink_say(
 	const struct sink *sink, bool warning, const char *format, ...);
-/* Logs "NAME: WHY; WHAT" unless the rate limit suppresses it. */
+/* Logs "NAME: WHY; WHAT", rate-limited. */
 void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, const char *why,
 	const char *what);
 /*
- * Log with a rate limit: rows wait; rows were refused and are lost; rows of one interval may be
- * lost; rows are accepted again.
+ * Log one of these events, rate-limited. sink_say_waits(): rows wait for the receiver.
+ * sink_warn_refused(): rows were refused and are lost. sink_warn_doubtful(): rows of an interval
+ * may be lost. sink_say_takes(): rows are accepted again.
  */
 void sink_say_waits(struct sink *sink, const char *why);
 void sink_warn_refused(struct sink *sink, const char *why);
 void sink_warn_doubtful(struct sink *sink, const char *why);
 void sink_say_takes(struct sink *sink);
-/* Abandons the sink at the end of the run, and logs that once. */
+/* Gives up sending at the end of the run, and logs this once. */
 void sink_leave(struct sink *sink, const char *why);
-/* Returns true if the sink is abandoned, also now by sink_queue_gives_up() because of `why`. */
+/*
+ * Returns true if the sink has given up. Also gives up, with the reason `why`, if
+ * sink_queue_gives_up() returns true.
+ */
 bool sink_gives_up(struct sink *sink, int64_t *since, const char *why);
 /*
- * Waits a moment to retry. Returns SINK_HURRIES to retry now (sink_hurries()), or SINK_GAVE_UP
- * (sink_gives_up()).
+ * Waits for SINK_PAUSE_NS. Returns SINK_HURRIES if the sink must retry now (sink_hurries()), or
+ * SINK_GAVE_UP if it must give up (sink_gives_up()).
  */
 enum sink_pause {
 	SINK_PAUSED,
@@ -217,21 +247,25 @@ enum sink_pause sink_pause(struct sink *sink, int64_t *since, const char *why);
 #define SINK_PAUSE_NS (SECOND_NS / 10) /* length of sink_pause() */
 
 /*
- * A sink with a spool: the queue's thread writes the rows of each report into the spool, and the
- * sender thread sends them from there. Rows survive an unreachable receiver and a killed run.
+ * Spool of a sink. The queue's thread writes the rows of each report into the spool. The sender
+ * thread sends them from there. Rows are kept while the receiver is not reachable, and if the run
+ * is killed.
  */
 struct spool_found;
 
 /*
- * Opens the spool of the options and takes over the rows of an earlier run, which count as rows of
- * the first interval. Returns false if it cannot be used, with a phrase in why[SPOOL_WHY_MAX].
- * *found: rows and damaged files of the earlier run.
+ * Opens the spool that the options name, and takes over the rows of an earlier run. They count as
+ * rows of the first interval. *found: rows and damaged files of the earlier run. Returns false if
+ * the spool cannot be used, with the reason in why[SPOOL_WHY_MAX].
  */
 bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found);
 void sink_spool_close(struct sink_spool *spool); /* NULL: nothing happens */
 
-/* Called with the struct sink_spool. */
+/* `place` of these functions is the struct sink_spool. */
 extern const struct sink_queue_ops sink_spool_ops;
 
-/* Stores the start of the oldest segment, ns since 1970. Returns false if there is none. */
+/*
+ * Stores the epoch start of the oldest rows in the spool, ns since 1970-01-01 UTC. Returns false if
+ * the spool is empty.
+ */
 bool sink_spool_oldest(struct sink_spool *spool, int64_t *start);

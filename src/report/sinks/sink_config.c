@@ -17,7 +17,7 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-#define NEAR_LETTERS 2 /* extra letters of a mistyped format */
+#define NEAR_LETTERS 2 /* letters by which a mistyped format may be longer than the format */
 
 /* --- Iterator */
 
@@ -32,8 +32,8 @@ static bool is_export(const struct config_named *named)
 }
 
 /*
- * Returns true if the default of --output is not used: it is not given, and a section writes heavy
- * hitters.
+ * Returns true if the default of --output does not apply, although the option is not given: a
+ * section writes heavy hitters.
  */
 static bool is_unsaid(const struct config *config, enum row_kind kind)
 {
@@ -165,7 +165,8 @@ struct sink_request sink_config_request(
 /* --- options --- */
 
 #define ROTATE_SIZE_MIN 1024
-#define ROTATE_TIME_MIN UINT64_C(1000000000) /* ns; names of files contain seconds */
+/* ns; names of complete files have a resolution of one second */
+#define ROTATE_TIME_MIN UINT64_C(1000000000)
 
 /* Parses one limit: a time or a size. */
 static bool set_limit(const struct option_text *a, const char *text, struct rotate_limits *limits)
@@ -204,7 +205,9 @@ static bool read_rotate(const struct option_text *a)
 	return true;
 }
 
-/* Skips "./" and repeated slashes at the start of a path component. */
+/*
+ * Skips parts of a path that mean nothing: "./" at the start of a component, and repeated slashes.
+ */
 static const char *skip_nothing(const char *path, bool at_start)
 {
 	for (;;) {
@@ -217,7 +220,10 @@ static const char *skip_nothing(const char *path, bool at_start)
 	}
 }
 
-/* Compares two paths as text. Does not follow links or "..". */
+/*
+ * Returns true if two paths are the same text, apart from parts that mean nothing. Does not follow
+ * links or "..".
+ */
 static bool same_path(const char *a, const char *b)
 {
 	bool at_start = false;
@@ -244,7 +250,10 @@ OPTION_WORDS_OF(
 #define FORMAT_NAMED(name, word) ", " #word
 static const char file_formats[] = ROW_FORMATS(FORMAT_NAMED);
 
-/* Returns true if a name begins with a mistyped format: table:x, JSON:x, jsonl:x, ndjson:x. */
+/*
+ * Returns true if the name begins with a mistyped format, such as table:x, JSON:x, jsonl:x or
+ * ndjson:x.
+ */
 static bool begins_as_format(const char *name)
 {
 	const char *word;
@@ -263,7 +272,7 @@ static bool begins_as_format(const char *name)
 	return false;
 }
 
-/* Reports a fault of the option, or of the key of the section. Returns false. */
+/* Reports a fault of the option. For a section, reports a fault of the key. Returns false. */
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
 	const struct requested_sink *requested, const char *key, const char *format, ...)
 {
@@ -282,7 +291,8 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 static bool check_sink(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
-	static _Thread_local char key[SINK_KEY_MAX]; /* fault->option points to it */
+	/* must stay valid: fault->option points to it */
+	static _Thread_local char key[SINK_KEY_MAX];
 	struct sink_request request = sink_config_request(config, requested);
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 
@@ -296,7 +306,7 @@ static bool check_sink(const struct config *config, const struct requested_sink 
 	return set_fault(fault, requested, "url", "'%s': %s", shown, why);
 }
 
-/* Returns true if no earlier requested sink writes to the same file. */
+/* Returns true if no sink that was requested before writes to the same file. */
 static bool check_alone(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -331,7 +341,7 @@ static bool check_file(const struct config *config, const struct requested_sink 
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, requested, fault);
 }
 
-/* Returns true if the destination supports a key of its section. */
+/* Returns true if the destination of the section supports the key. */
 static bool is_supported(const struct config_row *key, const struct sink_url *url)
 {
 	const char *name = key->row->name;
@@ -349,11 +359,15 @@ static bool is_supported(const struct config_row *key, const struct sink_url *ur
 	return true;
 }
 
-/* Returns the key as the user wrote it: for properties such as kafka.NAME, the first that was set. */
+/*
+ * Returns the key as the user wrote it. If the key is a group of properties, such as kafka.NAME,
+ * returns the first property in the section.
+ */
 static const char *key_as_written(
 	const struct requested_sink *requested, const struct config_row *key)
 {
-	static _Thread_local char property[SINK_KEY_MAX]; /* fault->option points to it */
+	/* must stay valid: fault->option points to it */
+	static _Thread_local char property[SINK_KEY_MAX];
 	const struct option_properties *properties;
 	const char *first;
 
@@ -368,7 +382,7 @@ static const char *key_as_written(
 	return property;
 }
 
-/* Returns true if the sink supports all keys of its section. */
+/* Returns true if the destination supports all keys of its section. */
 static bool check_keys(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -421,7 +435,7 @@ static bool check_spool(const struct config *config, const struct requested_sink
 	return true;
 }
 
-/* Returns true if the run has rows of this kind. */
+/* Returns true if the command can have rows of this kind. */
 static bool check_kind(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -438,7 +452,7 @@ static bool check_kind(const struct config *config, const struct requested_sink 
 		       outputs[requested->kind]->what, reason);
 }
 
-/* Checks names = goflow2. Files do not support it: their rows could not be read again. */
+/* Checks names = goflow2. It is not possible for files: --append could not read their rows. */
 static bool check_names(const struct requested_sink *requested, const struct sink_options *options,
 	struct option_fault *fault)
 {
@@ -446,7 +460,7 @@ static bool check_names(const struct requested_sink *requested, const struct sin
 		return true;
 	if (outputs[requested->kind]->goflow2 == NULL)
 		return set_fault(fault, requested, "names",
-			"'goflow2' names columns of records only; "
+			"'goflow2' names only columns of flow records; "
 			"write what = flows");
 	return sink_is_url(requested->to.name) ||
 	       set_fault(fault, requested, "names", "'goflow2' is for URLs, not for files");
@@ -551,7 +565,7 @@ static const struct option_row file_rows[] = {
 		.type = OPTION_PARTS,
 		.rare = true,
 		.help = "Write rows of another KIND to FILE or URL, as CSV. - is standard output. "
-			"Kinds that are options also: heavy-hitters (--output), stats, flows, "
+			"Kinds that also have an option: heavy-hitters (--output), stats, flows, "
 			"exporters. Repeatable. URLs:",
 		.word = sink_form,
 		.alias = sink_form_note,
@@ -599,14 +613,14 @@ static const struct option_row file_rows[] = {
 		.rare = true,
 		.help = "Start new output files at each multiple of TIME in UTC, before a file "
 			"exceeds SIZE, or both: 1h,1GB. A complete stats.csv is renamed to "
-			"stats-20261120T170000Z.csv, after the start of its first interval.",
-		.man = "An existing file is never overwritten. An interval, or a write of up to "
-		       "65536 records of --flows, is never split.",
+			"stats-20261120T170000Z.csv; the time is the start of its first interval.",
+		.man = "An existing file is never overwritten. An interval is never split, nor "
+		       "are up to 65536 records of --flows that are written together.",
 	},
 	{0},
 };
 
-/* The file of templates is replaced as a whole: no output may write to it. */
+/* The file of templates is replaced as a whole, so no output may write to it. */
 static bool check_templates(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
@@ -622,7 +636,7 @@ static bool check_templates(const struct config *config,
 	return true;
 }
 
-/* GoFlow2 counts layer 3 bytes. */
+/* Columns named like those of GoFlow2 need the bytes of IP packets. */
 static uint32_t needs_of_outputs(const struct config *config)
 {
 	struct sink_config_iter each = {0};
@@ -755,7 +769,7 @@ static const struct option_row rows_of_sink[] = {
 		OPTION_FIELD(sink_options, queue),
 		.default_note = "64MB, and more for records",
 		.help = "Limit the memory of intervals that wait for this export. One interval "
-			"may always wait.",
+			"may wait whatever its size.",
 	},
 	{
 		.name = "require",
@@ -770,13 +784,13 @@ static const struct option_row rows_of_sink[] = {
 		.type = OPTION_OWN,
 		.read = read_spool,
 		OPTION_FIELD(sink_options, spool),
-		.help = "Keep rows in FOLDER, up to SIZE, until the receiver accepts them, also "
-			"after the run.",
+		.help = "Keep rows in FOLDER, up to SIZE, until the receiver accepts them, even "
+			"after the end of the run.",
 	},
 	{0},
 };
 
-/* Returns the keys of types of sinks, from 0. */
+/* Returns the keys of the i-th sink type that has keys, counted from 0. */
 static const struct option_owner *keys_of_type(uint32_t i)
 {
 	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)

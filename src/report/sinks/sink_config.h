@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Requested sinks: from an output option, which has only a destination, or from a section [export
- * NAME] of the configuration file, which has more keys. writer.h creates them.
+ * Iterates over the requested sinks. A sink is requested by an output option, which has only a
+ * destination, or by a section [export NAME] of the configuration file, which also has other keys.
+ * writer.h creates the sinks.
  */
 
 #include <stdbool.h>
@@ -23,43 +24,52 @@ struct writer_options {
 
 OPTION_OWNER(writer)
 
-/* Same struct, for the options of sketchtap collect. */
+/*
+ * Owner of the output options that only sketchtap collect has. They are stored in the same struct.
+ */
 extern const struct option_owner collected_writer_owner;
-/* Owner of sections [export NAME], each with a struct sink_options. */
+/* Owner of the sections [export NAME]. Each section has a struct sink_options. */
 extern const struct option_owner sink_owner;
 
 struct requested_sink {
 	enum row_kind kind;
 	const char *text; /* destination as given */
 	struct destination to;
-	const char *name;  /* name of the section, else to.name */
-	const char *label; /* option or section: "--stats", "[export NAME]" */
+	const char *name; /* name of the section; for an option, the name of the destination */
+	/* option or section that requests the sink: "--stats", "[export NAME]" */
+	const char *label;
 	const struct sink_options *options;
 	const struct config_named *section; /* NULL: from an option */
 };
 
-/* Iterator over all requested sinks; start with 0. */
+/* Iterator over the requested sinks. All zero: before the first. */
 struct sink_config_iter {
-	struct requested_sink requested; /* valid after sink_config_next() returned true */
+	struct requested_sink requested; /* valid if sink_config_next() returned true */
 	enum row_kind kind;
 	uint32_t i;
 };
 
 bool sink_config_next(const struct config *config, struct sink_config_iter *each);
-/* Returns true if there is a sink for rows of the kind. */
+/* Returns true if a sink for rows of this kind is requested. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 
-/* Returns the request for a network sink. */
+/* Returns the request for a network sink, as sink_create() needs it. */
 struct sink_request sink_config_request(
 	const struct config *config, const struct requested_sink *requested);
-/* Returns the default format: --format for heavy hitters, CSV for other rows. */
+/*
+ * Returns the format of rows whose destination names none: --format for heavy hitters, CSV for
+ * others.
+ */
 enum output_format sink_config_format(const struct config *config, enum row_kind kind);
-/* Returns the choice of columns for the configuration. */
+/* Returns the choice of columns for the configuration. named: true if the format names columns. */
 struct column_choice sink_config_columns(const struct config *config, bool named);
 
-/* Returns true if no rows of the kind go elsewhere than to standard output. */
+/* Returns true if rows of this kind have no destination except standard output. */
 bool writer_to_stdout(const struct config *config, enum row_kind kind);
-/* Returns true if heavy hitters are printed as a table. terminal: standard output is a terminal. */
+/*
+ * Returns true if heavy hitters are printed as a table. terminal: true if standard output is a
+ * terminal.
+ */
 bool writer_shows_table(const struct config *config, bool terminal);
-/* Returns true if any output goes elsewhere than to standard output. */
+/* Returns true if an output has another destination than standard output. */
 bool writer_names_files(const struct config *config);

@@ -14,7 +14,8 @@
 
 #define ENDING_S   5
 #define STOPPING_S 15
-#define LEAVING_S  10 /* for sending that is spread over time */
+/* seconds; limit of sending at the end of the run if it is spread over time */
+#define LEAVING_S  10
 
 struct sink_queue_waiting {
 	struct sink_queue_waiting *next;
@@ -22,7 +23,7 @@ struct sink_queue_waiting {
 	size_t bytes;
 };
 
-/* Kinds of reports, with separate limits. */
+/* Kinds of reports. Each has its own limits. */
 enum sink_backlog_kind {
 	BACKLOG_EPOCHS,
 	BACKLOG_FLOWS,
@@ -31,34 +32,35 @@ enum sink_backlog_kind {
 };
 
 struct sink_backlog {
-	/* Queued reports and their bytes. Guarded by the lock. */
+	/* Number of queued reports, and their bytes. Protected by sink_queue.lock. */
 	uint32_t queued;
 	size_t bytes;
-	/* Used by the pushing thread only: dropped rows. */
+	/* Dropped rows. Used only by the thread that pushes reports. */
 	uint64_t lost;
-	/* dropped rows since the last message with their number */
+	/* rows dropped since the number of lost rows was last logged */
 	uint64_t lost_now;
-	struct log_ratelimit_state drops; /* the last report was dropped */
+	struct log_ratelimit_state drops; /* holds while the last report was dropped */
 };
 
 struct sink_queue {
 	struct sink_queue_params params;
 	pthread_t thread;
-	/* Used by the queue's thread only; monotonic ns; 0: not set. */
+	/* Used only by the queue's thread. Monotonic ns; 0: not set. */
 	int64_t stop_seen;
-	int64_t leave_by; /* end of sending that is spread over time */
+	int64_t leave_by; /* latest end of sending that is spread over time */
 
-	pthread_mutex_t lock; /* guards the following fields */
-	pthread_cond_t work;  /* signaled when there is a task for the thread */
-	pthread_cond_t room;  /* signaled when a report leaves the queue or a task ends */
+	pthread_mutex_t lock; /* protects the following fields */
+	pthread_cond_t work;  /* signaled if there is a task for the queue's thread */
+	pthread_cond_t room;  /* signaled after a report has left the queue, and after a task */
 	struct sink_queue_waiting *first, *last; /* NULL: the queue is empty */
 	struct sink_backlog lanes[BACKLOGS];
 	size_t flow_bytes_max;
-	bool has_taken; /* the thread is writing a report, which starts at taken_start */
+	bool has_taken; /* true: the thread is writing a report that starts at taken_start */
 	int64_t taken_start;
 	size_t taken_bytes;
 	uint32_t reopens_asked, reopens_done;
-	bool passed; /* no report starts before passed_ns; valid once the queue is empty */
+	/* true: all later reports start at passed_ns or later; handled if the queue is empty */
+	bool passed;
 	int64_t passed_ns;
 	bool ending;
 };
@@ -104,13 +106,14 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 	};
 
 	all.spooled = read_count(&delivery->spooled);
-	/* Fates are counted after the row. */
+	/* The counter `rows` is raised before the fate of a row is counted. */
 	ASSERT(all.dropped + all.delivered + all.acknowledged + all.failed + all.unknown, <=,
 		all.rows);
 	all.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
 		      all.unknown;
 	if (all.spooled > all.waiting)
-		all.spooled = all.waiting; /* fates are counted before `spooled` is updated */
+		/* the fate of a row is counted before `spooled` is lowered */
+		all.spooled = all.waiting;
 	return all;
 }
 
@@ -152,7 +155,7 @@ static enum sink_backlog_kind lane_of(const struct report_epoch *epoch)
 struct task {
 	struct report_epoch *epoch; /* NULL: no report */
 	bool reopen, end;
-	uint32_t reopens; /* value of reopens_asked that this task completes */
+	uint32_t reopens; /* value of reopens_asked that is reached by this task */
 	bool passed;
 	int64_t passed_ns;
 };
@@ -174,7 +177,7 @@ static struct report_epoch *take_first(struct sink_queue *queue)
 	return epoch;
 }
 
-/* Waits for a task. `end` is set only if the queue is empty. */
+/* Waits for a task. task.end is set only if the queue is empty. */
 static struct task next_task(struct sink_queue *queue)
 {
 	struct task task = {0};
@@ -294,8 +297,8 @@ uint64_t sink_queue_end(struct sink_queue *queue)
 
 	sink_queue_finish(queue);
 	/*
-	 * The sink limits this: network sinks have timeouts. A pipe waits for its reader, or if the
-	 * run was stopped or is live, for the limit of wait_until_writable().
+	 * The wait is limited by the sink. Network sinks have timeouts. A pipe waits for its
+	 * reader; if the run is live or was stopped, wait_until_writable() limits that.
 	 */
 	pthread_join(queue->thread, NULL);
 	VERIFY(queue->first, ==, NULL);
@@ -315,8 +318,9 @@ static bool concerns(const struct sink_queue *queue, const struct report_epoch *
 }
 
 /*
- * Records have a limit of their own, since those that end with an interval arrive together.
- * Delivery reports are small.
+ * Returns the limit of waiting reports of this kind, in bytes. Flow records have a separate limit,
+ * because all records that end with an interval arrive together. Delivery reports are small and
+ * have no limit.
  */
 static size_t bytes_max(const struct sink_queue *queue, enum sink_backlog_kind id)
 {
@@ -330,8 +334,9 @@ static size_t bytes_max(const struct sink_queue *queue, enum sink_backlog_kind i
 }
 
 /*
- * After a drop reports are accepted again once half of the memory is free, so that one overload
- * logs one warning. If none of a kind is queued, one of any size fits.
+ * Returns true if there is room for a report of this size. After a report was dropped, there is
+ * room only when half of the memory is free again, so that an overload causes one warning, not
+ * many. A report of any size fits if no other one of its kind is queued.
  */
 static bool has_room(const struct sink_queue *queue, enum sink_backlog_kind id, size_t bytes)
 {
@@ -356,7 +361,7 @@ static void put_last(struct sink_queue *queue, struct sink_queue_waiting *waitin
 	backlog->bytes += waiting->bytes;
 }
 
-/* Returns false if the report does not fit, or if out of memory. */
+/* Queues a report. Returns false if there is no room, or if out of memory. */
 static bool enqueue(struct sink_queue *queue, struct report_epoch *epoch)
 {
 	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
@@ -412,7 +417,7 @@ static void log_resumed(struct sink_queue *queue, enum sink_backlog_kind id)
 	backlog->lost_now = 0;
 }
 
-/* Counts the rows that the report has for the sink. Returns their number. */
+/* Counts the rows of the report in the deliveries of the sink. Returns their number. */
 static uint64_t count(struct sink_queue *queue, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
@@ -452,7 +457,10 @@ void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch)
 	}
 }
 
-/* The delivery report of the previous epoch is queued before the epoch. */
+/*
+ * An epoch needs room for two reports: the delivery report of the previous epoch is queued before
+ * it.
+ */
 static bool has_room_for_both(
 	const struct sink_queue *queue, const struct report_epoch *epoch, size_t bytes)
 {
@@ -509,7 +517,7 @@ void sink_queue_pass(struct sink_queue *queue, int64_t time)
 void sink_queue_settle(struct sink_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	/* Each write ends in the time described in sink_queue_end(). */
+	/* sink_queue_end() describes how long each write can take. */
 	while (queue->first != NULL || queue->has_taken)
 		pthread_cond_wait(&queue->room, &queue->lock);
 	pthread_mutex_unlock(&queue->lock);
@@ -558,7 +566,7 @@ bool sink_queue_ending(struct sink_queue *queue)
 	pthread_mutex_lock(&queue->lock);
 	ending = queue->ending;
 	pthread_mutex_unlock(&queue->lock);
-	/* After a request to stop a replay may still wait for this sink. */
+	/* After a request to stop, a replay may still be waiting for room in this queue. */
 	return ending || signals_stop_requested();
 }
 
@@ -593,7 +601,7 @@ int64_t sink_queue_share(struct sink_queue *queue)
 		queue->leave_by = now + LEAVING_S * queue->params.second;
 	left = queue->leave_by - now;
 	/*
-	 * Reserves time for one more interval of the size of this one if the run is not over yet.
+	 * If the run has not ended, reserves time for one more report as large as the current one.
 	 */
 	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }

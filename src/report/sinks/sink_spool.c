@@ -19,18 +19,23 @@ struct sink_spool {
 	struct sink *sink;
 	struct spool *spool;
 	pthread_t thread;
-	bool runs; /* the sender thread was started */
-	/* Used by the queue's thread: */
+	bool runs; /* true if the sender thread was started */
+	/* Used only by the queue's thread. */
 	struct spool_segment segment;
-	/* the spool fails: an interval is kept in memory; rows are lost */
+	/*
+	 * Rate limits of two warnings. holds: the spool cannot be written, so one interval at a
+	 * time is kept in memory. loses: rows are lost.
+	 */
 	struct log_ratelimit_state holds, loses;
-	/* lost rows since the last message with their number */
+	/* rows lost since the number of lost rows was last logged */
 	uint64_t lost;
-	/* Used by the sender thread: */
-	struct delivery fates; /* fates of the current segment's rows */
+	/* Used only by the sender thread. */
+	struct delivery fates; /* fates of the rows of the current segment */
 
-	sem_t work;        /* posted after a segment was added, and to retry or end */
-	atomic_bool ended; /* no more segments follow; set before the last post */
+	/* posted after a segment was added, to request a retry, and to end the thread */
+	sem_t work;
+	/* true: no more segments follow; set before `work` is posted for the last time */
+	atomic_bool ended;
 };
 
 static void publish_spooled(struct sink_spool *spool)
@@ -43,7 +48,7 @@ static void publish_spooled(struct sink_spool *spool)
 
 /* --- The sender thread */
 
-/* Adds the fates of the segment's rows to the counts of the sink. */
+/* Adds the fates of a segment's rows to the counts of the sink. */
 static void settle_rows(struct sink_spool *spool)
 {
 	struct delivery *delivery = &spool->sink->delivery, *fates = &spool->fates;
@@ -60,7 +65,10 @@ static bool same_text(const struct text *a, const struct text *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* Connections must begin with the header of the segment's rows. */
+/*
+ * Makes the next connection begin with the header of this segment. Closes the connection if it
+ * began with another header.
+ */
 static void suit_header(struct sink_spool *spool, struct spool_segment *segment)
 {
 	struct sink *sink = spool->sink;
@@ -84,7 +92,7 @@ static void send_segment(struct sink_spool *spool, struct spool_segment *segment
 	segment->text = (struct text){0};
 	memset(&spool->fates, 0, sizeof(spool->fates));
 	sink->type->bring(sink, segment->rows);
-	/* A segment that was not delivered at the end of the run stays for the next run. */
+	/* If the sink gave up at the end of the run, the segment stays for the next run. */
 	if (!sink->left) {
 		ASSERT(spool->fates.delivered + spool->fates.acknowledged + spool->fates.failed +
 				spool->fates.unknown,
@@ -98,14 +106,17 @@ static void send_segment(struct sink_spool *spool, struct spool_segment *segment
 static void warn_damaged(struct sink_spool *spool, uint64_t rows)
 {
 	sink_say(spool->sink, true,
-		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
+		"a file of its spool is damaged and gets the ending .damaged; %llu rows are lost",
 		(unsigned long long)rows);
 	delivery_count(&spool->sink->delivery.failed, rows);
 	spool->sink->told_failed += rows;
 	publish_spooled(spool);
 }
 
-/* The file is read again with the next rows, and by the next run. */
+/*
+ * Logs that a file cannot be read. It is read again when the next rows are added, and by the next
+ * run.
+ */
 static void warn_unreadable(struct sink_spool *spool, int error)
 {
 	char why[128];
@@ -229,8 +240,11 @@ static void end(void *arg)
 	atomic_store(&spool->ended, true);
 	sem_post(&spool->work);
 	if (spool->runs)
-		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits the wait */
-	/* Delivered rows are no longer in the spool: end() lets the receiver read them. */
+		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits this wait */
+	/*
+	 * Rows that were delivered are no longer in the spool. end() waits until the receiver has
+	 * read them.
+	 */
 	if (sink->type->ops.end != NULL)
 		sink->type->ops.end(sink);
 	rows = spool_give_up(spool->spool);

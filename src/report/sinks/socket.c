@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: text rows on a socket (tcp://, unix:). An epoch waits until all of it is sent. If the
- * connection breaks, the whole epoch is sent again on the next connection.
+ * Sink: text rows on a TCP or Unix socket (tcp://, unix:). The rows of an epoch are sent together.
+ * If the connection breaks before the end of them, the next connection gets all rows of this epoch.
  */
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define PATIENCE_S 60 /* limit of waiting for a receiver that accepts nothing */
-#define BREAKS_MAX 3  /* broken connections per epoch; then its rows count as unknown */
+#define PATIENCE_S 60 /* seconds; time that a receiver may accept nothing */
+/* limit of broken connections per epoch; then the fate of its rows is unknown */
+#define BREAKS_MAX 3
 
 struct sink_socket {
 	struct sink sink;
@@ -39,10 +40,7 @@ static bool send_header(struct sink_socket *socket)
 	return sent;
 }
 
-/*
- * Waits for a connection during the run, and at its end for a limited time. Returns false after
- * that.
- */
+/* Waits for a connection. Returns false if there is none in time after the end of the run. */
 static bool connect_sink(struct sink_socket *socket)
 {
 	int64_t since = clock_now(CLOCK_MONOTONIC);
@@ -66,8 +64,8 @@ static bool connect_sink(struct sink_socket *socket)
 }
 
 /*
- * Sends the text. With a spool waits until the receiver has the data: a broken connection loses
- * data in the send buffer.
+ * Sends the text. With a spool, also waits until the receiver has it: if a connection breaks, data
+ * in the send buffer is lost. Returns 0 or an errno.
  */
 static int send_text(struct sink_socket *socket)
 {
@@ -77,7 +75,7 @@ static int send_text(struct sink_socket *socket)
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
-/* Sends sink.text, with retries. Returns the counter (struct fates) to which its rows belong. */
+/* Sends sink.text, with retries. Returns the counter in sink.fates that its rows belong to. */
 static _Atomic uint64_t *sent_counter(struct sink_socket *socket)
 {
 	struct sink *sink = &socket->sink;
@@ -97,10 +95,13 @@ static _Atomic uint64_t *sent_counter(struct sink_socket *socket)
 		}
 		sink_say_waits(sink, socket->client.why);
 		breaks += socket->client.sent > 0;
-		/* With a spool rows wait; the receiver can drop repeated rows by their identity. */
+		/*
+		 * With a spool, rows are sent until they are delivered. The receiver can recognize
+		 * repeated rows by their identity.
+		 */
 		if (breaks == BREAKS_MAX && sink->spooled == NULL) {
 			sink_warn_doubtful(sink,
-				"the connection broke again and again in one interval's rows");
+				"the connection broke several times in the rows of one interval");
 			return &sink->fates->unknown;
 		}
 		if (error == ETIMEDOUT && sink_queue_ending(sink->sink_queue))

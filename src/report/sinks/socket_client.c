@@ -28,10 +28,10 @@
 #define BACKOFF_MAX_S 30
 #define CONNECT_NS    (10 * SECOND_NS) /* limit of connecting */
 #define POLL_MS       100
-#define IDLE_NS       SECOND_NS       /* limit of closing without progress */
+#define IDLE_NS       SECOND_NS       /* limit of closing a connection if no data moves */
 #define LEAVING_NS    (5 * SECOND_NS) /* limit of closing */
 #define LOOK_MS       10
-#define READS_MAX     64 /* reads of received data per call */
+#define READS_MAX     64 /* maximum reads of received data per call */
 #define HEADERS_UDP4  28
 #define HEADERS_UDP6  48
 
@@ -66,7 +66,8 @@ static bool read_path(const char *text, struct socket_client_address *address, c
 
 #define HOST_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 static const char host_letters[] = HOST_LETTERS;
-static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* for example [fe80::1%eth0] */
+/* IPv6 addresses also have these, as in [fe80::1%eth0] */
+static const char ipv6_letters[] = HOST_LETTERS "[:%";
 
 bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
 	struct socket_client_address *address, char *why)
@@ -82,7 +83,7 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
 		(*text == '[') != (*end == ']')) {
 		snprintf(why, SOCKET_CLIENT_ERROR_MAX,
-			"no host; write HOST:PORT, an IPv6 address in brackets");
+			"no host; write HOST:PORT, with brackets around an IPv6 address");
 		return false;
 	}
 	memcpy(address->host, host, (size_t)(end - host));
@@ -112,7 +113,7 @@ static void hang_up(struct socket_client *client)
 	client->look_up = true;
 }
 
-/* Returns the bytes in the send queue; -1: not known. */
+/* Returns the number of bytes in the send queue. -1: unknown. */
 static int queued(int fd)
 {
 	int bytes;
@@ -120,7 +121,7 @@ static int queued(int fd)
 	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
-/* Reads and drops received data. Returns the result of the last recv(). */
+/* Reads and ignores received data. Returns the result of the last recv(). */
 static ssize_t take_noise(struct socket_client *client)
 {
 	char ignored[4096];
@@ -135,9 +136,12 @@ static ssize_t take_noise(struct socket_client *client)
 }
 
 /*
- * Shuts down sending and waits until all data is acknowledged. If received data is unread or
- * follows, close(2) resets the connection, and data that the receiver has not read is lost. So a
- * receiver that sends data is read from until it closes; others read the rest after close(2).
+ * Shuts down sending, and waits up to `longest` ns until all data is acknowledged.
+ *
+ * If close(2) finds received data that was not read, or if data arrives later, it resets the
+ * connection. The receiver then loses data that it has not read yet. Therefore, if a receiver sends
+ * data, reads it until the receiver closes the connection. Other receivers can read the rest after
+ * close(2).
  */
 static void leave(struct socket_client *client, int64_t longest)
 {
@@ -199,15 +203,18 @@ static void close_socket(struct socket_client *client, const char *why)
 	snprintf(client->why, sizeof(client->why), "%s", why);
 }
 
-/* --- Name lookup, in a thread of its own, since a silent name server blocks it for long */
+/*
+ * --- Name lookup. It has its own thread, because it blocks for long if the name server does not
+ * answer.
+ */
 
 struct look_up {
 	struct socket_client_address address;
 	struct addrinfo *found;
 	int error;  /* result of getaddrinfo() */
 	int number; /* errno after getaddrinfo() */
-	sem_t done; /* posted last, if the client still has the lookup */
-	/* set by the first of both threads to finish; the second one frees the result */
+	sem_t done; /* posted at the end, unless the client has given up the lookup */
+	/* set by the first thread that has finished; the other one frees the lookup */
 	atomic_bool alone;
 };
 
@@ -239,7 +246,7 @@ static void *look_up_main(void *arg)
 	return NULL;
 }
 
-/* Returns NULL if out of memory or threads. */
+/* Starts a lookup. Returns NULL if out of memory, or if a thread cannot be created. */
 static struct look_up *begin_look_up(const struct socket_client *client)
 {
 	struct look_up *look_up = calloc(1, sizeof(*look_up));
@@ -257,7 +264,7 @@ static struct look_up *begin_look_up(const struct socket_client *client)
 	return look_up;
 }
 
-/* Returns true if the lookup ended, false after the timeout. */
+/* Waits for the lookup. Returns false after a timeout. */
 static bool wait_for_names(const struct socket_client *client)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
@@ -266,8 +273,10 @@ static bool wait_for_names(const struct socket_client *client)
 		int64_t until = now + POLL_MS * (SECOND_NS / 1000);
 		const struct timespec time = {until / SECOND_NS, until % SECOND_NS};
 
-		/* Pairs with the exchange in look_up_main(). Only ThreadSanitizer needs it: it does
-		 * not intercept sem_clockwait(). */
+		/*
+		 * Pairs with the exchange in look_up_main(). Needed only for ThreadSanitizer, which
+		 * does not intercept sem_clockwait().
+		 */
 		if (sem_clockwait(&client->names->done, CLOCK_MONOTONIC, &time) == 0)
 			return atomic_load(&client->names->alone);
 		now = clock_now(CLOCK_MONOTONIC);
@@ -282,7 +291,7 @@ static void leave_look_up(struct socket_client *client)
 	client->names = NULL;
 	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
 		return;
-	while (sem_wait(&look_up->done) != 0) /* look_up_main() is about to post it */
+	while (sem_wait(&look_up->done) != 0) /* look_up_main() will post it at once */
 		;
 	if (look_up->error == 0)
 		freeaddrinfo(look_up->found);
@@ -307,8 +316,8 @@ static void take_names(struct socket_client *client, char *why, size_t size)
 }
 
 /*
- * Looks up the name if needed. Keeps the earlier addresses if that fails. A slow lookup continues
- * until the next try. Returns false without any address.
+ * Looks up the name if that is due. If the lookup fails, keeps the previous addresses. A slow
+ * lookup goes on until the next try. Returns false if there are no addresses.
  */
 static bool look_up(struct socket_client *client)
 {
@@ -338,8 +347,9 @@ void socket_client_free(struct socket_client *client)
 }
 
 /*
- * Waits until the socket accepts data. Times out after `longest` ns without progress, or earlier by
- * patience(). Fewer queued bytes count as progress, since a slow receiver frees space in steps.
+ * Waits until the socket accepts data. Fails with ETIMEDOUT after `longest` ns, or the time of
+ * patience() if that is shorter, without progress. A shorter send queue is progress: a slow
+ * receiver makes room in steps.
  */
 static bool wait_to_send(const struct socket_client *client, int fd, int64_t longest)
 {
@@ -377,7 +387,7 @@ static bool finish_connecting(const struct socket_client *client, int fd)
 	return error == 0;
 }
 
-/* Forbids fragmentation, so that the kernel learns the path MTU. */
+/* Forbids IP fragmentation. The kernel then determines the path MTU. */
 static void never_fragment(int fd, int family)
 {
 	static const int ipv4 = IP_PMTUDISC_DO, ipv6 = IPV6_PMTUDISC_DO;
@@ -389,8 +399,8 @@ static void never_fragment(int fd, int family)
 }
 
 /*
- * Returns true if the socket is connected to itself. If no socket listens on a local port, the
- * kernel may choose that port as the source port.
+ * Returns true if the socket is connected to itself. This happens if no socket listens on a local
+ * port, and the kernel chooses the same port as the source port.
  */
 static bool is_itself(int fd)
 {
@@ -402,7 +412,7 @@ static bool is_itself(int fd)
 	       memcmp(&near, &far, near_len) == 0;
 }
 
-/* Returns a descriptor, or -1 with errno. */
+/* Connects to an address. Returns the descriptor, or -1 with errno. */
 static int connect_to(const struct socket_client *client, const struct addrinfo *address)
 {
 	static const int one = 1;
@@ -431,8 +441,8 @@ static int connect_to(const struct socket_client *client, const struct addrinfo 
 }
 
 /*
- * TCP: connects to the first address that accepts. UDP: starts with the next address at each try,
- * since it gives no answer.
+ * Connects to one of the addresses. TCP: the first one that accepts. UDP: a different first address
+ * at each try, because a UDP connection does not show whether a receiver exists.
  */
 static int connect_any(const struct socket_client *client)
 {
@@ -471,7 +481,10 @@ static int connect_unix(const struct socket_client *client)
 		error = entry.exists ? file_entry_check(&entry) : ENOENT;
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
-		/* socket_client_parse() checked the length of the given path. */
+		/*
+		 * The path through the folder's descriptor is too long. socket_client_parse()
+		 * checked the length of the given path.
+		 */
 		if ((size_t)len >= sizeof(path.sun_path))
 			memcpy(path.sun_path, client->address.host, sizeof(path.sun_path) - 1);
 		if (error == 0 && (fd = connect_to(client, &address)) < 0)
@@ -573,7 +586,7 @@ int socket_client_drain(struct socket_client *client)
 		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
 		int left = queued(client->fd);
 
-		/* A closed connection sends no more acknowledgements. */
+		/* The receiver closed the connection and will acknowledge nothing more. */
 		if (error == 0 && len == 0 && left > 0)
 			error = EPIPE;
 		if (error == 0 && left <= 0)

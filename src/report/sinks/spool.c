@@ -25,7 +25,7 @@
 #define NAME_FORMAT    "%016" PRIx64
 #define NAME_DIGITS    16
 #define WHAT_MAX       64
-#define FILE_MODE      0600 /* rows contain personal data */
+#define FILE_MODE      0600 /* only the owner may read the rows, since they contain personal data */
 #define URL_FILE       "url"
 #define LOCK_FILE      "lock"
 #define URL_MAX        4096
@@ -35,7 +35,8 @@ struct segment_file {
 	struct segment_file *next;
 	uint64_t number, rows, bytes; /* bytes: disk space */
 	int64_t start;
-	struct spool_segment *held; /* segment in memory; NULL: in a file */
+	/* the segment, if it is kept in memory; NULL: it is in a file */
+	struct spool_segment *held;
 };
 
 struct spool {
@@ -43,14 +44,14 @@ struct spool {
 	int fd, lock_fd;
 	uint64_t size;
 	char what[WHAT_MAX];
-	uint64_t next; /* number of the next segment */
+	uint64_t next; /* number that the next segment will get */
 
-	pthread_mutex_t lock; /* guards the following fields */
+	pthread_mutex_t lock; /* protects the following fields */
 	struct segment_file *first, *last;
 
-	/* Written by both threads, read by any. */
+	/* Sums over all segments. Written by both threads, read by any. */
 	_Atomic uint64_t bytes, rows; /* sums over the segments */
-	_Atomic uint64_t damaged;     /* disk space of damaged files, not in `bytes` */
+	_Atomic uint64_t damaged;     /* disk space of damaged files; `bytes` does not include it */
 };
 
 /* --- A file */
@@ -60,9 +61,9 @@ struct first_line {
 	char what[WHAT_MAX];
 	uint64_t rows, checksum;
 	int64_t start;
-	size_t header, bytes; /* sizes of the parts after the line, in this order */
+	size_t header, bytes; /* bytes of the two texts after this line, first the header */
 	size_t line;          /* size of the line, bytes */
-	size_t unsummed;      /* bytes of the line before the checksum */
+	size_t unsummed;      /* bytes of this line up to the checksum */
 };
 
 static bool read_first_line(const char *text, size_t len, struct first_line *line)
@@ -92,8 +93,8 @@ static bool read_first_line(const char *text, size_t len, struct first_line *lin
 }
 
 /*
- * Returns true if the sizes in the line add up to the `len` bytes of the file, and each row has at
- * least one byte.
+ * Returns true if the file of `len` bytes has the length that its first line states, and each row
+ * can have at least one byte.
  */
 static bool is_whole(const struct first_line *line, uint64_t len)
 {
@@ -110,7 +111,7 @@ static uint64_t sum_of(
 	return checksum_add(sum, text->data, text->len);
 }
 
-/* Returns the disk space of a file of `bytes` bytes. */
+/* Returns the disk space that a file of this size needs. */
 static uint64_t on_disk(uint64_t bytes)
 {
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
@@ -134,7 +135,7 @@ static void name_of(uint64_t number, const char *ending, char name[64])
 	snprintf(name, 64, NAME_FORMAT ".%s", number, ending);
 }
 
-/* Writes a segment. Returns 0, or an errno; then the file does not exist. */
+/* Writes a segment to a new file. Returns 0, or an errno after removing the file. */
 static int write_segment(
 	struct spool *spool, const struct spool_segment *segment, const char *line, size_t len)
 {
@@ -162,7 +163,7 @@ static int write_segment(
 	return error;
 }
 
-/* Returns a descriptor, or -1 with errno. */
+/* Opens a file of the spool. Returns -1 with errno on failure. */
 static int open_file(const struct spool *spool, const char *name, struct stat *st)
 {
 	int fd = file_folder_file(spool->fd, name, O_RDONLY, 0);
@@ -172,7 +173,7 @@ static int open_file(const struct spool *spool, const char *name, struct stat *s
 	return fd;
 }
 
-/* Returns the contents from malloc(), or NULL with errno. */
+/* Reads a whole file. Returns memory from malloc(), or NULL with errno. */
 static char *read_file(const struct spool *spool, const char *name, size_t *len)
 {
 	struct stat st = {0};
@@ -198,7 +199,7 @@ static char *read_file(const struct spool *spool, const char *name, size_t *len)
 	return NULL;
 }
 
-/* Reads a file and checks its sizes and checksum. */
+/* Reads a segment, and checks its lengths and its checksum. */
 static enum spool_result read_segment(
 	const struct spool *spool, const struct segment_file *file, struct spool_segment *segment)
 {
@@ -209,7 +210,7 @@ static enum spool_result read_segment(
 
 	name_of(file->number, "rows", name);
 	bytes = read_file(spool, name, &len);
-	/* A file that was deleted by others is lost. */
+	/* If the file does not exist, another program has deleted it. */
 	if (bytes == NULL)
 		return errno == ENOENT ? SPOOL_DAMAGED : SPOOL_UNREADABLE;
 	if (read_first_line(bytes, len, &line) && line.version == VERSION && is_whole(&line, len)) {
@@ -229,7 +230,10 @@ static enum spool_result read_segment(
 	return result;
 }
 
-/* Names of files of a spool: 16 hexadecimal digits, a dot and an ending. */
+/*
+ * Returns true if the name of a spool file has the ending. Such a name has 16 hexadecimal digits, a
+ * dot and an ending.
+ */
 static bool ends_in(const char *name, const char *ending)
 {
 	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
@@ -243,7 +247,7 @@ static int is_ours(const struct dirent *entry)
 	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
 }
 
-/* --- Damaged files are kept for inspection until their space is needed */
+/* --- Damaged files. They are kept for inspection until their space is needed. */
 
 static void count_damaged(struct spool *spool, const char *name, bool add)
 {
@@ -268,7 +272,7 @@ static void set_aside(struct spool *spool, uint64_t number)
 		count_damaged(spool, damaged, true);
 }
 
-/* Returns false if there is none. */
+/* Deletes the oldest damaged file. Returns false if there is none. */
 static bool remove_oldest_damaged(struct spool *spool)
 {
 	struct dirent **entries;
@@ -287,7 +291,7 @@ static bool remove_oldest_damaged(struct spool *spool)
 	if (n >= 0)
 		free(entries);
 	if (!removed)
-		spool->damaged = 0; /* they were deleted by others */
+		spool->damaged = 0; /* other programs have deleted the damaged files */
 	return removed;
 }
 
@@ -347,7 +351,10 @@ static bool add_text(struct text *to, const struct text *from)
 	return !to->failed;
 }
 
-/* Keeps a segment in memory if no other one waits. Returns false if it cannot. */
+/*
+ * Keeps a segment in memory, if no other segment waits. Returns false if another one waits, or if
+ * out of memory.
+ */
 static bool open_segment(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {.rows = segment->rows};
@@ -369,7 +376,7 @@ static bool open_segment(struct spool *spool, const struct spool_segment *segmen
 	return false;
 }
 
-/* Returns NULL, or the reason why the segment is not on the disk. */
+/* Writes a segment to the disk. Returns NULL, or the reason for a failure. */
 static const char *put_on_disk(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {
@@ -490,11 +497,14 @@ static const char *reason(int error)
 enum spool_check {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
-	LOOK_OTHER, /* another version or kind of rows, or not readable */
+	LOOK_OTHER, /* rows of another version or kind, or a file that cannot be read */
 	LOOK_ASIDE, /* not a waiting segment */
 };
 
-/* Checks the first line and the size of the file. The checksum is checked before sending. */
+/*
+ * Checks the first line and the length of a segment file. Its checksum is checked before its rows
+ * are sent.
+ */
 static enum spool_check check_segment(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
@@ -533,8 +543,8 @@ static enum spool_check check_segment(
 }
 
 /*
- * Handles the files of other endings. part: deletes unfinished rows of a killed run. damaged:
- * counts the space; its number is not used again.
+ * Handles a file that is not a segment. part: incomplete rows of a killed run, which are deleted.
+ * damaged: adds its disk space, and does not use its number again.
  */
 static enum spool_check look_aside(struct spool *spool, const char *name, bool change)
 {
@@ -546,8 +556,8 @@ static enum spool_check look_aside(struct spool *spool, const char *name, bool c
 }
 
 /*
- * Checks all files in order, and if `change` is set, adds them. Called without `change` first, so
- * that a refused folder stays unchanged.
+ * Checks all files in the order of their numbers. If `change` is true, adds the segments to the
+ * spool. The first call has `change` false, so that a folder that is refused does not change.
  */
 static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
 {
@@ -586,8 +596,8 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 }
 
 /*
- * Compares the URL with the one in the file `url`, and stores it there. Returns false if that has
- * another URL and rows wait, or if it cannot be written.
+ * Returns true if the spool belongs to this URL, which is stored in the file `url`. Returns false
+ * if the spool has another URL and rows wait, or if the file cannot be written.
  */
 static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
 {
@@ -618,7 +628,7 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 	return good;
 }
 
-/* Opens the folder, creating it if missing, and locks it for this run. */
+/* Opens the folder, after creating it if necessary. Locks it for this run. */
 static bool claim(struct spool *spool, char *why)
 {
 	spool->fd = file_folder_open(spool->folder);

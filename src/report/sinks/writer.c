@@ -19,66 +19,70 @@
 #include "report/sinks/writer.h"
 #include "rx/source.h"
 
-#define WAIT_NS 50000000 /* limit of writer_wait() per queue */
+#define WAIT_NS 50000000 /* ns; longest wait of writer_wait() for one queue */
 
 struct file_destination {
 	/*
-	 * Columns of the rows; NULL: the table of heavy hitters. A format without a header gets the
-	 * columns of each epoch's measurements.
+	 * Columns of the rows. NULL: tables of heavy hitters. If the format has no header, the
+	 * columns are adapted to the measurements of each epoch.
 	 */
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
-	size_t queue; /* bytes; see struct sink_queue_params */
+	size_t queue; /* bytes; see sink_queue_params.queue */
 	bool on_terminal;
-	bool left;    /* its reader closed it, and that was logged */
-	bool redrawn; /* on the terminal: each epoch overwrites the last */
+	bool left;    /* true if the reader has closed its end, and this was logged */
+	bool redrawn; /* true if each epoch replaces the previous one on the terminal */
 	struct screen screen;
 };
 
 /*
- * A queue and its destination: a network sink, or files. All regular files of a run have one queue:
- * an epoch is complete only when all of them have it. A pipe, a terminal or a device has its own.
+ * A queue and its destination: one network sink, or files. All regular files of a run have a common
+ * queue, because an epoch is complete only if all of them have it. A pipe, a terminal or a device
+ * has its own queue.
  */
 struct writer_route {
 	struct sink_queue *sink_queue;
-	struct sink *sink;            /* NULL: `files` */
-	struct delivery **deliveries; /* also those of the files, in the same order */
+	struct sink *sink; /* NULL: `files` */
+	/* one for each file, in the same order, or that of the network sink */
+	struct delivery **deliveries;
 	uint32_t nb_deliveries;
-	size_t queue; /* see struct sink_queue_params; the largest value of the files */
+	size_t queue; /* bytes; see sink_queue_params.queue; the largest value of all files */
 
 	struct sink_log *sink_log;
-	bool alone; /* the run has no other output */
+	bool alone; /* true if the run has no other output */
 	struct file_destination **files;
 	uint32_t nb_files;
 	/* Used only by the queue's thread while it runs. */
 	struct text text;
-	uint64_t next_epoch; /* number of the first epoch that is not written yet */
-	/* result; valid after sink_queue_reopening() returned false */
+	uint64_t next_epoch; /* number of the first epoch that was not written yet */
+	/* ^result of opening the files again; valid after sink_queue_reopening() returned false */
 	struct sink_log_reopened reopened;
 };
 
 struct writer {
-	/* Written by writer_open() only. */
+	/* Written only by writer_open(). */
 	struct sink_log sink_log;
-	struct file_destination **files; /* [nb_files]; each used by the thread of its route */
+	struct file_destination **files; /* [nb_files]; each is used by the thread of its route */
 	uint32_t nb_files;
 	struct sink **sinks; /* [nb_sinks] */
 	uint32_t nb_sinks;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
-	bool told;        /* a sink receives delivery reports */
-	bool end_bounded; /* writer_bound_end() was called; used by the pushing thread */
+	bool told; /* true if a destination gets delivery reports */
+	/* true after writer_bound_end(); used by the thread that calls writer_push() */
+	bool end_bounded;
 
-	atomic_bool over; /* set by the pushing thread; read by all threads that write files */
+	/* set by the thread that calls writer_push(); read by all threads that write files */
+	atomic_bool over;
 
-	/* Last pushed epoch. Used by the pushing thread only. */
+	/* Last epoch that was pushed. Used only by the thread that calls writer_push(). */
 	bool has_last;
 	uint64_t last_number;
 	int64_t last_start, last_end;
 };
 
-/* --- Files, in the thread of their queue */
+/* --- Files: functions of the queue's thread */
 
 static uint64_t lines_said(const struct writer_route *route)
 {
@@ -102,7 +106,10 @@ static void format_rows(
 	}
 }
 
-/* Rows for a reader that closed its end count as failed, but not as lost. */
+/*
+ * Counts the fates of rows. If the reader of standard output closed it, they count as failed, but
+ * not as lost.
+ */
 static void account(struct file_destination *file, uint64_t rows, uint64_t lost, size_t bytes)
 {
 	bool arrived = lost == 0 && !file->file.unread;
@@ -112,7 +119,10 @@ static void account(struct file_destination *file, uint64_t rows, uint64_t lost,
 	delivery_count(&file->delivery.bytes, arrived ? bytes : 0);
 }
 
-/* Writes route->text. rows: its number of rows. start: start of their epoch, ns since 1970. */
+/*
+ * Writes route->text. rows: number of rows in it. start: start of their epoch, ns since 1970-01-01
+ * UTC.
+ */
 static void write_text(
 	struct writer_route *route, struct file_destination *file, uint64_t rows, int64_t start)
 {
@@ -134,7 +144,9 @@ static void write_rows(
 	account(file, rows, file->file.lost - lost, route->text.len);
 }
 
-/* All files get the rows before any file marks the epoch as complete. */
+/*
+ * Writes an epoch to all files. The epoch is marked as complete only after every file has its rows.
+ */
 static void write_epoch(void *arg, const struct report_epoch *epoch)
 {
 	struct writer_route *route = arg;
@@ -152,7 +164,10 @@ static void write_epoch(void *arg, const struct report_epoch *epoch)
 			output_file_pass(&route->files[s]->file, epoch->end);
 }
 
-/* No rows start before `time` (ns since 1970). */
+/*
+ * Completes files whose rotation period has ended. Every later row starts at `time` (ns since
+ * 1970-01-01 UTC) or later.
+ */
 static void pass(void *arg, int64_t time)
 {
 	struct writer_route *route = arg;
@@ -187,7 +202,7 @@ static void reopen_files(void *arg)
 	route->reopened = reopened;
 }
 
-/* Logs once if the reader of standard output closed it, as head does. */
+/* Logs once that the reader of standard output has closed it, as `head` does. */
 static void look_at_readers(void *arg)
 {
 	struct writer_route *route = arg;
@@ -223,7 +238,7 @@ static const struct sink_queue_ops file_ops = {
 	.look = look_at_readers,
 };
 
-/* A pipe cannot be reopened by name. */
+/* A pipe has no name by which it could be opened again. */
 static const struct sink_queue_ops stream_ops = {
 	.begin = write_headers,
 	.write = write_epoch,
@@ -233,7 +248,7 @@ static const struct sink_queue_ops stream_ops = {
 
 /* --- Opening */
 
-/* Allocates arrays for all destinations and the table. Returns false if out of memory. */
+/* Allocates arrays for all destinations, including the table. Returns false if out of memory. */
 static bool alloc_arrays(struct writer *writer, const struct config *config)
 {
 	struct sink_config_iter each = {0};
@@ -247,7 +262,7 @@ static bool alloc_arrays(struct writer *writer, const struct config *config)
 	return writer->files != NULL && writer->sinks != NULL && writer->routes != NULL;
 }
 
-/* Returns NULL if out of memory. */
+/* Adds a file. Returns NULL if out of memory. */
 static struct file_destination *add_file(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
@@ -272,7 +287,7 @@ static struct file_destination *add_file(
 	return file;
 }
 
-/* Returns false if out of memory. */
+/* Adds the destination of some rows. Returns false if out of memory. */
 static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
@@ -298,7 +313,7 @@ static bool add_rows(struct writer *writer, const struct requested_sink *request
 	return true;
 }
 
-/* Returns false if out of memory. */
+/* Adds a network sink. Returns false if out of memory. */
 static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
@@ -323,7 +338,7 @@ static bool add_destination(struct writer *writer, const struct requested_sink *
 		return add_network_sink(writer, requested, config);
 	if (how == FORMAT_AUTO && table && requested->kind == ROWS_HEAVY_HITTERS &&
 		standard_files_is_output(requested->to.name))
-		return true; /* the table is written there */
+		return true; /* the table is already written to the same destination */
 	if (how == FORMAT_AUTO)
 		how = sink_config_format(config, requested->kind);
 	return add_rows(writer, requested, how, config);
@@ -351,7 +366,7 @@ static bool add_sinks(struct writer *writer, const struct config *config)
 	return !table || add_table(writer, config);
 }
 
-/* Devices such as /dev/null may be named twice. */
+/* Returns true if the name is a device. Several outputs may write to one, such as /dev/null. */
 static bool is_device(const char *name)
 {
 	struct stat st;
@@ -366,7 +381,9 @@ static bool same_name(const char *a, const char *b)
 	return strcmp(a, b) == 0 && !is_device(a);
 }
 
-/* Returns false if `same` is true for any two sinks, with one line in error. */
+/*
+ * Returns true if `same` is false for every pair of files. Otherwise stores a message in `error`.
+ */
 static bool sinks_differ(const struct writer *writer,
 	bool (*same)(const struct file_destination *a, const struct file_destination *b),
 	char *error)
@@ -427,7 +444,10 @@ static int open_files(struct writer *writer, const struct config *config, char *
 	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
 }
 
-/* Returns true if the first line of the file is the header, or the part of it that was written. */
+/*
+ * Returns true if the file begins with the header. If the file is shorter, it must begin with a
+ * part of the header.
+ */
 static bool has_header(const struct output_file *file)
 {
 	const struct text *header = &file->form.header;
@@ -448,8 +468,8 @@ static void make_header(struct file_destination *sink, uint32_t nb_columns)
 }
 
 /*
- * Later versions add columns at the end. A file of an earlier version continues without them, so
- * that a service starts after an upgrade.
+ * Adapts the columns to a file that a previous version has written. Newer versions add columns at
+ * the end. The file is continued without these, so that a service also starts after an upgrade.
  */
 static void keep_columns(struct file_destination *sink, const struct sink_log *sink_log)
 {
@@ -476,8 +496,9 @@ static void keep_columns(struct file_destination *sink, const struct sink_log *s
 }
 
 /*
- * Locks the open files and finds their last epochs. Delivery reports are written later than other
- * rows, so their files are compared only with themselves. Returns 0 or the exit status.
+ * Locks the open files and finds the last epoch in each. Rows of delivery reports are written later
+ * than others, so each of their files is compared only with its own mark. Returns 0 or the exit
+ * status.
  */
 static int look_at_files(struct writer *writer, char *error)
 {
@@ -516,7 +537,7 @@ static uint64_t first_epoch_of(const struct writer *writer)
 	return first;
 }
 
-/* Opens, locks and reads all files before any is changed. Returns 0 or the exit status. */
+/* Opens, locks and reads all files before it changes one. Returns 0 or the exit status. */
 static int open_sinks(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
@@ -557,7 +578,7 @@ static void writer_free(struct writer *writer)
 	free(writer);
 }
 
-/* Adds a route with room for all files. Returns NULL if out of memory. */
+/* Adds a route that has room for all files. Returns NULL if out of memory. */
 static struct writer_route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
@@ -581,7 +602,10 @@ static void add_to_route(struct writer_route *route, struct file_destination *si
 		route->queue = sink->queue;
 }
 
-/* Makes one route for all regular files, and one for each other sink, which may stall. */
+/*
+ * Makes one route for all regular files, and one for each other destination, because each of these
+ * may stall.
+ */
 static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
@@ -641,7 +665,10 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 	return route->sink_queue != NULL;
 }
 
-/* Returns false if out of memory or threads. Then no thread is running. */
+/*
+ * Creates the queues and starts their threads. If that fails, returns false, and no thread is
+ * running.
+ */
 static bool start_queues(struct writer *writer)
 {
 	uint32_t started = 0;
@@ -686,8 +713,8 @@ static int open_spool(struct sink *sink, char *error)
 	}
 	if (found.damaged > 0)
 		sink_say(sink, true,
-			"%u damaged files of its spool stay as .damaged; %llu rows are lost, as "
-			"far as is known",
+			"%u files of its spool are damaged and have the ending .damaged; at least "
+			"%llu rows are lost",
 			found.damaged, (unsigned long long)found.damaged_rows);
 	if (found.rows > 0)
 		sink_say(
@@ -696,8 +723,8 @@ static int open_spool(struct sink *sink, char *error)
 }
 
 /*
- * Opens network sinks and spools before any file, so that a failure changes no file. Returns 0 or
- * the exit status.
+ * Opens network sinks and spools before files: if one cannot be opened, no file has changed.
+ * Returns 0 or the exit status.
  */
 static int open_destinations(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
@@ -711,7 +738,7 @@ static int open_destinations(
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
-/* Logs the run ID, by which the rows of this run can be selected. */
+/* Logs the run ID, by which a query can select the rows of this run. */
 static void log_run(struct writer *writer)
 {
 	char line[128];
@@ -757,7 +784,7 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 
 /* --- Changed measurements */
 
-/* Returns a column of `columns` that `others` lack; NULL: none. */
+/* Returns the name of a column that `columns` have and `others` lack. NULL: there is none. */
 static const char *missing_column(const struct columns *others, const struct columns *columns)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {
@@ -771,7 +798,10 @@ static const char *missing_column(const struct columns *others, const struct col
 	return NULL;
 }
 
-/* Returns true if the header that was written has every column of `choice`. */
+/*
+ * Returns true if the header that was written has every column of `choice`. Otherwise stores a
+ * message in `error`.
+ */
 static bool header_takes(const char *option, const char *name, const struct columns *header,
 	const struct column_choice *choice, char *error)
 {
@@ -789,8 +819,8 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	missing = missing_column(header, columns);
 	if (missing != NULL)
 		snprintf(error, WRITER_ERROR_MAX,
-			"%s %.300s: its header has no column %s; write json:, whose columns may "
-			"change, or start the run with such a measurement",
+			"%s %.300s: its header has no column %s; write json:FILE, or start the run "
+			"with a measurement that has this column",
 			option, name, missing);
 	free(columns);
 	return missing == NULL;
@@ -811,8 +841,8 @@ static bool sink_takes(const struct sink *network_sink, const struct config *con
 }
 
 /*
- * Checks the network sinks. Both configurations have the same ones: changes during a run do not
- * affect sinks.
+ * Checks the network sinks against a changed configuration. It has the same sinks as the old one,
+ * since sinks cannot change during a run.
  */
 static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
@@ -854,7 +884,7 @@ static bool tells(const struct writer_route *route)
 	return false;
 }
 
-/* Returns NULL if out of memory. */
+/* Allocates a delivery report. Returns NULL if out of memory. */
 static struct report_epoch *alloc_deliveries(const struct writer *writer)
 {
 	struct report_epoch *report = report_epoch_alloc(0, 0);
@@ -872,7 +902,8 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 }
 
 /*
- * Stores the start of the oldest waiting rows; those in a spool are older than those in the queue.
+ * Stores the start of the oldest rows that wait. Rows in the spool are older than rows in the
+ * queue.
  */
 static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
@@ -881,7 +912,7 @@ static bool find_oldest(const struct writer_route *route, int64_t *start)
 	       sink_queue_oldest(route->sink_queue, start);
 }
 
-/* Returns a report of the delivery counts since the last one; NULL if out of memory. */
+/* Returns a report of the delivery counts since the previous one. Returns NULL if out of memory. */
 static struct report_epoch *look_at_deliveries(struct writer *writer)
 {
 	struct report_epoch *report = alloc_deliveries(writer);
@@ -940,8 +971,8 @@ static bool any_takes_deliveries(struct writer *writer)
 }
 
 /*
- * Pushes the delivery report of the last epoch, before the next epoch. If no sink has room for it,
- * the next one covers both, so that the sums stay complete.
+ * Pushes the delivery report of the last epoch. It goes before the next epoch. If no destination
+ * has room for it, the counts become part of the next delivery report.
  */
 static void push_deliveries(struct writer *writer)
 {
@@ -1014,7 +1045,10 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct writer_route *route = &writer->routes[r];
 
-		/* Network sinks look up their name for each connection anyway. */
+		/*
+		 * A network sink looks up the name again for each connection, so there is no need
+		 * to wait for it.
+		 */
 		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
@@ -1028,7 +1062,7 @@ uint64_t writer_close(struct writer *writer)
 	uint64_t lost = 0;
 
 	atomic_store(&writer->over, writer->end_bounded);
-	/* End all threads in parallel: each may wait for its receiver. */
+	/* Makes all threads end at the same time, since each may have to wait for its receiver. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
 			sink_queue_finish(writer->routes[r].sink_queue);

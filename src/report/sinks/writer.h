@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Writes reports to all sinks. Each sink or set of files has a queue (sink_queue.h), so that a
- * stalled disk or pipe delays neither the reporter nor another sink. The queues' threads own the
- * output files from writer_open() to writer_close().
+ * Writes reports to all destinations. Each network sink has its own queue, and so has each pipe,
+ * terminal or device; all regular files have a common one (sink_queue.h). A destination that stalls
+ * therefore delays neither the reporter nor the others. Between writer_open() and writer_close(),
+ * the threads of the queues own the output files.
  */
 
 #include <stdbool.h>
@@ -16,74 +17,82 @@
 #include "report/sinks/sink_config.h"
 #include "report/sinks/sink_log.h"
 
-#define WRITER_FLOWS 1500000 /* default limit of waiting records; writer_bound_flows() */
+#define WRITER_FLOWS 1500000 /* default for writer_bound_flows(), in flow records */
 
 struct writer;
 
 /*
  * Opens the outputs of the configuration: network sinks, files, and the table on standard output.
- * Returns NULL with one line in error[WRITER_ERROR_MAX] and the exit status in *status (2: a file
- * exists and neither --append nor --force was given, two outputs have the same file, or a file is
- * an input of the run; 1: other errors). Then no existing file was changed. *first_epoch: number of
- * the run's first epoch: 0, or with --append one more than the last in the files. Blocks until a
- * FIFO has a reader.
+ * Waits until a FIFO has a reader. *first_epoch: number of the first epoch of the run. It is 0, or
+ * with --append the number after the last epoch in the files.
+ *
+ * On failure, returns NULL and stores a message in error[WRITER_ERROR_MAX], and the exit status.
+ * Then no existing file has changed. Status 2: a file exists and neither --append nor --force was
+ * given, two outputs have the same file, or a file is an input of the run. Status 1: other errors.
  */
 struct writer *writer_open(const struct config *config, const struct sink_log *sink_log,
 	uint64_t *first_epoch, int *status, char *error);
 
 /*
- * Queues an epoch, or records of one, for all sinks; the writer frees it. A sink without room drops
- * it (sink_queue.h). Called by one thread, the pushing thread. After writer_wait() returned true it
- * fits.
+ * Queues an epoch, or flow records of one, for all destinations. Takes over the caller's reference.
+ * If a destination has no room, its rows are dropped (sink_queue.h). There is room after
+ * writer_wait() returned true. Only one thread may push; comments call it the pushing thread.
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch);
 
 /*
- * Returns a report of the delivery counts of all rows so far, by kind and sink; NULL if out of
- * memory. Called by the pushing thread.
+ * Returns a report of the delivery counts since the run began, by kind of rows and destination.
+ * Returns NULL if out of memory. Called by the pushing thread.
  */
 struct report_epoch *writer_deliveries(const struct writer *writer);
 
-/* Limits the records that wait for each sink. Called by the pushing thread. */
+/*
+ * Limits the number of flow records that wait for each destination. Called by the pushing thread.
+ */
 void writer_bound_flows(struct writer *writer, uint64_t rows);
 
 /*
- * The source does not wait for outputs: at the end the writer waits only seconds for readers.
- * Called by the pushing thread.
+ * Limits the time for which writer_close() waits for readers to a few seconds. For sources that do
+ * not wait for outputs. Called by the pushing thread.
  */
 void writer_bound_end(struct writer *writer);
 
 /*
- * Waits a short time for room for the report in all queues. Returns false if there is still none.
+ * Waits a short time until all queues have room for the report. Returns false if one still has
+ * none.
  */
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
 
-/* Waits up to `ns` for room for the report in each queue that did not drop the last one. */
+/*
+ * Waits up to `ns` in total until the queues have room for the report. Does not wait for a queue
+ * that dropped its last report.
+ */
 void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoch, int64_t ns);
 
 /*
- * A live epoch without packets ended, and all later ones start at `end` (ns since 1970) or later.
- * Files that this completes are rotated now.
+ * Ends a live epoch without packets. All later epochs start at `end` (ns since 1970-01-01 UTC) or
+ * later. A file whose rotation period has ended is completed now.
  */
 void writer_pass(struct writer *writer, int64_t end);
 
 /*
- * Returns true if the sinks accept rows of the measurements of another configuration. Else returns
- * false with one line in error[WRITER_ERROR_MAX]: the header of a file lacks a column. Any thread.
+ * Returns true if the outputs can write the rows of another configuration's measurements. Otherwise
+ * stores a message in error[WRITER_ERROR_MAX]: the header of a file lacks a column. Any thread may
+ * call it.
  */
 bool writer_takes(const struct writer *writer, const struct config *config, char *error);
 
 /*
- * Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
- * thread, but not a signal handler. writer_reopening() returns true until that is done, and then
- * stores the result.
+ * Requests that all files are opened again by their names, before the next epoch is written. Used
+ * for log rotation (SIGHUP). Any thread may call it, but a signal handler must not.
+ * writer_reopening() returns true until this is done. Then it stores the result.
  */
 void writer_reopen(struct writer *writer);
 bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened);
 
 /*
- * Writes the queued reports, closes the files and frees the writer. Returns the rows lost in all
- * outputs. Waits for the reader of a pipe; only seconds after writer_bound_end() or a request to
- * stop.
+ * Writes the queued reports, closes the files and frees the writer. Returns the number of rows that
+ * were lost in all outputs. Waits for the reader of a pipe. After writer_bound_end(), or a request
+ * to stop, it waits only a few seconds.
  */
 uint64_t writer_close(struct writer *writer);
