@@ -13,8 +13,8 @@ static bool needs_quotes(const char *bytes, size_t len)
 }
 
 /*
- * Returns true if the text, after leading blanks, begins with a character that a spreadsheet reads
- * as the start of a formula.
+ * Returns true if a spreadsheet would read the text as a formula: its first character after blanks
+ * is =, +, - or @.
  */
 static bool is_formula(const char *bytes, size_t len)
 {

@@ -12,7 +12,7 @@ struct format {
 	bool named; /* rows contain column names */
 	/*
 	 * Appends the header line of a file, with its line end. NULL: the format has no header
-	 * line, and the first row identifies a file (is_row()).
+	 * line; is_row() then checks the first row of a file.
 	 */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);
@@ -22,8 +22,8 @@ struct format {
 	 */
 	bool (*is_row)(const char *line, size_t len, const struct columns *columns);
 	/*
-	 * Texts that a reader of rows searches for. before_epoch: begins each row; the epoch number
-	 * follows. before_start: precedes the start time of the epoch.
+	 * Texts by which rows are parsed. A row begins with before_epoch and the epoch number.
+	 * before_start precedes the start time.
 	 */
 	const char *before_epoch, *before_start;
 };
@@ -34,7 +34,6 @@ ROW_FORMATS(DECLARE_FORMAT)
 /* Indexed by enum output_format. NULL: this output format does not print rows. */
 extern const struct format *const formats[FORMAT_COUNT];
 
-/* Returns the name of a format, such as "csv". */
 const char *format_name(const struct format *format);
 
 /* Position of the next row to print. All zero: the first row of the epoch. */
@@ -51,7 +50,6 @@ size_t format_some(struct text *text, size_t bytes, const struct format *format,
 	const struct columns *columns, const struct report_epoch *epoch,
 	struct format_cursor *cursor);
 
-/* Appends all rows of the epoch. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);
 

@@ -24,11 +24,11 @@
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
 #define CONSTANT_BYTES 16 /* bytes of the interfaces, sampling interval and prefix lengths */
-/* bytes that each copy of a piece writes; a piece has at most this length */
+/* bytes that memcpy() copies for each piece of a key; no piece is longer */
 #define COPIED         40
 #define NAME_BYTES     128 /* including the final 0; longer names are truncated */
 
-/* Templates of options records have these numbers. Other templates follow. */
+/* IDs of the templates of options records. Other templates have IDs from FIRST_TEMPLATE on. */
 #define OPTIONS_WHO    256
 #define OPTIONS_LEDGER 257
 #define FIRST_TEMPLATE 258
@@ -124,7 +124,7 @@ struct ipfix {
 
 /* clang-format off */
 static const struct {
-	/* elements of full addresses; ipv4 is also that of fields without addresses */
+	/* information elements for full addresses; other fields use only ipv4 */
 	uint16_t ipv4, ipv6;
 	uint16_t prefix4, prefix6;         /* elements of prefixes */
 	uint16_t prefix_len4, prefix_len6; /* elements of prefix lengths */
@@ -188,7 +188,6 @@ static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t fr
 			(struct piece){kind, (uint8_t)from, (uint8_t)len};
 }
 
-/* Adds a field with the same value in every record. */
 static void add_constant(
 	struct ipfix_template *template, uint16_t element, uint32_t value, uint32_t len)
 {
@@ -208,7 +207,7 @@ static void add_address(
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
-	/* If the key has optional fields, it stores only the bytes that the prefix needs. */
+	/* In a key with optional fields, an address prefix has only the bytes that it needs. */
 	uint32_t there = rule->extra ? (bits + 7) / 8 : len;
 
 	if (bits == 8 * len)
@@ -317,7 +316,10 @@ static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
 	put_ipfix_header(message, len, sink->now(sink->arg), domain->sequence, domain->number);
-	/* The number advances also if the message is lost, so that the collector detects a gap. */
+	/*
+	 * The sequence number also advances if the message is lost, so that the collector detects
+	 * the gap.
+	 */
 	domain->sequence += data_records;
 	domain->messages++;
 	return sink->send(sink->arg, message, len, rows);
@@ -334,8 +336,8 @@ static const struct set_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Writes the options record of a domain, with its sampling rate of 1:1 (systematic sampling that
- * selects 1 packet and skips 0).
+ * Writes the options record of a domain. It states that 1 packet is selected and 0 are skipped,
+ * which is a sampling rate of 1:1.
  */
 static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 {
@@ -438,7 +440,7 @@ static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return peer != IPFIX_GONE;
 }
 
-/* Returns true if the domain must send its templates now. Then a new refresh period begins. */
+/* Returns true if the domain must send its templates now. If so, begins a new refresh period. */
 static bool renews(
 	const struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {

@@ -30,7 +30,7 @@
 
 struct ipfix_options {
 	bool flows; /* true: send flow records; false: send heavy hitters */
-	/* TCP: a session has one connection, sends templates once, and numbers records from 0 */
+	/* true for TCP: templates are sent once per session, and records are numbered from 0 */
 	bool reliable;
 	/* ID of the domain of totals; the IDs of the measurements follow */
 	uint32_t domain;

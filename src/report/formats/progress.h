@@ -42,15 +42,15 @@ void progress_init(struct progress *progress, int fd, bool enabled);
  * Draws the line. packets, bytes: totals since the run began. done: share of the work, 0 to 1;
  * negative if unknown. now_ns: a monotonic clock.
  *
- * Called by one thread, as often as it likes: the line changes at most twice a second. It first
+ * Only one thread may call it, at any rate. The line changes at most twice a second. It first
  * appears half a second after the first call.
  */
 void progress_update(
 	struct progress *progress, double done, uint64_t packets, uint64_t bytes, uint64_t now_ns);
 
 /*
- * Removes the line until progress_resume(). Several calls, also of different threads, need as many
- * progress_resume() calls. progress NULL: there is no line.
+ * Removes the line. It returns after as many progress_resume() calls as there were
+ * progress_suspend() calls, of all threads. progress NULL: there is no line.
  */
 void progress_suspend(struct progress *progress);
 void progress_resume(struct progress *progress);

@@ -55,7 +55,7 @@ void table_human(struct text *text, uint64_t value)
 	double scaled = (double)value;
 	int unit = -1;
 
-	/* Values of 999.5 and more would be rounded to four digits. */
+	/* Otherwise values of 999.5 and more would be rounded to 1000, which has four digits. */
 	while (scaled >= 999.5 && unit < 5) {
 		scaled /= 1000;
 		unit++;
@@ -325,7 +325,6 @@ static void widen(struct widths *widths, const struct table_cells *cells)
 		widths->source = cells->source_len;
 }
 
-/* Returns the width that other columns leave for the flow column. */
 static size_t flow_room(const struct widths *widths, size_t columns)
 {
 	size_t others = 0;
@@ -434,8 +433,8 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 			text_printf(text, ", some counted as %llu",
 				(unsigned long long)measurement->weight);
 		text_str(text, ledger.skipped > ledger.left_out.packets
-				       ? "; distinct keys of these packets\n"
-				       : "; distinct keys of all packets\n");
+				       ? "; distinct keys are those of these packets\n"
+				       : "; distinct keys are those of all packets\n");
 	}
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
@@ -512,7 +511,6 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	add_count_if(text, "unaccounted", ledger->unaccounted);
 }
 
-/* Appends the balance of the workers, if there are at least two. */
 static void add_balance(struct text *text, const struct report_epoch *epoch)
 {
 	const struct report_load *busiest = balance_busiest(epoch);
@@ -591,7 +589,6 @@ uint64_t table_rows(const struct report_epoch *epoch)
 	return rows > 0 ? rows : 1;
 }
 
-/* Counts the lines of the text from `begin` on. */
 static uint32_t count_lines(const struct text *text, size_t begin)
 {
 	uint32_t lines = 0;

@@ -129,7 +129,6 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 	}
 }
 
-/* Sorts by packets, descending, then by key. */
 static int by_packets(const void *a, const void *b)
 {
 	const struct path_row *x = *(const struct path_row *const *)a;
@@ -338,8 +337,8 @@ static void forget_bounds(struct report_measurement *measurement, double samplin
 /*
  * Lowers the lower bound by `duplicate`, the packets or bytes that may have been counted twice.
  * Raises the upper bound by `new`, those that may have been dropped as duplicates by mistake. Each
- * amount may belong to this key. observers: most exporters that may have reported one packet; 0:
- * unknown.
+ * amount may belong to this key. observers: largest number of exporters that may have reported one
+ * packet; 0: unknown.
  */
 static void doubt_figure(
 	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)

@@ -69,7 +69,7 @@ static uint64_t quantile_ns(const struct histogram *times, double share)
 }
 
 /*
- * Returns the packets that the device accepted but failed to send, at most `taken`. Any more are
+ * Returns the packets that the device accepted but failed to send, at most `taken`. The rest is
  * returned in later epochs.
  */
 static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
@@ -158,7 +158,8 @@ static uint64_t differences(const struct forwarded *forwarded)
 		uint64_t told = out->sent.sent + out->sent.unsent;
 
 		if (!port_sent_is_exact(&out->sent)) {
-			log_info("%s: its count of sent packets is not exact, and is not checked",
+			log_info("%s: the device does not count sent packets exactly: its count is "
+				 "not checked",
 				forwarded->run->ports[p].name);
 			continue;
 		}

@@ -30,7 +30,7 @@ struct forwarded {
 	struct forwarded_port {
 		struct port_sent sent;
 		uint64_t taken; /* packets accepted by the device */
-		/* packets of device counters that earlier epochs reported as tx_errors */
+		/* failed packets of the device that were already reported as tx_errors */
 		uint64_t unsent;
 		bool too_long_warned;
 	} out[OPTION_LIST_MAX];                          /* one per output port */
@@ -57,7 +57,6 @@ bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t numbe
 struct text;
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum);
 
-/* Returns the number of received packets that were not forwarded. */
 static inline uint64_t forwarded_unsent(const struct forwarded_counts *counts)
 {
 	return counts->tx_full + counts->too_long + counts->no_link + counts->tx_errors;

@@ -219,7 +219,7 @@ struct ledger ledger_epoch(
 {
 	const struct run *run = state->run;
 	const bool records = source_is(run->config, SOURCE_RECORDS);
-	uint32_t longest = 0; /* bytes; longest received frame */
+	uint32_t longest_received = 0;
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
 		.largest_frame = records ? 0 : info->largest_frame,
@@ -239,8 +239,8 @@ struct ledger ledger_epoch(
 		ledger.bytes += counts->bytes;
 		ledger.kept_up |= run->workers[w]->shed != NULL;
 		add_shed(&ledger, &generation->kept);
-		if (counts->largest_frame > longest)
-			longest = counts->largest_frame;
+		if (counts->largest_frame > longest_received)
+			longest_received = counts->largest_frame;
 		if (counts->smallest_frame < ledger.smallest_frame)
 			ledger.smallest_frame = counts->smallest_frame;
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
@@ -256,12 +256,12 @@ struct ledger ledger_epoch(
 			ledger.ring_full += generation->ring_full[w];
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
 		add_off_path(&ledger, generation);
-		if (generation->counts.largest_frame > longest)
-			longest = generation->counts.largest_frame;
+		if (generation->counts.largest_frame > longest_received)
+			longest_received = generation->counts.largest_frame;
 	}
-	ledger.longest_frame = longest;
-	if (longest > ledger.largest_frame)
-		ledger.largest_frame = longest;
+	ledger.longest_frame = longest_received;
+	if (longest_received > ledger.largest_frame)
+		ledger.largest_frame = longest_received;
 	if (last)
 		wait_for_late_counters(state);
 	add_device_losses(state, &ledger);
@@ -291,8 +291,8 @@ static const struct option_row ledger_rows[] = {
 		.zero = true,
 		.one = true,
 		.default_text = "1",
-		.help = "Exit with status 1 if the run lost a larger share of packets. All "
-			"outputs are complete.",
+		.help = "Exit with status 1 if the run lost a larger share of its packets. All "
+			"outputs are still complete.",
 	},
 	{
 		.name = "max-skip",
@@ -306,8 +306,8 @@ static const struct option_row ledger_rows[] = {
 		.one = true,
 		.default_text = "1",
 		.config_only = true,
-		.help = "Exit with status 1 if the run skipped a larger share of packets under "
-			"overload. All outputs are complete.",
+		.help = "Exit with status 1 if the run skipped a larger share of its packets "
+			"under overload. All outputs are still complete.",
 	},
 	{0},
 };

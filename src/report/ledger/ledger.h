@@ -13,11 +13,11 @@
 
 struct ledger_options {
 	/*
-	 * Limits of packet shares. If a share is above its limit, the exit status is 1. A limit of
-	 * 1 never applies.
+	 * Limits of the shares of lost and of skipped packets. If a share is above its limit, the
+	 * exit status is 1. A limit of 1 never applies.
 	 */
-	double max_loss; /* limit of the lost share */
-	double max_skip; /* limit of the skipped share */
+	double max_loss;
+	double max_skip;
 };
 
 OPTION_OWNER(ledger)
@@ -25,7 +25,7 @@ OPTION_OWNER(ledger)
 struct ledger_state {
 	const struct run *run;
 	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
-	/* device counters that earlier ledgers include, in packets */
+	/* values of the device counters at the previous ledger, in packets */
 	uint64_t told[PORT_COLUMN_COUNT];
 	int64_t sampled; /* monotonic ns; last read of the devices */
 };

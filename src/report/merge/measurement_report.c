@@ -185,8 +185,8 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 }
 
 /*
- * Logs a warning about a result, rate-limited. badness: number by which the rate limit compares
- * warnings; 0: no warning.
+ * Logs a warning about a result, unless the rate limit suppresses it. badness: size of the fault,
+ * which the rate limit compares; 0: no fault.
  */
 __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 	struct log_ratelimit *ratelimit, const struct report_epoch *report, uint32_t m,

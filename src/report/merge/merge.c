@@ -28,30 +28,37 @@
  */
 #define SAMPLING_RISKS (4 * SHED_SHIFT_MAX)
 
-/* A key that at least one part lists or recovered. */
+/*
+ * A key in the candidate list of at least one part (sketch of a worker), or recovered from the
+ * merged counters.
+ */
 struct flow_in_merge {
 	struct key key;
 	struct key_hash hash;
-	/* exact count after the key was listed, by metric, summed over all parts */
+	/* exact count since the key entered a candidate list, by metric, summed over all parts */
 	uint64_t since[2];
 	/*
-	 * Upper bound of the count before the key was listed, summed over the parts that list it.
+	 * Upper bound of the count before the key entered the candidate lists, summed over their
+	 * parts.
 	 */
 	uint64_t before;
 	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
-	/* Query of the merged counters. With SKETCH_EXACT: upper bound of the exact counts. */
+	/*
+	 * Estimate from the merged counters. With SKETCH_EXACT: upper bound from the exact counts.
+	 */
 	struct sketch_estimate estimate;
 	struct report_record record; /* SKETCH_RECORDS only */
 };
 
 struct merger {
-	const struct sketch_ops *ops; /* operations and params of the parts */
+	const struct sketch_ops *ops;
 	struct sketch_params params;
 	struct sketch *total; /* NULL for SKETCH_EXACT */
 	struct hyperloglog distinct;
 	struct merge_input input;
 	struct ledger ledger;
-	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists every key that it counted */
+	/* bit p: the candidate list of part p has every key that it counted */
+	uint64_t complete[MERGE_PARTS_MAX / 64];
 	bool all_complete;
 	uint64_t bound;       /* error bound of the merged counters; UINT64_MAX: no bound */
 	uint64_t unrecovered; /* result of merger_unrecovered() */
@@ -71,7 +78,8 @@ struct merger {
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* hash table with open addressing: index in flows[] + 1; 0: free */
 	uint32_t nb_slots; /* power of two, twice max_flows */
-	uint32_t part;     /* index of the part whose candidates are being added */
+	/* index of the part (sketch of a worker) whose candidates are being added */
+	uint32_t part;
 	bool no_memory;
 };
 
@@ -102,9 +110,8 @@ static void bit_set(uint64_t *bits, uint32_t i)
 }
 
 /*
- * Returns the slot at which the search for a key begins. Uses bits of the hash that determine no
- * sketch's order of candidates. Otherwise keys added in that order would fill one long run of
- * slots.
+ * Returns the slot at which the search for a key begins. Sketches emit candidates in the order of
+ * some bits of the hash. Uses other bits: otherwise these keys would fill one long run of slots.
  */
 static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 {
@@ -256,8 +263,8 @@ static void add_counts(const struct merger *merger, struct flow_in_merge *flow,
 }
 
 /*
- * Returns true if a part may have dropped packets of a key that it lists. Usually a full table
- * lists no further keys.
+ * Returns true if a part (sketch of a worker) may have dropped packets of a key that it lists.
+ * Usually a full table lists no further keys.
  *
  * With an idle timeout, however, entries become free again. If several threads share a part, one
  * thread may drop packets of a key while another one adds the key, or while another one holds an
@@ -282,8 +289,8 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	}
 	add_counts(merger, flow, candidate);
 	/*
-	 * Adds the bound only once per part. If threads share a part, it emits a key once per
-	 * thread, each time with the same bound.
+	 * Adds the bound only once per part (sketch of a worker). If threads share the part, it
+	 * emits a key once per thread, each time with the same bound.
 	 */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
@@ -362,8 +369,8 @@ struct sketch_shed merger_forgotten(const struct merger *merger)
 }
 
 /*
- * Adds the undecoded counts of a part. The bounds of the largest undecoded key add up, because it
- * may be the same key in each part.
+ * Adds the counts that a part could not decode. The bounds of the largest undecoded key add up,
+ * because it may be the same key in each part.
  */
 static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
 {
@@ -373,7 +380,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
-/* Returns an upper bound of the count of each key that no part lists. */
+/* Returns an upper bound of the count of each key that is in no candidate list. */
 static uint64_t unlisted_by_all(const struct merger *merger)
 {
 	const struct merge_input *input = &merger->input;
@@ -385,8 +392,8 @@ static uint64_t unlisted_by_all(const struct merger *merger)
 }
 
 /*
- * Adds the keys that the parts list. If the sketch recovers keys, adds those recovered from the
- * merged counters instead.
+ * Adds the keys in the candidate lists of all parts. If the sketch recovers keys, adds those
+ * recovered from the merged counters instead.
  */
 static void collect_flows(struct merger *merger)
 {
@@ -405,8 +412,8 @@ static void collect_flows(struct merger *merger)
 		const struct sketch *part = input->parts[merger->part];
 
 		/*
-		 * Must run first: some sketches decode their keys here, and the calls below return
-		 * results of that.
+		 * Must run first: some sketches decode their keys in this call. The calls below
+		 * return counts of that decoding.
 		 */
 		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
@@ -448,8 +455,8 @@ static void set_estimates(struct merger *merger)
 }
 
 /*
- * Sets the ceilings for a sketch with exact counts. The ceiling of a flow is its exact count plus
- * the upper bound of its count before it was listed.
+ * Sets the ceilings for a sketch with exact counts. The ceiling of a flow is its exact count, plus
+ * the upper bound of its count before it entered a candidate list.
  */
 static void set_ceilings(struct merger *merger)
 {
@@ -508,7 +515,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		set_ceilings(merger);
 	else
 		set_estimates(merger);
-	/* If all keys are listed, all counts are exact and need no error bound. */
+	/* If all keys are in the candidate lists, all counts are exact and need no error bound. */
 	merger->bound = merger->all_complete || is_exact(merger)
 				? UINT64_MAX
 				: joint_bound(merger, input->confidence);
@@ -556,7 +563,8 @@ const struct merge_input *merger_input(const struct merger *merger)
 }
 
 /*
- * Returns an upper bound of a flow's count in a part that does not list it, in the measured metric.
+ * Returns an upper bound of a flow's count in a part whose candidate list does not have it, in the
+ * measured metric.
  */
 static uint64_t not_listed(
 	const struct merger *merger, uint32_t part, const struct flow_in_merge *flow)
@@ -572,7 +580,8 @@ static uint64_t not_listed(
 
 /*
  * Returns an upper bound of the packets or bytes of the flow that are not part of its exact count:
- * those before it was listed, and those in parts that do not list it. UINT64_MAX: unknown.
+ * those before it entered a candidate list, and those in parts whose lists do not have it.
+ * UINT64_MAX: unknown.
  */
 static uint64_t uncounted(const struct merger *merger, const struct flow_in_merge *flow)
 {
@@ -595,7 +604,7 @@ static struct report_figure merged_figure(
 {
 	uint64_t since = flow->since[merger_metric(merger)];
 	uint64_t rest = uncounted(merger, flow);
-	/* If the estimate is saturated, it is not above the true sum of the counters. */
+	/* A saturated estimate is a lower bound of the true sum. */
 	uint64_t estimate = flow->estimate.value;
 	struct report_figure figure = {.known = true};
 
@@ -603,8 +612,8 @@ static struct report_figure merged_figure(
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
 	/*
-	 * With exact counts, the value does not include the bounds of parts that do not list the
-	 * flow.
+	 * With exact counts, the value does not include the bounds of parts whose candidate lists
+	 * lack the flow.
 	 */
 	if (is_exact(merger))
 		figure.value = least(figure.value, counter64_sum(since, flow->before));
@@ -682,13 +691,13 @@ static bool may_miss_empty_packets(const struct merger *merger)
 }
 
 /*
- * Returns the value and bounds of the other metric. Packets after the key was listed are counted
- * exactly in both metrics. For the remaining amount, the value assumes the mean packet size of the
- * counted packets. The bounds assume the smallest and largest frame of the epoch. The upper bound
- * is also limited by left_of_other().
+ * Returns the value and bounds of the other metric. Packets after the key entered a candidate list
+ * are counted exactly in both metrics. For the remaining amount, the value assumes the mean packet
+ * size of the counted packets. The bounds assume the smallest and largest frame of the epoch. The
+ * upper bound is also limited by left_of_other().
  *
- * The result is unknown if no packet was counted after the key was listed. This is the case for
- * keys recovered from counters.
+ * The result is unknown if no packet was counted exactly. This is the case for keys recovered from
+ * counters.
  */
 static struct report_figure other_figure(const struct merger *merger,
 	const struct flow_in_merge *flow, const struct report_figure *measured)
@@ -835,7 +844,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 
 /*
  * Returns an upper bound of a flow's count beyond its ceiling, in the measured metric. With exact
- * counts, the ceiling does not include parts that do not list the flow.
+ * counts, the ceiling does not include parts whose candidate lists lack the flow.
  */
 static uint64_t above_ceiling(const struct merger *merger)
 {
@@ -879,8 +888,8 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 }
 
 /*
- * If a part lists at most an eighth of its capacity, none of its buckets overflows, except with
- * probability 1e-7.
+ * If a part (sketch of a worker) lists at most an eighth of its capacity, none of its buckets
+ * overflows, except with probability 1e-7.
  */
 #define DISTINCT_LISTED_SHARE 8
 

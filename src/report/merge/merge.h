@@ -26,7 +26,7 @@
  * Sketches of a closed epoch. They must not change until the merger is queried for the last time.
  */
 struct merge_input {
-	struct sketch *const *parts; /* equal type, shape, metric and seed */
+	struct sketch *const *parts; /* sketches; type, shape, metric and seed are equal */
 	uint32_t nb_parts;
 	struct hyperloglog *const
 		/*
@@ -100,7 +100,10 @@ int merger_collect(struct merger *merger, const struct merge_input *input);
  */
 uint64_t merger_unrecovered(const struct merger *merger);
 
-/* Returns the packets of the parts whose keys are unknown. A key may be counted once per part. */
+/*
+ * Returns the packets that the parts could not assign to keys, and the number of these keys. A key
+ * may count once in each part.
+ */
 struct sketch_undecoded merger_undecoded(const struct merger *merger);
 
 /*

@@ -165,7 +165,6 @@ static bool list_contenders(
 	return true;
 }
 
-/* Removes and returns the flow with the highest ceiling. */
 static struct rank_contender take_highest(struct rank_contenders *contenders)
 {
 	struct rank_contender highest = contenders->heap[0];

@@ -23,8 +23,8 @@
 /* ms between checks for slow clients */
 #define SWEEP_MS  50
 /*
- * Most calls of MHD_run() in one turn. A call that closes a connection may leave a client waiting,
- * which the next call accepts.
+ * Maximum calls of MHD_run() in one turn. If a call closes a connection, the next call can accept a
+ * waiting client.
  */
 #define TURNS_MAX 4
 
@@ -153,8 +153,8 @@ static enum MHD_Result send_page(
 }
 
 /*
- * Returns true if the value of a Host header, HOST[:PORT], has a numeric address or "localhost" as
- * HOST. Also returns true if host is NULL: all browsers send the header.
+ * Returns true if HOST in a Host header, HOST[:PORT], is a numeric address or "localhost". Also
+ * returns true without a header (NULL): the client is then not a browser.
  */
 static bool is_local_host(const char *host)
 {
@@ -344,7 +344,7 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 	if (*fd < 0)
 		return set_address_error(
 			error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	/* Permits to bind while connections of an earlier run are in state TIME_WAIT. */
+	/* Allows the bind although connections of an earlier run are still in state TIME_WAIT. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
 		return true;

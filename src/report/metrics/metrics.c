@@ -102,7 +102,6 @@ void metrics_destroy(struct metrics *metrics)
 
 /* --- producer --- */
 
-/* Copies the current state into the back snapshot. */
 static void copy_now(
 	struct metrics *metrics, struct report_epoch *last, struct report_epoch *deliveries)
 {
@@ -354,7 +353,7 @@ static void answer_deliveries(
 	answer_rows(answer, &output_deliveries, borrow_snapshot(arg)->deliveries, SIZE_MAX);
 }
 
-/* Replies with the fate and the cause that each ledger column of /api/v1/epochs stands for. */
+/* Replies with the fate of each ledger column, and with its cause in plain words. */
 static void answer_ledger(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	static const char *const fates[] = {"none", "lost", "left_out", "skipped"};

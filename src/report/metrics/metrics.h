@@ -29,7 +29,7 @@ OPTION_OWNER(metrics)
 bool metrics_address(const struct config *config, struct listen_address *address);
 
 #define METRICS_ROWS_MAX    1000 /* maximum rows of each measurement in /api/v1/top */
-/* ns after its planned end, after which a live epoch is overdue */
+/* ns; a live epoch is overdue if it ends later than planned by more than this */
 #define METRICS_PATIENCE_NS INT64_C(2000000000)
 
 struct metrics;

@@ -53,7 +53,7 @@ struct metric {
 	const struct metric_source *of;
 	enum metric_form form;
 	size_t at; /* offset of the value in the item */
-	/* label values; their offsets count from `at`; NULL: one value */
+	/* label values, whose offsets are relative to `at`; NULL: a single value */
 	const struct metrics_word *words;
 	const char *label; /* name of the label of `words`; NULL: "fate" */
 	/* offset of a bool, true if the value is known; 0: always known */

@@ -20,7 +20,7 @@
 
 #define FORMAT_ID(name, word) FORMAT_##name,
 enum output_format {
-	/* table if heavy hitters go to no file and standard output is a terminal; else CSV */
+	/* heavy hitters: a table if no file is named and standard output is a terminal; else CSV */
 	FORMAT_AUTO,
 	ROW_FORMATS(FORMAT_ID) FORMAT_TABLE, /* for the operator */
 	FORMAT_COUNT,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns of --flow-detail. Values that were not measured are empty. Rates and gaps need packets at
- * level rate or tcp. TCP values need packets at level tcp.
+ * Columns of --flow-detail. A flow has a level of detail: count, rate or tcp. Rates and gaps are
+ * empty if no packet was counted at level rate or tcp. TCP values are empty if no packet was
+ * counted at level tcp.
  */
 
 #include "report/rows/rows.h"

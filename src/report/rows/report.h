@@ -120,7 +120,7 @@ struct report_measurement {
 	struct report_waited waited;
 	struct report_inside inside;
 	/*
-	 * ^looked_at: share of the received packets that were processed, 0 to 1. weight: largest
+	 * looked_at: share of the received packets that were processed, 0 to 1. weight: largest
 	 * weight of a packet.
 	 */
 	double looked_at;
@@ -305,7 +305,6 @@ static inline bool ledger_is_sampled(const struct ledger *ledger)
 	return ledger->sampling > 1 || ledger->silent_interval > 1;
 }
 
-/* Returns the share of the offered packets that were lost, 0 to 1. */
 static inline double ledger_drop_rate(const struct ledger *ledger)
 {
 	return ledger->offered > 0 ? (double)ledger_lost(ledger) / (double)ledger->offered : 0;
@@ -455,7 +454,7 @@ struct report_epoch {
 	/* true: start and end come from the clock of the host, not from packets */
 	bool live;
 	bool late; /* live input: ended late */
-	/* ^ns of processing time if the time stamps are generated, else 0 */
+	/* ns of processing time if the time stamps are generated, else 0 */
 	uint64_t took;
 	/* ns in which the packets arrived; 0: the source waits for the outputs */
 	uint64_t arrival_ns;

@@ -17,7 +17,7 @@
 /* Source of a row. */
 struct output_row {
 	const struct report_epoch *epoch;
-	/* measurement of the row; the first one if of_epoch is true */
+	/* measurement of the row; for a kind with of_epoch: the first measurement */
 	const struct report_measurement *measurement;
 	/* element of output_items that the row is about */
 	const void *item;
@@ -115,8 +115,8 @@ void print_key_text(struct text *text, const struct key_rule *rule, const struct
 enum column_type key_column_type(enum key_field_id id);
 
 /*
- * Add the columns of a struct key: the first function those that every row has, the second those
- * that rows have if a key contains the field.
+ * Add the columns of a struct key. columns_add_key(): the columns of every row;
+ * columns_add_asked_key(): those of the optional key fields.
  */
 void columns_add_key(struct columns *columns, const struct column *column);
 void columns_add_asked_key(struct columns *columns, const struct column *column);
@@ -216,7 +216,6 @@ extern const struct output *const outputs[ROW_KINDS];
 const char *output_word(enum row_kind kind);
 const char *output_word_of(const struct output *output);
 
-/* Returns the number of rows of this kind in the epoch. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
 
 /*
@@ -305,5 +304,4 @@ extern const struct column reply_port_columns[];        /* struct report_port */
 extern const struct column reply_load_columns[];        /* struct report_load */
 extern const struct column reply_delivery_columns[];    /* struct report_delivery */
 
-/* Returns the address of the column's value in the structs of the row. */
 const void *column_at(const struct column *column, const struct output_row *row);

@@ -50,7 +50,10 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 #define LOOKING_S  2L /* seconds; limit for reading the columns of the table at the start */
 #define URL_MAX    1024
 #define SILENCE_S  60L /* seconds; limit of a transfer without progress */
-/* Limit of requests per interval that get no answer. Then the fate of its rows is unknown. */
+/*
+ * Maximum number of requests per interval without an answer. After that, the fate of the interval's
+ * rows is unknown.
+ */
 #define BREAKS_MAX 3
 #define ANSWER_MAX (64 << 10) /* bytes; enough to list the columns of a table */
 
@@ -103,14 +106,14 @@ struct sink_clickhouse {
 	char exception[EXCEPTION_MAX];
 	curl_off_t moved; /* sum of the bytes sent and received by this request */
 	/*
-	 * monotonic ns of the last progress of a request. While the run goes on: time of the last
-	 * check.
+	 * Monotonic ns at which a request last made progress. During the run it is kept at the
+	 * current time, because the limit applies only at the end.
 	 */
 	int64_t moved_at;
 	int64_t backoff; /* ns */
 	/*
-	 * monotonic ns at which rows were last written. While the run goes on: time of the last
-	 * check.
+	 * Monotonic ns at which rows were last written. During the run it is kept at the current
+	 * time, because the limit applies only at the end.
 	 */
 	int64_t taken_at;
 	uint32_t breaks; /* number of requests for this interval that got no answer */
@@ -452,9 +455,9 @@ static bool is_sent(const struct sink_clickhouse *clickhouse, const struct colum
 }
 
 /*
- * Returns true if the table, whose columns describe() has read, lacks a column of the rows of
- * `part`, or of all rows of the run if part is NULL. Then stores in `why` the missing columns, with
- * a statement that adds them.
+ * Returns true if the table lacks a column of the rows of `part`, or of all rows of the run if part
+ * is NULL. describe() must have read the columns of the table. Stores in `why` the missing columns,
+ * with a statement that adds them.
  */
 static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -545,7 +548,7 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 	return answer;
 }
 
-/* --- Retries until the fate is known */
+/* --- Retries until rows are written or lost */
 
 static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 {

@@ -21,7 +21,7 @@
 #include "sketch/measurement.h"
 
 #define PORT       "4739"
-#define PATIENCE_S 10              /* seconds; time that a receiver may accept nothing */
+#define PATIENCE_S 10              /* seconds for which a receiver may accept nothing */
 #define ENDING_NS  (2 * SECOND_NS) /* the same limit in ns, at the end of the run */
 #define DOMAINS    100             /* maximum number of observation domains of a sink */
 /* longest ns between two datagrams: small receive buffers do not overflow at this rate */
@@ -102,7 +102,7 @@ struct sink_ipfix {
 	bool hurried;
 	uint64_t flow_rows; /* rows of flow records so far in the current epoch */
 	/*
-	 * ^planned time per row of flow records, from their number in the previous epoch; 0: not
+	 * planned time per row of flow records, from their number in the previous epoch; 0: not
 	 * known
 	 */
 	int64_t flow_gap_per_row;
@@ -332,7 +332,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	log_losses(ipfix, rows - ipfix->delivered);
 }
 
-/* Counts a dropped report, for the next totals. Called by the pushing thread. */
+/* Counts a dropped report, for the next totals. Called by the thread that calls writer_push(). */
 static void miss(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_ipfix *ipfix = arg;

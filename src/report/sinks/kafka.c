@@ -67,7 +67,7 @@ const struct sink_type sink_type_kafka = {
 #define BATCH        64 /* messages passed to librdkafka in one call */
 /* bytes of rows that are formatted together; they fit into the L1 cache */
 #define TEXT_BYTES   (32 << 10)
-/* bytes; refused rows are sent again if they are longer than this, or at the end of the report */
+/* bytes; if more refused rows than this wait, they are sent again before further rows */
 #define AGAIN_BYTES  (4 << 20)
 
 struct sink_kafka {
@@ -81,7 +81,10 @@ struct sink_kafka {
 	rd_kafka_topic_t *topic;
 	bool keyed;   /* true if rows have an exporter; it is then the message key */
 	bool answers; /* true if a broker has answered since the last note_answers() */
-	/* monotonic ns of the last answer. While the run goes on: time of the last check. */
+	/*
+	 * Monotonic ns of the last answer. During the run it is kept at the current time, because
+	 * the limit applies only at the end.
+	 */
 	int64_t answered;
 	/* Refused rows that will be sent again, one per line, and their number. */
 	struct text refused;
@@ -440,7 +443,6 @@ static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 	return 1;
 }
 
-/* Returns true if a broker answered. */
 static bool connect_sink(struct sink_kafka *kafka, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
@@ -464,7 +466,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	char error[ERROR_MAX] = "";
 	int status;
 
-	signals_block(); /* threads that librdkafka starts inherit the mask */
+	signals_block(); /* threads of librdkafka inherit the signal mask */
 	status = make_producer(kafka, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);

@@ -24,7 +24,7 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
-/* When the run ends: longest time that a pipe may accept nothing, and period of checking it. */
+/* At the end of the run: longest wait for a pipe that accepts nothing, and time between checks. */
 #define PATIENCE_MS 5000
 #define LOOK_MS     100
 
@@ -361,8 +361,8 @@ static int open_existing(struct output_file *file, enum output_file_mode mode,
 	const struct file_entry *entry, char *error, size_t size)
 {
 	/*
-	 * Without O_APPEND, opening a file fails that permits only appending (chattr +a). It must
-	 * fail before the file is truncated.
+	 * Without O_APPEND, open() fails for a file that permits only appending (chattr +a). It
+	 * must fail before the file is truncated.
 	 */
 	int flags = mode == OUTPUT_APPEND ? O_RDWR | O_APPEND : O_WRONLY;
 	struct output_mark mark;

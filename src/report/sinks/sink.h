@@ -43,8 +43,8 @@ struct sink_request {
 };
 
 /*
- * Part that all network sinks have. Used only by the thread of the sink. The exceptions are
- * `delivery` and `roused`, which any thread may use.
+ * Part that all network sinks have. Any thread may use `delivery` and the atomic flag. Only the
+ * thread of the sink uses the other fields.
  */
 struct sink {
 	const struct sink_type *type;
@@ -104,15 +104,15 @@ struct sink_url {
 
 struct sink_type {
 	const struct sink_scheme *schemes; /* an entry without prefix ends the array */
-	/* reason why this build does not have the type; NULL: it has it */
+	/* reason why this build lacks the type; NULL: it has the type */
 	const char *missing;
 	enum sink_encoding rows;
-	/* ^keys of sections that only this type has, stored in sink_request.own; NULL: none */
+	/* keys of sections that only this type has, stored in sink_request.own; NULL: none */
 	const struct option_owner *keys;
 	uint32_t needs; /* enum option_need */
 	/*
 	 * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX],
-	 * as the continuation of "URL: ".
+	 * in words that can follow "URL: ".
 	 */
 	bool (*check)(const struct sink_url *url, const struct sink_request *request, char *why);
 	/*
@@ -134,8 +134,8 @@ struct sink_type {
 	 * are counted. NULL: the rows are not text, and a spool is not supported.
 	 */
 	void (*bring)(struct sink *sink, uint64_t rows);
-	void (*free)(struct sink *sink); /* frees the sink that create() returned */
-	struct sink_queue_ops ops;       /* `place` of these functions is the struct sink */
+	void (*free)(struct sink *sink);
+	struct sink_queue_ops ops; /* their argument `place` is the struct sink */
 };
 
 #define SINK_DECLARE(name) extern const struct sink_type sink_type_##name;
@@ -166,8 +166,8 @@ bool sink_is_url(const char *name);
 const char *sink_meant(const char *name);
 
 /*
- * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX], as the
- * continuation of "URL: ".
+ * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX], in
+ * words that can follow "URL: ".
  */
 bool sink_check(const struct sink_request *request, char *why);
 
@@ -203,7 +203,7 @@ uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch);
  * returns 0.
  */
 uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text);
-/* Function for sink_queue_ops.write of types with bring(). */
+/* sink_queue_ops.write() of the types that have bring(). */
 void sink_write(void *sink, const struct report_epoch *epoch);
 /* Returns true if a retry was requested (SIGHUP), once for each request. */
 bool sink_roused(struct sink *sink);
@@ -261,7 +261,7 @@ struct spool_found;
 bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found);
 void sink_spool_close(struct sink_spool *spool); /* NULL: nothing happens */
 
-/* `place` of these functions is the struct sink_spool. */
+/* Their argument `place` is the struct sink_spool. */
 extern const struct sink_queue_ops sink_spool_ops;
 
 /*

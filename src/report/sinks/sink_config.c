@@ -17,7 +17,7 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-#define NEAR_LETTERS 2 /* letters by which a mistyped format may be longer than the format */
+#define NEAR_LETTERS 2 /* extra letters that a mistyped format may have */
 
 /* --- Iterator */
 
@@ -168,7 +168,6 @@ struct sink_request sink_config_request(
 /* ns; names of complete files have a resolution of one second */
 #define ROTATE_TIME_MIN UINT64_C(1000000000)
 
-/* Parses one limit: a time or a size. */
 static bool set_limit(const struct option_text *a, const char *text, struct rotate_limits *limits)
 {
 	bool is_time = units_time(text, &limits->period) == NULL, fits;

@@ -50,7 +50,6 @@ struct sink_config_iter {
 };
 
 bool sink_config_next(const struct config *config, struct sink_config_iter *each);
-/* Returns true if a sink for rows of this kind is requested. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 
 /* Returns the request for a network sink, as sink_create() needs it. */

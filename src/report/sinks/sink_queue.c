@@ -39,7 +39,7 @@ struct sink_backlog {
 	uint64_t lost;
 	/* rows dropped since the number of lost rows was last logged */
 	uint64_t lost_now;
-	struct log_ratelimit_state drops; /* holds while the last report was dropped */
+	struct log_ratelimit_state drops; /* rate limit of the warning that reports are dropped */
 };
 
 struct sink_queue {

@@ -106,7 +106,7 @@ struct sink_queue_params {
 	const struct sink_log *sink_log;
 	/* true if a spool keeps the rows that are not delivered at the end of the run */
 	bool keeps;
-	int64_t second; /* ns that a second of a timeout lasts; tests use fewer */
+	int64_t second; /* length of a second in timeouts, in ns; tests use shorter seconds */
 };
 
 /* Creates a queue without starting its thread. Returns NULL if out of memory. */
@@ -175,7 +175,6 @@ int64_t sink_queue_share(struct sink_queue *queue);
  * the queue's thread.
  */
 bool sink_queue_gives_up(struct sink_queue *queue, int64_t *since);
-/* Returns the ns that a second of a timeout lasts. */
 int64_t sink_queue_second(const struct sink_queue *queue);
 /*
  * Returns true if opening the destination again was requested, and marks the request as done. The

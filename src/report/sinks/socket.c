@@ -14,7 +14,7 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define PATIENCE_S 60 /* seconds; time that a receiver may accept nothing */
+#define PATIENCE_S 60 /* seconds for which a receiver may accept nothing */
 /* limit of broken connections per epoch; then the fate of its rows is unknown */
 #define BREAKS_MAX 3
 

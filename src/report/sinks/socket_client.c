@@ -28,7 +28,8 @@
 #define BACKOFF_MAX_S 30
 #define CONNECT_NS    (10 * SECOND_NS) /* limit of connecting */
 #define POLL_MS       100
-#define IDLE_NS       SECOND_NS       /* limit of closing a connection if no data moves */
+/* ns; longest time without progress while a connection is closed */
+#define IDLE_NS       SECOND_NS
 #define LEAVING_NS    (5 * SECOND_NS) /* limit of closing */
 #define LOOK_MS       10
 #define READS_MAX     64 /* maximum reads of received data per call */

@@ -35,17 +35,17 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 
 /*
  * Returns how many ns to wait before the next try. before: ns waited before the previous try; 0:
- * there was none. second: ns that a second lasts.
+ * there was none. second: length of a second in ns.
  */
 int64_t socket_client_backoff(int64_t before, int64_t second);
 
 struct socket_client {
 	/* Set before the first use. */
 	struct socket_client_address address;
-	/* ^returns the ns that may pass without progress; 0: give up now */
+	/* returns the ns that may pass without progress; 0: give up now */
 	int64_t (*patience)(void *arg);
 	void *arg;
-	/* ns that a second between retries lasts; tests use fewer; 0: a real second */
+	/* length of a second in retries, in ns; tests use shorter seconds; 0: a real second */
 	int64_t second;
 
 	/* Written only by this module. */

@@ -111,7 +111,6 @@ static uint64_t sum_of(
 	return checksum_add(sum, text->data, text->len);
 }
 
-/* Returns the disk space that a file of this size needs. */
 static uint64_t on_disk(uint64_t bytes)
 {
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
@@ -163,7 +162,6 @@ static int write_segment(
 	return error;
 }
 
-/* Opens a file of the spool. Returns -1 with errno on failure. */
 static int open_file(const struct spool *spool, const char *name, struct stat *st)
 {
 	int fd = file_folder_file(spool->fd, name, O_RDONLY, 0);

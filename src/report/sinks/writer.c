@@ -56,7 +56,7 @@ struct writer_route {
 	/* Used only by the queue's thread while it runs. */
 	struct text text;
 	uint64_t next_epoch; /* number of the first epoch that was not written yet */
-	/* ^result of opening the files again; valid after sink_queue_reopening() returned false */
+	/* result of opening the files again; valid after sink_queue_reopening() returned false */
 	struct sink_log_reopened reopened;
 };
 
@@ -262,7 +262,6 @@ static bool alloc_arrays(struct writer *writer, const struct config *config)
 	return writer->files != NULL && writer->sinks != NULL && writer->routes != NULL;
 }
 
-/* Adds a file. Returns NULL if out of memory. */
 static struct file_destination *add_file(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
@@ -287,7 +286,6 @@ static struct file_destination *add_file(
 	return file;
 }
 
-/* Adds the destination of some rows. Returns false if out of memory. */
 static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
@@ -313,7 +311,6 @@ static bool add_rows(struct writer *writer, const struct requested_sink *request
 	return true;
 }
 
-/* Adds a network sink. Returns false if out of memory. */
 static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
@@ -338,7 +335,7 @@ static bool add_destination(struct writer *writer, const struct requested_sink *
 		return add_network_sink(writer, requested, config);
 	if (how == FORMAT_AUTO && table && requested->kind == ROWS_HEAVY_HITTERS &&
 		standard_files_is_output(requested->to.name))
-		return true; /* the table is already written to the same destination */
+		return true; /* the table goes to the same destination */
 	if (how == FORMAT_AUTO)
 		how = sink_config_format(config, requested->kind);
 	return add_rows(writer, requested, how, config);
@@ -884,7 +881,6 @@ static bool tells(const struct writer_route *route)
 	return false;
 }
 
-/* Allocates a delivery report. Returns NULL if out of memory. */
 static struct report_epoch *alloc_deliveries(const struct writer *writer)
 {
 	struct report_epoch *report = report_epoch_alloc(0, 0);
