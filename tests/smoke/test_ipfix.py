@@ -268,7 +268,8 @@ def test_names_of_goflow2(test):
 
 def test_bad_names(test):
     config = test.path('bad.conf')
-    for what, url, part in (('stats', 'tcp://127.0.0.1:1', 'records only'), ('flows', 'file', 'not for files')):
+    for what, url, part in (('stats', 'tcp://127.0.0.1:1', 'only columns of flow records'),
+                            ('flows', 'file', 'not for files')):
         with open(config, 'w', encoding='ascii') as file:
             file.write(f'[export x]\nwhat = {what}\nurl = {url}\nformat = json\nnames = goflow2\n')
         test.run('--synthetic', 'flows=10,packets=10', '--sketch', 'flow-table', '--config', config).expect(

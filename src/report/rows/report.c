@@ -161,7 +161,7 @@ bool report_measurement_ask(struct report_measurement *measurement, const char *
 	return true;
 }
 
-void report_collected_free(struct report_collected *collected)
+static void free_collected(struct report_collected *collected)
 {
 	if (collected == NULL)
 		return;
@@ -197,7 +197,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		free(epoch->measurements[m].asked);
 		free(epoch->measurements[m].inside.keys);
 	}
-	report_collected_free(epoch->collected);
+	free_collected(epoch->collected);
 	free(epoch->ports);
 	free(epoch->rules);
 	free(epoch->forwarded);

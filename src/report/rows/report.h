@@ -436,8 +436,6 @@ struct report_collected {
 	uint32_t nb_owned;
 };
 
-void report_collected_free(struct report_collected *collected);
-
 struct report_epoch {
 	_Atomic uint32_t references;
 	uint64_t number;

@@ -81,7 +81,7 @@ struct output_file {
 	bool unread;       /* standard output whose reader closed it: no row counts as lost */
 	int error;         /* errno of the last write; 0: success */
 	uint64_t lost;     /* rows lost since the run began */
-	uint64_t lost_now; /* rows lost since rows were last written */
+	uint64_t lost_now; /* rows lost since the last successful write */
 	uint64_t here;     /* rows written since the file was opened */
 };
 

@@ -164,6 +164,7 @@ struct sink_request sink_config_request(
 
 /* --- options --- */
 
+#define ROTATE_FAULT    "neither a time nor a size; examples: 1h, 1GB or 1h,1GB"
 #define ROTATE_SIZE_MIN 1024
 /* ns; names of complete files have a resolution of one second */
 #define ROTATE_TIME_MIN UINT64_C(1000000000)
@@ -173,8 +174,7 @@ static bool set_limit(const struct option_text *a, const char *text, struct rota
 	bool is_time = units_time(text, &limits->period) == NULL, fits;
 
 	if (!is_time && units_size(text, &limits->size) != NULL)
-		return option_set_error(
-			a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(a, ROTATE_FAULT);
 	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
 		       : limits->size >= ROTATE_SIZE_MIN;
 	return fits || option_set_error(a, is_time ? "out of range; give 1s to 36525d"
@@ -188,8 +188,7 @@ static bool read_rotate(const struct option_text *a)
 	char *comma;
 
 	if (strlen(a->text) >= sizeof(text))
-		return option_set_error(
-			a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(a, ROTATE_FAULT);
 	strcpy(text, a->text);
 	comma = strchr(text, ',');
 	if (comma != NULL)

@@ -483,8 +483,8 @@ static int connect_unix(const struct socket_client *client)
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
 		/*
-		 * The path through the folder's descriptor is too long. socket_client_parse()
-		 * checked the length of the given path.
+		 * If the path through the folder's descriptor is too long, uses the given path.
+		 * socket_client_parse() checked its length.
 		 */
 		if ((size_t)len >= sizeof(path.sun_path))
 			memcpy(path.sun_path, client->address.host, sizeof(path.sun_path) - 1);

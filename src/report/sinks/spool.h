@@ -52,10 +52,9 @@ struct spool *spool_open(
 void spool_close(struct spool *spool);
 
 /*
- * Adds a segment. Returns NULL if it was added, else the reason why not.
- *
- * If a segment cannot be written to the disk, it is kept in memory, but only if no other segment
- * waits. Then the function returns NULL and stores the reason in *why. Otherwise *why is NULL.
+ * Adds a segment: writes it to the disk, and sets *why to NULL. If that fails, sets *why to the
+ * reason, and keeps the segment in memory if no other segment waits. Returns NULL if the segment
+ * was added, else the reason.
  */
 const char *spool_put(struct spool *spool, const struct spool_segment *segment, const char **why);
 
