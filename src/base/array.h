@@ -8,8 +8,8 @@
 #include "base/assertion.h"
 
 /*
- * Returns an array of n items with room for one more: `array`, or, if n is 0 or a power of two, a
- * larger copy. Returns NULL if out of memory; `array` is then unchanged.
+ * Makes room for one more item in an array of n items. Doubles the size with realloc() if n is 0 or
+ * a power of two, else returns `array`. Returns NULL if out of memory; `array` then remains valid.
  */
 static inline void *array_grow(void *array, size_t n, size_t size)
 {

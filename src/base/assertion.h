@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Assertions. ASSERT(a, op, b) is for the packet path: only debug and sanitizer builds evaluate it,
- * like RTE_ASSERT of DPDK. VERIFY(a, op, b) is for other code, in every build. A failed assertion
- * prints the expression and both values to standard error, and aborts. Arguments must be integers
- * or pointers without side effects. ASSERT_IF(condition, a, op, b) asserts only if the condition is
- * true.
+ * Assertions. A failed assertion prints the expression and both values to standard error and
+ * aborts. Arguments must be integers or pointers without side effects.
+ *
+ * VERIFY(a, op, b) is evaluated in every build. ASSERT(a, op, b) is for the packet path: only debug
+ * and sanitizer builds evaluate it, like RTE_ASSERT of DPDK. ASSERT_IF(condition, a, op, b) asserts
+ * only if the condition is true.
  */
 
 #include <stdbool.h>
 
-/* Prints what was expected and found, and aborts. */
 __attribute__((noreturn, cold)) void assertion_failed(const char *file, int line,
 	const char *function, const char *expected, long long left, long long right);
 
@@ -25,7 +25,9 @@ __attribute__((noreturn, cold)) void assertion_failed(const char *file, int line
 #ifdef SKETCHTAP_ASSERTIONS
 #define ASSERT(a, op, b) VERIFY(a, op, b)
 #else
-/* Compiles the condition without evaluating it, so that its variables do not count as unused. */
+/*
+ * Compiles the condition but never evaluates it, so that the compiler warns of no unused variable.
+ */
 #define ASSERT(a, op, b)                                                                           \
 	do {                                                                                       \
 		if (false)                                                                         \

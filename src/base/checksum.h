@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * 64-bit FNV-1a checksum, against accidental changes of a file. It does not protect against intent.
- */
+/* 64-bit FNV-1a checksum. It detects accidental changes of a file, not malicious ones. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 
-/* Extends the checksum by the bytes. */
 static inline uint64_t checksum_add(uint64_t sum, const void *bytes, size_t len)
 {
 	const unsigned char *at = bytes;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Fast decimal output of whole numbers, several times faster than snprintf(), for rows printed by
- * the million. Writes no final 0.
+ * Writes whole numbers as decimal text, several times faster than snprintf(). Meant for rows that
+ * are printed by the million. The text has no terminating NUL.
  */
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ static inline size_t decimal_count(uint64_t value)
 	return most + (value >= least[most]);
 }
 
-/* Returns the number of digits, at most DECIMAL_MAX. */
+/* Writes the value. Returns the number of digits, at most DECIMAL_MAX. */
 static inline size_t decimal_print(char *text, uint64_t value)
 {
 	return decimal_digits(text, value, decimal_count(value));

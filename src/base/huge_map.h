@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Large zeroed memory, in transparent huge pages if the kernel allows them. Each page is on the
- * NUMA node of the thread that first touches it.
+ * Allocates large zeroed memory, in transparent huge pages if the kernel allows them. The kernel
+ * places each page on the NUMA node of the thread that first touches it.
  */
 
 #include <stddef.h>

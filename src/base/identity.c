@@ -20,7 +20,10 @@ static void draw(void)
 {
 	uint64_t number;
 
-	/* Without random numbers, early after a boot, no two runs begin at once. */
+	/*
+	 * Early after a boot the kernel has no random numbers yet. The time also identifies the
+	 * run, because no two runs start in the same nanosecond.
+	 */
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		number = (uint64_t)clock_now(CLOCK_REALTIME);
 	snprintf(run, sizeof(run), "%016" PRIx64, number);

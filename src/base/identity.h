@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Identity of this run and host, for rows. Thread-safe. */
+/* Identifies this run and this host in output rows. Thread-safe. */
 
 /* Returns 16 random hexadecimal digits, fixed for the life of the process. */
 const char *identity_run(void);

@@ -17,13 +17,18 @@
 
 RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
-static bool journal; /* standard error is the journal */
+static bool stderr_is_journal;
 
-/* The levels of the options, of rte_log and of syslog are in the same order. */
+/*
+ * enum log_level, rte_log and syslog number their levels in the same order, from different starts.
+ */
 #define RTE_LEVEL(level)    ((uint32_t)RTE_LOG_ERR + (uint32_t)(level))
 #define SYSLOG_LEVEL(level) ((level)-RTE_LOG_EMERG)
 
-/* After poll() reports a pipe as writable, it accepts PIPE_BUF bytes without blocking, pipe(7). */
+/*
+ * A pipe that poll() reports as writable accepts PIPE_BUF bytes without blocking (pipe(7)). Each
+ * write has at most this size: a note about lost lines, and a piece of the text.
+ */
 #define NOTE_MAX  128
 #define PIECE_MAX (PIPE_BUF - NOTE_MAX)
 
@@ -38,8 +43,8 @@ static bool has_room(void)
 static _Atomic uint64_t lines_written;
 
 /*
- * Returns false if there is no room. Other errors are ignored: there is no other place to report
- * them.
+ * Writes the text. Returns false if standard error has no room for it. Ignores other errors,
+ * because there is no place to report them.
  */
 static bool put(const char *text, size_t len)
 {
@@ -54,14 +59,14 @@ static bool put(const char *text, size_t len)
 	return true;
 }
 
-/* Writes a note about lost lines, then the text. Returns the same as put(). */
-static bool put_behind_note(uint64_t lost, const char *text, size_t len)
+/* Same as put(), with a note about lost lines before the text. */
+static bool put_after_note(uint64_t lost, const char *text, size_t len)
 {
 	char out[NOTE_MAX + PIECE_MAX];
-	int note =
-		snprintf(out, NOTE_MAX, "%s%llu line%s missing here: standard error was not read\n",
-			journal ? "<4>" : "sketchtap: warning: ", (unsigned long long)lost,
-			lost == 1 ? " is" : "s are");
+	int note = snprintf(out, NOTE_MAX,
+		"%s%llu line%s missing here: standard error was not read\n",
+		stderr_is_journal ? "<4>" : "sketchtap: warning: ", (unsigned long long)lost,
+		lost == 1 ? " is" : "s are");
 
 	memcpy(out + note, text, len);
 	return put(out, (size_t)note + len);
@@ -81,7 +86,7 @@ static uint64_t count_lines(const char *text, size_t len)
 #define TYPES_MAX  2048 /* maximum number of log types of DPDK and its drivers */
 #define CAUGHT_MAX 256
 
-/* Protected by the stream's lock: `on` and `text`. */
+/* `on` and `text` are protected by the lock of the log stream. */
 static struct {
 	bool on;
 	uint32_t nb_types;
@@ -90,8 +95,8 @@ static struct {
 } caught;
 
 /*
- * Stores the first error line between log_catch_begin() and log_catch_end(). Returns true if the
- * line must not be shown.
+ * Stores the line if it is the first error since log_catch_begin(). Returns true if the line must
+ * not be shown.
  */
 static bool keep_or_hide(const char *text, size_t size)
 {
@@ -105,8 +110,9 @@ static bool keep_or_hide(const char *text, size_t size)
 }
 
 /*
- * Called with the stream's lock held, which protects `lost`. Accepts all text: nothing stays
- * buffered.
+ * Write function of the log stream, called with the stream's lock held. The lock protects `lost`.
+ * Drops lines for which standard error has no room, but reports them as written. Otherwise stdio
+ * would keep them in its buffer.
  */
 static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 {
@@ -117,7 +123,7 @@ static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 		return (ssize_t)size;
 	for (size_t done = 0, len; done < size; done += len) {
 		len = size - done < PIECE_MAX ? size - done : PIECE_MAX;
-		if (!has_room() || !(lost > 0 ? put_behind_note(lost, text + done, len)
+		if (!has_room() || !(lost > 0 ? put_after_note(lost, text + done, len)
 					      : put(text + done, len))) {
 			lost += count_lines(text + done, len);
 			continue;
@@ -172,7 +178,7 @@ void log_catch_end(char *text, size_t size)
 	const char *begin;
 	size_t length;
 
-	catch_errors(false); /* no thread writes to the text after this */
+	catch_errors(false); /* no thread writes caught.text after this */
 	for (uint32_t type = 0; type < caught.nb_types; type++)
 		rte_log_set_level(type, (uint32_t)caught.shown[type]);
 	begin = strstr(caught.text, "(): ");
@@ -192,8 +198,9 @@ bool log_is_verbose(void)
 }
 
 /*
- * Makes writes to an inherited pipe nonblocking. Another writer of the pipe, such as a script, may
- * use the room that poll() reported. The reporter would then block.
+ * Makes writes to standard error nonblocking if it is a pipe. poll() does not suffice: another
+ * process may write to the same pipe between poll() and write(). The calling thread would then
+ * block.
  */
 static void stop_blocking(void)
 {
@@ -210,7 +217,7 @@ void log_init(enum log_level level, bool verbose)
 	stop_blocking();
 	is_verbose = verbose;
 	rte_openlog_stream(lossy_stream());
-	journal = journal_reads(STDERR_FILENO);
+	stderr_is_journal = journal_reads(STDERR_FILENO);
 	if (verbose) {
 		rte_log_set_level(log_type, RTE_LOG_INFO);
 		return;
@@ -228,10 +235,10 @@ const char *const *log_eal_args(enum log_level level, bool verbose)
 		[LOG_LEVEL_INFO] = "--log-level=sketchtap:info",
 	};
 	static const char *quiet[] = {"--log-level=*:critical", NULL, NULL};
-	static const char *const talkative[] = {NULL};
+	static const char *const verbose_args[] = {NULL};
 
 	quiet[1] = ours[level];
-	return verbose ? talkative : quiet;
+	return verbose ? verbose_args : quiet;
 }
 
 uint64_t log_lines_written(void)
@@ -248,7 +255,7 @@ void log_line(uint32_t level, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
 	make_printable(line);
-	if (journal)
+	if (stderr_is_journal)
 		rte_log(level, (uint32_t)log_type, "<%u>%s\n", SYSLOG_LEVEL(level), line);
 	else
 		rte_log(level, (uint32_t)log_type, "sketchtap: %s%s\n",

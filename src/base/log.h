@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Log messages to standard error, one line each: "sketchtap: ...", and "sketchtap: warning: ..."
- * for warnings. For systemd's journal the line is a priority and the text. Uses rte_log, so that
+ * Logs messages to standard error, one line each: "sketchtap: ...", and "sketchtap: warning: ..."
+ * for warnings. A line for systemd's journal is a priority and the text. Uses rte_log, so that
  * EAL's --log-level applies. Works before rte_eal_init(). Never called on the packet path.
  *
- * After log_init() no line blocks, including those of DPDK. If nothing reads the pipe, or the
- * terminal is stopped, lines are dropped; the next written line is preceded by their number.
+ * After log_init() no log call blocks, including calls of DPDK. Lines are dropped while nothing
+ * reads the pipe or while the terminal is stopped. The next line that is written follows a note
+ * with the number of dropped lines.
  */
 
 #include <stdbool.h>
@@ -20,26 +21,28 @@
 
 #define LOG_LINE_MAX 1024 /* bytes; longer messages are truncated */
 
-extern int log_type; /* RTE_LOG_REGISTER's number for "sketchtap" */
+extern int log_type; /* log type "sketchtap" of RTE_LOG_REGISTER() */
 
 /*
- * Call once, before rte_eal_init(). Sends all logging only to standard error; EAL would also use
- * syslog. Unless verbose, shows messages of sketchtap from this level, and only critical messages
- * of DPDK: sketchtap logs each failed call itself, with advice.
+ * Call once, before rte_eal_init(). Sends all log messages to standard error only. EAL would also
+ * send them to syslog. Unless `verbose`, shows messages of sketchtap from `level` upwards, and of
+ * DPDK only critical ones: sketchtap logs each failed call of DPDK itself, with advice.
  */
 void log_init(enum log_level level, bool verbose);
 bool log_is_verbose(void);
 
 /*
- * Same as log_init(), for drivers, which rte_eal_init() loads as plugins. Returns arguments for
- * EAL, NULL at the end, which must precede the user's own.
+ * Returns EAL arguments that set the levels of log_init() again. They apply to drivers, which
+ * rte_eal_init() loads as plugins after log_init(). The list ends with NULL. It must precede the
+ * user's EAL arguments.
  */
 const char *const *log_eal_args(enum log_level level, bool verbose);
 
 /*
- * Between these calls, stores the first error line of DPDK or a driver, shown or not: drivers
- * report a reason only there, and return a number. log_catch_begin() clears it. log_catch_end()
- * writes it to text[size] without the name of the function; "": none. One thread at a time.
+ * Stores the first error line that DPDK or a driver logs between the two calls, even if its level
+ * is not shown. A driver returns only an error number, and logs the reason. log_catch_end() writes
+ * the line to text[size] without the name of the function, or "" if there was none. Only one thread
+ * at a time may use these functions.
  */
 void log_catch_begin(void);
 void log_catch_end(char *text, size_t size);

@@ -4,28 +4,31 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SAY_EACH_NS INT64_C(60000000000)
+#define WARNING_INTERVAL_NS INT64_C(60000000000)
 
-/* Returns true within a minute of the last warning. A clock set back ends the minute. */
-static bool said_just_now(const struct log_ratelimit *ratelimit, int64_t end)
+/*
+ * Returns true if the last warning is less than a minute old. Returns false if the clock was set
+ * back.
+ */
+static bool warned_recently(const struct log_ratelimit *ratelimit, int64_t end)
 {
 	return ratelimit->logged && end >= ratelimit->logged_at &&
-	       end - ratelimit->logged_at < SAY_EACH_NS;
+	       end - ratelimit->logged_at < WARNING_INTERVAL_NS;
 }
 
 bool log_ratelimit_due(struct log_ratelimit *ratelimit, int64_t end, uint64_t badness)
 {
-	if (said_just_now(ratelimit, end) && badness / 2 <= ratelimit->worst) {
-		ratelimit->unsaid++;
+	if (warned_recently(ratelimit, end) && badness / 2 <= ratelimit->worst) {
+		ratelimit->suppressed++;
 		return false;
 	}
-	ratelimit->epochs = ratelimit->unsaid + 1;
+	ratelimit->epochs = ratelimit->suppressed + 1;
 	ratelimit->since[0] = '\0';
-	if (ratelimit->unsaid > 0)
+	if (ratelimit->suppressed > 0)
 		snprintf(ratelimit->since, sizeof(ratelimit->since),
 			"; the same in %" PRIu64 " intervals since the last warning",
 			ratelimit->epochs);
-	ratelimit->unsaid = 0;
+	ratelimit->suppressed = 0;
 	ratelimit->logged = true;
 	ratelimit->logged_at = end;
 	ratelimit->worst = badness;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * Makes the address of a path, or of an abstract socket: @NAME. Returns its length, 0 if it is
- * neither.
+ * Fills the address from a path, or from @NAME for an abstract socket. Returns the length of the
+ * address, or 0 if the name has neither form.
  */
 static socklen_t make_address(struct sockaddr_un *address, const char *name)
 {
@@ -27,7 +27,7 @@ static socklen_t make_address(struct sockaddr_un *address, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-/* Returns false unless the text is a number in the range of a pid or a time in ns. */
+/* Parses a decimal number of at most UINT64_MAX / 1000, so that us * 1000 does not overflow. */
 static bool parse_number(const char *text, uint64_t *value)
 {
 	char *end;
@@ -55,7 +55,7 @@ static const char *open_socket(struct notify *notify, const char *name)
 	return "NOTIFY_SOCKET: cannot connect";
 }
 
-/* The watchdog may belong to the parent process. */
+/* Sets no watchdog if WATCHDOG_PID is another process, such as the parent. */
 static const char *read_watchdog(struct notify *notify, const char *period, const char *pid)
 {
 	uint64_t us, for_pid;

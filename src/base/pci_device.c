@@ -10,20 +10,20 @@
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
-/* Prefixes of drivers that pass a device to a process. */
-static const char *const stand_ins[] = {"vfio", "uio", "igb_uio", "pci-stub"};
+/* Prefixes of the names of drivers that only pass a device to a user process. */
+static const char *const passthrough_prefixes[] = {"vfio", "uio", "igb_uio", "pci-stub"};
 
 static bool bound_driver(const char *root, const char *address, char name[PCI_DRIVER_MAX])
 {
 	if (sys_link(root, name, PCI_DRIVER_MAX, SYS_PCI "/%s/driver", address) != SYS_READ)
 		return false;
-	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
-		if (strncmp(name, stand_ins[i], strlen(stand_ins[i])) == 0)
+	for (size_t i = 0; i < sizeof(passthrough_prefixes) / sizeof(passthrough_prefixes[0]); i++)
+		if (strncmp(name, passthrough_prefixes[i], strlen(passthrough_prefixes[i])) == 0)
 			return false;
 	return true;
 }
 
-/* Finds the module of a device in lines "alias PATTERN MODULE". */
+/* Finds the kernel module of a device in modules.alias, which has lines "alias PATTERN MODULE". */
 static bool named_driver(FILE *aliases, const char *device, char name[PCI_DRIVER_MAX])
 {
 	char *line = NULL, *rest, *pattern, *module;
@@ -104,7 +104,10 @@ bool pci_address_parse(const char *text, size_t length, struct pci_address *addr
 	plain[length] = '\0';
 	if (strspn(plain, "0123456789abcdefABCDEF:.") != length)
 		return false;
-	/* Domains of more than 16 bits exist: VMD numbers them from 0x10000. */
+	/*
+	 * A domain may need more than 16 bits: VMD (Intel Volume Management Device) starts at
+	 * 0x10000.
+	 */
 	if (sscanf(plain, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4) {
 		domain = 0;
 		if (sscanf(plain, "%2x:%2x.%1x%n", &bus, &device, &function, &used) != 3)

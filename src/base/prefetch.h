@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Prefetch distances in packets. Packet data is always prefetched. A replay also prefetches mbufs,
- * because another core has just written both of their cache lines. With a port, the driver has read
- * the first line on this core.
+ * Prefetch distances, in packets. A worker always prefetches packet data, DATA_AHEAD packets ahead.
+ * If another core fills the rings (replay of a capture), it also prefetches mbufs, MBUF_AHEAD
+ * packets ahead, because that core has just written both cache lines of each mbuf. With a live
+ * port, the driver has already read the first cache line on the worker's core.
  */
 
 #include <rte_mbuf.h>
@@ -13,7 +14,7 @@
 #define DATA_AHEAD 16
 #define MBUF_AHEAD 24
 
-/* Always inlined: gcc 12 assumes that a call whose only effect is a prefetch has none. */
+/* Must be inlined: gcc 12 removes calls of a function that only prefetches, as without effect. */
 static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(mbuf);
@@ -25,7 +26,10 @@ static inline __attribute__((always_inline)) void prefetch_data(const struct rte
 	rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void *));
 }
 
-/* Prefetches the first packets, which no earlier packet prefetched. */
+/*
+ * Prefetches the data of the first packets of a burst. Later packets are prefetched while earlier
+ * ones are processed.
+ */
 static inline __attribute__((always_inline)) void prefetch_first_data(
 	struct rte_mbuf *const *pkts, uint32_t n)
 {

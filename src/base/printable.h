@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Replaces control characters, including those of Unicode, and bytes that a terminal could
- * interpret as such, by '?'. A message stays one line, whatever names and files contain.
+ * Replaces control characters of ASCII and of Unicode by '?'. Also replaces single bytes that a
+ * terminal could interpret as control characters. A message then stays on one line, even if it
+ * quotes a name or a file.
  */
 static inline void make_printable(char *text)
 {
-	unsigned int more = 0; /* continuation bytes left of a UTF-8 character */
+	unsigned int more = 0; /* remaining continuation bytes of a UTF-8 character */
 
 	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
 		if (more > 0 && (*c & 0xc0) == 0x80) {
@@ -23,7 +24,7 @@ static inline void make_printable(char *text)
 	}
 }
 
-/* Also replaces bytes of non-ASCII characters. */
+/* Replaces all bytes that are not printable ASCII by '?'. */
 static inline void make_ascii(char *text)
 {
 	for (; *text != '\0'; text++)

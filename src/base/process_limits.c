@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /*
- * EAL, plugins and outputs open about twenty files; every queue of a packet socket and every client
+ * EAL, plugins and outputs open about twenty files. Each queue of a packet socket and each client
  * needs one more.
  */
 #define FILES_MIN 64
@@ -25,13 +25,12 @@ static bool check_files(char *error)
 	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= FILES_MIN)
 		return true;
 	snprintf(error, PROCESS_LIMITS_ERROR_MAX,
-		"limit of open files is %llu, needed are %d; raise it (ulimit -n, "
-		"LimitNOFILE=)",
+		"limit of open files is %llu, but %d are needed; raise it (ulimit -n, LimitNOFILE=)",
 		(unsigned long long)limit.rlim_max, FILES_MIN);
 	return false;
 }
 
-/* Thread stacks have the size of this limit at the start of the process. */
+/* The stack of a thread has the size that this limit had when the process started. */
 static bool check_stack(char *error)
 {
 	struct rlimit limit;
@@ -39,8 +38,7 @@ static bool check_stack(char *error)
 	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_MIN)
 		return true;
 	snprintf(error, PROCESS_LIMITS_ERROR_MAX,
-		"limit of the stack is %llu KB, needed are %d; raise it (ulimit -s, "
-		"LimitSTACK=)",
+		"limit of the stack is %llu KB, but %d KB are needed; raise it (ulimit -s, LimitSTACK=)",
 		(unsigned long long)limit.rlim_cur / 1024, STACK_MIN / 1024);
 	return false;
 }

@@ -9,10 +9,13 @@
 #define PROCESS_LIMITS_ERROR_MAX 256
 
 /*
- * Raises the limit of open files if it is too low. Returns true, or false and one line in
- * error[PROCESS_LIMITS_ERROR_MAX].
+ * Checks the limits of open files and of the stack. Raises the limit of open files if necessary.
+ * Returns false with one line in error[PROCESS_LIMITS_ERROR_MAX] if a limit is too low.
  */
 bool process_limits_check(char *error);
 
-/* Returns the effective capabilities, as bits; all if the kernel does not report them. */
+/*
+ * Returns the effective capabilities, one bit per CAP_*; all bits if the kernel does not report
+ * them.
+ */
 uint64_t process_capabilities(void);

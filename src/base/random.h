@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reproducible random numbers: xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom
- * number generators", 2021), seeded by SplitMix64 (Steele, Lea and Flood, "Fast splittable
- * pseudorandom number generators", 2014).
+ * Reproducible random numbers: xoshiro256** (Blackman and Vigna, Scrambled linear pseudorandom
+ * number generators, 2021). The seed is expanded by SplitMix64 (Steele, Lea and Flood, Fast
+ * splittable pseudorandom number generators, 2014).
  */
 
 #include <stdint.h>
@@ -52,7 +52,10 @@ static inline uint64_t random_next(struct random *random)
 	return result;
 }
 
-/* Returns a number below `bound`. Probabilities differ by at most bound / 2^64. */
+/*
+ * Returns a random number below `bound`. Slightly biased: relative probabilities differ by at most
+ * bound / 2^64.
+ */
 static inline uint64_t random_below(struct random *random, uint64_t bound)
 {
 	ASSERT(bound, >, 0u);

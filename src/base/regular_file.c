@@ -10,7 +10,7 @@
 
 #include "base/assertion.h"
 
-#define FILE_ERRORS FILE_LINK_OF_ANOTHER /* the first error beyond errno */
+#define FILE_ERRORS FILE_LINK_OF_ANOTHER /* first error number that is not one of errno */
 #define LINKS_MAX   16
 
 static void pass_byte_order_mark(FILE *file)
@@ -99,7 +99,7 @@ static bool is_trusted(uid_t user)
 
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links);
 
-/* In /proc the text of a link is not the path of its target. */
+/* Returns true in /proc, where readlink() may not return the path of the target. */
 static bool is_in_proc(int fd)
 {
 	struct statfs file_system;
@@ -107,7 +107,10 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &file_system) == 0 && file_system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Fills the entry with the target of the link that it names. `fd` is the link itself. */
+/*
+ * Fills the entry with the target of a symbolic link. `fd` is the open link, `links` the number of
+ * links followed before it.
+ */
 static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 {
 	uid_t maker = entry->status.st_uid;
@@ -138,7 +141,7 @@ static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 	return is_trusted(maker) || maker == entry->status.st_uid ? 0 : FILE_LINK_OF_ANOTHER;
 }
 
-/* Fills the entry from entry->name in entry->folder. */
+/* Finds entry->name in entry->folder and fills the other members. */
 static int open_entry(struct file_entry *entry, unsigned int links)
 {
 	int fd = openat(entry->folder, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error = 0;
@@ -154,7 +157,10 @@ static int open_entry(struct file_entry *entry, unsigned int links)
 	return error;
 }
 
-/* Replaces the entry's folder by the folder that it names. O_DIRECTORY makes autofs mount it. */
+/*
+ * Replaces entry->folder by its subfolder entry->name. O_DIRECTORY makes autofs mount the
+ * subfolder.
+ */
 static int enter_folder(struct file_entry *entry, unsigned int links)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -175,7 +181,7 @@ static int enter_folder(struct file_entry *entry, unsigned int links)
 	return 0;
 }
 
-/* Starts in `folder`, which the call owns. */
+/* Finds a path relative to `folder`. Takes ownership of the descriptor `folder`. */
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links)
 {
 	int error = 0;
@@ -256,7 +262,7 @@ int file_entry_open(const struct file_entry *entry, int flags, mode_t mode)
 	if (!entry->exists)
 		return openat(
 			entry->folder, entry->name, flags | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	/* Checks also before opening: open() would wait for the reader of another user's FIFO. */
+	/* Also checks before open(), which would wait for the reader of another user's FIFO. */
 	error = file_entry_check(entry);
 	if (error != 0) {
 		errno = error;

@@ -7,34 +7,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /*
- * timeout(1), and kill(1) of a group, signal a process twice: signals within this time count as
- * one.
+ * timeout(1) signals a process twice, and so does kill(1) of a process group. Signals within this
+ * time count as one.
  */
-#define TOGETHER_MS 100
+#define TOGETHER_NS (SECOND_NS / 10)
 
 static _Atomic bool stop_requested, reopen_requested;
-static _Atomic int64_t signalled_ms; /* CLOCK_MONOTONIC time of the first signal; 0: none */
+static _Atomic int64_t signalled_ns; /* CLOCK_MONOTONIC time of the first signal; 0: none */
 static const char *_Atomic left_file, *_Atomic left_directory;
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void on_stop(int number)
 {
 	const char *file, *directory;
-	int64_t now = monotonic_ms();
+	int64_t now = clock_now(CLOCK_MONOTONIC);
 
 	if (!atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed)) {
-		atomic_store_explicit(&signalled_ms, now, memory_order_relaxed);
+		atomic_store_explicit(&signalled_ns, now, memory_order_relaxed);
 		return;
 	}
-	if (now - atomic_load_explicit(&signalled_ms, memory_order_relaxed) < TOGETHER_MS)
+	if (now - atomic_load_explicit(&signalled_ns, memory_order_relaxed) < TOGETHER_NS)
 		return;
 	/* Pairs with the release in signals_remove_at_exit(). */
 	file = atomic_load_explicit(&left_file, memory_order_acquire);
@@ -107,7 +101,7 @@ bool signals_join_thread(pthread_t thread, int seconds)
 {
 	struct timespec until;
 
-	/* ThreadSanitizer supports this call, but not pthread_clockjoin_np(). */
+	/* Not pthread_clockjoin_np(), which ThreadSanitizer does not support. */
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += seconds;
 	return pthread_timedjoin_np(thread, NULL, &until) == 0;

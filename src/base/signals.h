@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * SIGINT and SIGTERM request a clean end, a second one ends at once. SIGHUP requests new output
- * files. Handlers only set flags, which the reporter polls.
+ * SIGINT and SIGTERM request a clean end. A second signal ends the process at once. SIGHUP requests
+ * that output files are reopened. Requests are flags, which the reporter thread polls.
  */
 
 #include <pthread.h>
 #include <stdbool.h>
 
 /*
- * Installs the handlers. Ignores SIGPIPE and SIGXFSZ, so that writes fail instead, and SIGUSR1.
- * Blocking calls end with EINTR.
+ * Installs the handlers. Blocking calls end with EINTR. Ignores SIGUSR1, and also SIGPIPE and
+ * SIGXFSZ, so that writes return an error instead.
  */
 void signals_install(void);
 
@@ -22,12 +22,12 @@ void signals_unblock(void);
 /* Starts a thread that receives no signals. Arguments as pthread_create(). */
 int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg);
 
-/* Joins a thread. Returns false, without a join, if it still runs after `seconds`. */
+/* Joins a thread. Returns false, without joining it, if it still runs after `seconds`. */
 bool signals_join_thread(pthread_t thread, int seconds);
 
 /*
- * Sets what the handler removes if a second signal ends the process: a file, and the directory that
- * contains only this file. NULL: nothing.
+ * Sets the file that is removed if a second signal ends the process, and the directory that
+ * contains only this file. NULL: none. Both strings must remain valid.
  */
 void signals_remove_at_exit(const char *file, const char *directory);
 

@@ -6,25 +6,26 @@
 #include <sys/types.h>
 
 /*
- * Opens closed descriptors 0 to 2, so that the first opened files do not get their numbers and
- * receive standard error. I/O on them fails as on closed ones.
+ * Opens /dev/null as each of the descriptors 0 to 2 that is closed. Otherwise a file opened later
+ * could get number 2 and receive error messages. Writes to standard output still fail if it was
+ * closed.
  */
 void standard_files_fill(void);
 
-/* Returns true if standard output was written completely, or its reader has closed it. */
+/* Returns true if all of standard output was written, or if its reader has closed the pipe. */
 bool standard_files_printed(void);
 
 /*
- * Reopens an inherited pipe for writing, so that O_NONBLOCK does not affect other processes.
- * Returns -1 if it is not a pipe.
+ * Reopens an inherited pipe for nonblocking writes. Setting O_NONBLOCK on fd itself would also
+ * affect other processes that share it. Returns -1 if fd is not a pipe.
  */
 int standard_files_own_pipe(int fd);
 
 /*
- * Same as write(2) after poll(). Another writer of the pipe or socket may have filled it since:
- * then returns -1 with EAGAIN, for a socket or a pipe of standard_files_own_pipe().
+ * Same as write(2), after poll() reported room. Another process may have filled the pipe or socket
+ * since. Then, for a socket or a pipe of standard_files_own_pipe(), returns -1 with EAGAIN.
  */
 ssize_t standard_files_write(int fd, const char *data, size_t len);
 
-/* Returns true if the name of an output means standard output. */
+/* Returns true if the name of an output file means standard output. */
 bool standard_files_is_output(const char *name);

@@ -16,7 +16,7 @@ struct sys_path {
 	char text[SYS_PATH_MAX];
 };
 
-/* Makes a path. Returns false if it is too long, which callers treat as absent. */
+/* Returns false if the path is too long. Callers then report the file as absent. */
 __attribute__((format(printf, 3, 0))) static bool make_path(
 	struct sys_path *path, const char *root, const char *format, va_list args)
 {
@@ -42,7 +42,7 @@ static enum sys_read why_not(int error)
 	return error == EACCES || error == EPERM ? SYS_DENIED : SYS_ABSENT;
 }
 
-/* Never blocks: a simulated host may have a pipe instead of a file. */
+/* Never blocks, even if the directory of a test has a pipe in place of a file. */
 static int open_path(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reads files of /sys, /proc, /dev and /etc below a root directory: "" is this host, others are for
- * tests. Results are printable and bounded, whatever a file contains. Writes nothing.
+ * Reads files of /sys, /proc, /dev and /etc below the directory `root`: "" for this host, others in
+ * tests. Results are printable and of limited length, whatever a file contains. Writes nothing.
  */
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ __attribute__((format(printf, 4, 5))) int sys_bytes(
 
 __attribute__((format(printf, 2, 3))) bool sys_exists(const char *root, const char *format, ...);
 
-/* Returns true if access(2) allows this user the mode. */
+/* Returns true if this user has access `mode` (R_OK, W_OK, X_OK) to the file. */
 __attribute__((format(printf, 3, 4))) bool sys_allows(
 	const char *root, int mode, const char *format, ...);
 
@@ -54,5 +54,5 @@ enum sys_read sys_field(const char *root, const char *path, const char *name, in
 enum sys_read sys_labelled(
 	const char *root, const char *path, const char *label, char *rest, size_t size);
 
-/* Reads a parameter of the kernel command line; the last one counts. */
+/* Reads a parameter NAME=VALUE of the kernel command line. The last one counts. */
 enum sys_read sys_kernel_parameter(const char *root, const char *name, char *value, size_t size);

@@ -12,9 +12,10 @@
 #include "base/decimal.h"
 #include "base/units.h"
 
-#define TEXT_SIZE_MIN 4096
-#define TIME_TEXT_LEN (TEXT_DAY_LEN + 16) /* 13:52:44.000000Z */
-#define DAY_NS        (86400 * SECOND_NS)
+#define TEXT_SIZE_MIN    4096
+#define TIME_TEXT_LEN    (TEXT_DAY_LEN + 16) /* 13:52:44.000000Z */
+#define DAY_NS           (86400 * SECOND_NS)
+#define DAYS_BEFORE_1970 719468 /* days from 0000-03-01 to 1970-01-01 */
 
 void text_clear(struct text *text)
 {
@@ -129,15 +130,13 @@ struct date {
 };
 
 /*
- * Returns the date of a day since 1970-01-01, in the proleptic Gregorian calendar. Counts from the
- * first of March of a year divisible by 400, so that a leap day is the last of its year. 400 years
- * have 146097 days, and months from March on repeat 31 30 31 30 31 days, 153 in all.
+ * Converts days since 1970-01-01 to a date of the proleptic Gregorian calendar. Counts years from 1
+ * March, so that a leap day is the last day of its year. 400 years have 146097 days. From March on,
+ * each group of five months has 153 days (31 30 31 30 31).
  */
 static struct date date_of(int64_t days)
 {
-	uint64_t since =
-		(uint64_t)(days +
-			   719468); /* since 0000-03-01; not negative for any int64_t of ns */
+	uint64_t since = (uint64_t)(days + DAYS_BEFORE_1970); /* positive for each int64_t of ns */
 	uint64_t of_era = since % 146097;
 	uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	uint64_t day = of_era - (365 * year + year / 4 - year / 100), month = (5 * day + 2) / 153;
@@ -168,7 +167,7 @@ static void print_day(char text[TEXT_DAY_LEN], int64_t day)
 void text_time(struct text *text, int64_t ns)
 {
 	int64_t day = ns / DAY_NS - (ns % DAY_NS < 0);
-	/* The product may underflow int64_t; the difference does not. */
+	/* Unsigned, because the product may underflow int64_t. The difference is in range. */
 	uint64_t us = ((uint64_t)ns - (uint64_t)day * (uint64_t)DAY_NS) / 1000,
 		 seconds = us / 1000000;
 	char *at;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Growable text. If memory runs out, the text is marked as failed; check it once at the end.
- * Numbers have a decimal point: the program stays in the C locale.
+ * Text that grows. If memory runs out, the text is marked as failed, so that callers check only
+ * once, at the end. Numbers have a decimal point, because the program always uses the C locale.
  */
 
 #include <stdbool.h>
@@ -14,15 +14,15 @@
 #define TEXT_DAY_LEN 11 /* 2026-11-20T */
 
 struct text {
-	char *data; /* `len` bytes, without a final 0 */
+	char *data; /* `len` bytes without a terminating NUL */
 	size_t len, size;
 	bool failed;
-	/* Cache of the last printed day, which most rows share. */
-	int64_t day; /* since 1970; unset while day_text is all 0 */
+	/* Cache of the last printed day, because most rows have the same day. */
+	int64_t day; /* days since 1970-01-01; undefined while day_text is empty */
 	char day_text[TEXT_DAY_LEN];
 };
 
-/* A zeroed text is empty. Clearing keeps the memory, freeing does not. */
+/* A zeroed text is empty. text_clear() keeps the memory for reuse. */
 void text_clear(struct text *text);
 void text_free(struct text *text);
 
@@ -59,10 +59,10 @@ __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const 
 __attribute__((format(printf, 3, 4))) bool text_error(
 	char *error, size_t size, const char *format, ...);
 
-/* Returns the length of the UTF-8 character at `bytes`; 0: invalid. */
+/* Returns the length of the UTF-8 character at bytes[0..left); 0: invalid. */
 size_t text_character_len(const char *bytes, size_t left);
 
-/* Appends an address; mapped IPv4 addresses in IPv4 form. */
+/* Appends an address. Writes IPv4-mapped IPv6 addresses as IPv4. */
 struct in6_addr;
 void text_address(struct text *text, const struct in6_addr *address);
 
@@ -70,10 +70,13 @@ void text_u64(struct text *text, uint64_t value);
 void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
 
 /*
- * RFC 3339, UTC, microseconds rounded down: 2026-11-20T13:52:44.000000Z. ns counts from 1970; an
- * int64_t of it spans the years 1677 to 2262, so the year always has the four digits of the format.
+ * Appends a UTC time in the format of RFC 3339, in microseconds, rounded down:
+ * 2026-11-20T13:52:44.000000Z. `ns` counts from 1970-01-01. Its range is the years 1677 to 2262, so
+ * the year always has four digits.
  */
 void text_time(struct text *text, int64_t ns);
 
-/* Reads such a time at the start of a text. Returns false if there is none. */
+/*
+ * Reads a time as text_time() writes it, at the start of a string. Returns false if there is none.
+ */
 bool text_read_time(const char *string, int64_t *ns);

@@ -206,7 +206,10 @@ const char *units_fraction(const char *text, double *fraction)
 		number.decimals += 2;
 	else if (*text != '\0')
 		return malformed;
-	/* With up to 15 digits both operands are exact, so the quotient is the nearest double. */
+	/*
+	 * With up to 15 digits, dividend and divisor are exact doubles. The quotient is then
+	 * correctly rounded.
+	 */
 	value = (double)number.mantissa;
 	for (divisor = 1; number.decimals > 0; number.decimals--)
 		divisor *= 10;

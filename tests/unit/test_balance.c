@@ -97,7 +97,7 @@ static void said_once_a_minute(void **state)
 		}
 	}
 	assert_int_equal(said, 60);
-	assert_int_equal(counted + ratelimit.unsaid, 3600);
+	assert_int_equal(counted + ratelimit.suppressed, 3600);
 }
 
 /* Logged again once it is twice as bad, and if the clock was set back. */
