@@ -41,10 +41,9 @@
 #define COLUMN(s) (XTIME(s) | (uint32_t)(s) << 8 | (uint32_t)(s) << 16 | (XTIME(s) ^ (s)) << 24)
 #define ENTRY(x)  COLUMN(0x##x),
 
-/* MixColumns of the column (SubBytes(x), 0, 0, 0). The other rows are rotations of it. */
 const uint32_t aes_mix_sub[256] = {SBOX(ENTRY)};
 
-static uint8_t sub_inverse[256]; /* InvSubBytes, filled before main() */
+static uint8_t sub_inverse[256]; /* inverse S-box, filled before main() */
 
 __attribute__((constructor)) static void fill_sub_inverse(void)
 {
@@ -52,13 +51,16 @@ __attribute__((constructor)) static void fill_sub_inverse(void)
 		sub_inverse[aes_mix_sub[s] >> 8 & 0xff] = (uint8_t)s;
 }
 
-/* Doubles each byte of a column in the field of AES. */
+/* Multiplies each byte of a column by 2 in GF(2^8). */
 static inline uint32_t double_column(uint32_t column)
 {
 	return (column & 0x7f7f7f7f) << 1 ^ (column >> 7 & 0x01010101) * 0x1b;
 }
 
-/* InvMixColumns of one column: MixColumns of column + 4 (column + column rotated by two rows). */
+/*
+ * Applies InvMixColumns to a column: adds 4 * (column + column rotated by two rows) in GF(2^8), and
+ * then applies MixColumns.
+ */
 static inline uint32_t mix_inverse(uint32_t column)
 {
 	uint32_t twice, pair = column ^ aes_rotate(column, 16);

@@ -2,19 +2,22 @@
 #pragma once
 
 /*
- * AES rounds (FIPS 197, 5.1) for the hash and the mangling: in portable C, and with AES-NI.
- * Internal to this folder.
+ * AES rounds (FIPS 197, 5.1) in portable C and with AES-NI, for key/hash.h and key/mangle6.h only.
  *
- * A state is four columns; a column is a word whose lowest byte is row 0. The portable rounds use
- * table lookups, which leak timing: they hash public headers, and no sender sees the receiver's
- * cache.
+ * A state has four columns. A column is a 32-bit word with row 0 in its lowest byte.
+ *
+ * The portable rounds look up tables, so that their time depends on the data. This is acceptable:
+ * they hash public packet headers, and a sender cannot observe the cache of this host.
  */
 
 #include <stdint.h>
 
 #include "key/key_burst.h"
 
-/* MixColumns of the column (SubBytes(x), 0, 0, 0). The other rows are rotations of it. */
+/*
+ * Table of an AES round: aes_mix_sub[x] is MixColumns of the column (SubBytes(x), 0, 0, 0). For a
+ * byte in another row, the entry is rotated.
+ */
 extern const uint32_t aes_mix_sub[256];
 
 struct aes_state {
@@ -37,7 +40,7 @@ static inline void aes_xor(struct aes_state *s, const uint8_t block[16])
 		s->column[c] ^= aes_load32(block + 4 * c);
 }
 
-/* SubBytes, ShiftRows, MixColumns, AddRoundKey: the same as AESENC. */
+/* Applies SubBytes, ShiftRows, MixColumns and AddRoundKey, as the instruction AESENC does. */
 static inline void aes_round(struct aes_state *s, const uint8_t round_key[16])
 {
 	struct aes_state t;

@@ -7,27 +7,18 @@
 #include <cpuid.h>
 #endif
 
+#include "base/random.h"
 #include "key/aes.h"
 
 /*
  * ---- Round keys
  */
 
-/* Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014). */
-static uint64_t splitmix64(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
 static void fill_round_keys(uint8_t round_keys[HASH_ROUNDS + 1][16], uint64_t *state)
 {
 	for (int r = 0; r <= HASH_ROUNDS; r++) {
 		for (int half = 0; half < 16; half += 8) {
-			uint64_t word = splitmix64(state);
+			uint64_t word = random_split(state);
 
 			for (int i = 0; i < 8; i++)
 				round_keys[r][half + i] = (uint8_t)(word >> 8 * i);
@@ -119,8 +110,8 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
 }
 
 /*
- * Returns the number of entries to hash as IPv4, 0 if all are IPv6. To avoid branches, IPv6 entries
- * get the hash of an undefined key4 first, and then their own.
+ * Returns the number of entries to hash as IPv4 keys: all, or 0 if all are IPv6. In a mixed burst,
+ * IPv6 entries first get the hash of an undefined key4, and later their own. This avoids branches.
  */
 static uint32_t nb_hashed4(const struct key_burst *burst)
 {
@@ -130,8 +121,8 @@ static uint32_t nb_hashed4(const struct key_burst *burst)
 }
 
 /*
- * Hashes packets from..n - 1. The hashes are independent, so the CPU overlaps the rounds of many
- * packets if no branch separates them.
+ * Hashes entries from..n - 1 as IPv4 keys. Without branches, the CPU overlaps the AES rounds of
+ * several independent keys.
  */
 TARGET_AES static inline void hash4_aesni(
 	const struct hash_key *hash_key, struct key_burst *burst, uint32_t from, uint32_t n)
@@ -155,7 +146,7 @@ TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct 
 
 #define TARGET_VAES __attribute__((target("vaes,avx512f,aes,sse4.1")))
 
-/* Hashes four keys per register, and the remaining ones singly. */
+/* Hashes four IPv4 keys per 512-bit register, and the remaining keys one by one. */
 TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct key_burst *burst)
 {
 	const uint32_t n = nb_hashed4(burst), whole = n / 4 * 4;
@@ -177,7 +168,7 @@ TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct 
 		hash6_aesni(hash_key, burst);
 }
 
-/* clang 14 does not support the name of this feature. */
+/* Uses CPUID, because __builtin_cpu_supports() of clang 14 does not accept the name "vaes". */
 static bool cpu_has_vaes(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -187,12 +178,12 @@ static bool cpu_has_vaes(void)
 }
 #endif
 
-/* ---- Selection of the path */
+/* --- versions for different CPUs --- */
 
-/* The fastest first, NULL after the last. */
+/* Versions of hash_burst() that this CPU supports, the fastest first. Ends with NULL. */
 static hash_burst_fn paths[4] = {hash_burst_portable};
 
-/* Before main(), so that no thread ever sees a pointer change. */
+/* Runs before main(), so that no thread sees a pointer change. */
 __attribute__((constructor)) static void find_paths(void)
 {
 	uint32_t n = 0;

@@ -2,15 +2,19 @@
 #pragma once
 
 /*
- * One keyed 128-bit hash per packet, from which every structure takes its indices.
+ * Computes one keyed 128-bit hash per packet. All sketches and tables take their indices from bits
+ * of this hash.
  *
- * IPv4: HASH_ROUNDS AES rounds under secret round keys, a permutation of the 16-byte key: two IPv4
- * keys never share a hash, and the hash can be inverted. IPv6: the same rounds over the key's three
- * blocks, chained, under separate round keys; two IPv6 keys share a hash with probability about
- * 2^-128. All paths, in hardware or portable, give the same values.
+ * IPv4: HASH_ROUNDS AES rounds with secret round keys, applied to the 16 bytes of the key. This is
+ * a permutation: two IPv4 keys never have the same hash, and a hash can be inverted.
  *
- * Senders cannot aim for collisions, because the round keys come from the seed of the run. This is
- * not a cryptographic PRF: it must withstand a sender who sees no output of it, not one who does.
+ * IPv6: the same rounds with other round keys, applied to the three blocks of the key as in
+ * CBC-MAC. Two IPv6 keys have the same hash with a probability of about 2^-128.
+ *
+ * All versions, portable and with AES instructions, give the same values.
+ *
+ * The round keys come from the seed of the run, so that senders cannot choose keys that collide.
+ * The hash is not a cryptographic PRF: it resists only senders who never see one of its outputs.
  */
 
 #include <stdint.h>
@@ -19,22 +23,25 @@
 #include "key/key_burst.h"
 
 struct hash_key {
-	/* Row 0 is added before the first round, row r after round r. */
+	/* Round keys: row 0 is XORed before the first round, row r at the end of round r. */
 	uint8_t round4[HASH_ROUNDS + 1][16] __attribute__((aligned(16)));
 	uint8_t round6[HASH_ROUNDS + 1][16] __attribute__((aligned(16)));
 	uint64_t seed;
 };
 
-/* Expands a seed into round keys. The same seed gives the same hash on every machine. */
+/* Expands a seed into round keys. The same seed gives the same hashes on every machine. */
 void hash_key_init(struct hash_key *hash_key, uint64_t seed);
 
-/* Fills burst->hash[0..n) from its keys. Uses AES-NI or VAES where the CPU has it. */
+/* Fills burst->hash[0..n) from the keys of the burst. Uses AES-NI or VAES if the CPU has it. */
 void hash_burst(const struct hash_key *hash_key, struct key_burst *burst);
 
-/* The portable path of hash_burst(), for tests and for CPUs without AES. */
+/* Portable version of hash_burst(), for tests and for CPUs without AES. */
 void hash_burst_portable(const struct hash_key *hash_key, struct key_burst *burst);
 
-/* Returns all paths that this CPU supports, for tests: the default first, NULL at the end. */
+/*
+ * Returns the versions of hash_burst() that this CPU supports, for tests. The first is the default;
+ * NULL ends the list.
+ */
 typedef void (*hash_burst_fn)(const struct hash_key *hash_key, struct key_burst *burst);
 const hash_burst_fn *hash_burst_paths(void);
 

@@ -62,8 +62,8 @@ static size_t bytes_of(uint32_t bits)
 }
 
 /*
- * Returns the significant bits of byte `byte` of a field: the first ones of an address, the last
- * ones of a number.
+ * Returns the mask of byte `byte` of a field with `bits` significant bits. These are the first bits
+ * of an address, or the last bits of a number.
  */
 static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte)
 {
@@ -76,7 +76,7 @@ static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte
 	return (uint8_t)ones;
 }
 
-/* Places the bytes of a field from `at` on. */
+/* Adds a field to the layout, at offset `at` of the key. */
 static void put_field(struct key_layout *layout, enum key_field_id id, size_t at, bool ipv4)
 {
 	const struct key_field *field = &key_fields[id];
@@ -92,7 +92,7 @@ static void put_field(struct key_layout *layout, enum key_field_id id, size_t at
 	}
 }
 
-/* Returns the bytes of the fields without gaps. */
+/* Returns the total length of the rule's fields, in bytes. */
 static size_t length_of(const struct key_rule *rule, const struct key_layout *layout)
 {
 	size_t length = 0;
@@ -102,7 +102,7 @@ static size_t length_of(const struct key_rule *rule, const struct key_layout *la
 	return length;
 }
 
-/* Fills the layout; layout->wide and layout->bits must be set. */
+/* Fills the offsets, shuffle and mask of the layout. layout->wide and layout->bits must be set. */
 static void lay_out(const struct key_rule *rule, struct key_layout *layout, bool ipv4)
 {
 	size_t next = 0;
@@ -125,7 +125,10 @@ static bool is_address(int field)
 	return key_fields[field].type == KEY_FIELD_ADDRESS;
 }
 
-/* Makes both layouts from the fields and their bits. Returns false if the key is too long. */
+/*
+ * Makes the layouts for IPv4 and IPv6 from the fields and their bits. Returns false if a key would
+ * be too long.
+ */
 static bool make_layouts(struct key_rule *rule)
 {
 	bool addresses = false, fits = true;
@@ -154,7 +157,8 @@ static bool make_layouts(struct key_rule *rule)
 /* ---- Text */
 
 /*
- * Reads up to three digits and moves *text after them. Returns false unless the number is 1 to max.
+ * Reads a prefix length of up to three digits and moves *text after it. Returns false unless the
+ * length is 1 to max.
  */
 static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 {
@@ -168,7 +172,7 @@ static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 	return value >= 1 && value <= max;
 }
 
-/* Reads an optional "/LEN4" or "/LEN4/LEN6" after an address. */
+/* Reads the prefix lengths after an address: nothing, "/LEN4" or "/LEN4/LEN6". */
 static bool read_lengths(struct key_rule *rule, int field, const char **text)
 {
 	uint8_t *bits4 = &rule->ipv4.bits[field], *bits6 = &rule->ipv6.bits[field];
@@ -184,7 +188,7 @@ static bool read_lengths(struct key_rule *rule, int field, const char **text)
 	return read_length(text, key_fields[field].bits6, bits6);
 }
 
-/* Returns the fields of a name of `len` bytes, 0 if it is unknown. */
+/* Returns the fields that a word of `len` bytes stands for, one bit each; 0 if it is unknown. */
 static uint32_t fields_of_word(const char *word, size_t len)
 {
 	for (size_t w = 0; w < NB_WORDS; w++)
@@ -208,10 +212,13 @@ static void list_allowed(char *why)
 			used += (size_t)snprintf(
 				why + used, KEY_RULE_WHY_MAX - used, ", %s", key_fields[f].word);
 	snprintf(why + used, KEY_RULE_WHY_MAX - used,
-		" and several of them, with commas; addresses as prefixes: src/24, src/24/48");
+		"; separate fields by commas; examples of prefixes: src/24, src/24/48");
 }
 
-/* Adds the fields of a name, and the prefix of an address. Moves *text after them. */
+/*
+ * Adds the fields of the next word, with prefix lengths after an address. Moves *text after them.
+ * Returns false with an error in `why`.
+ */
 static bool add_word(struct key_rule *rule, const char **text, char *why)
 {
 	size_t len = strcspn(*text, ",/");
@@ -271,7 +278,7 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why)
 	return false;
 }
 
-/* Runs before main(), so that no thread ever sees the rules change. */
+/* Runs before main(), so that no thread sees the rules change. */
 __attribute__((constructor)) static void make_word_rules(void)
 {
 	char why[KEY_RULE_WHY_MAX];
@@ -371,8 +378,9 @@ uint64_t key_field_number(const struct key_rule *rule, const struct key *key, en
 }
 
 /*
- * Writes up to 16 bytes. The digits of an octet and its '.' are one word. Leading zeros are shifted
- * out, because a branch would be mispredicted.
+ * Writes an IPv4 address, and up to 16 bytes in all. Stores the three digits and the '.' of an
+ * octet as one 32-bit word. Shifts leading zeros out of the word instead of branching, because the
+ * branch would often be mispredicted.
  */
 static size_t print_ipv4(const uint8_t *address, char *text)
 {
@@ -425,8 +433,8 @@ size_t key_field_print(
 }
 
 /*
- * Fields are in the order of comparison, big-endian, with zeroed gaps, so memcmp() gives the order.
- * All keys that a rule makes of an IP version are in the same struct.
+ * memcmp() compares field by field: fields are big-endian and in the order of key_fields[], and all
+ * other bytes are 0. A rule stores all keys of one IP version in the same struct.
  */
 int key_compare(const struct key *a, const struct key *b)
 {

@@ -2,19 +2,21 @@
 #pragma once
 
 /*
- * Keys: the fields by which packets are counted. The full key of a packet is its 5-tuple, in
- * network byte order and in the order in which keys are compared and printed. An IPv4 key has 16
- * bytes, so that one vector register holds it. IPv6 keys have a separate type, so that IPv4 needs
- * no extra work.
+ * Keys: the fields by which packets are counted.
  *
- * Any other key (--key) is a selection of fields: a struct key_rule, parsed from text. Its layouts
- * define the position of each field in the key, and its source: the 5-tuple, or struct key_extra
- * for all other fields. A rule that selects only fields of the 5-tuple keeps their positions and
- * sets the others to 0. Any other rule has its fields without gaps. Both use the order of
- * key_fields[], so that memcmp() is the order of keys.
+ * The full key of a packet is its 5-tuple, in network byte order. Its fields are in the order in
+ * which keys are compared and printed. An IPv4 key has 16 bytes and fits one vector register. IPv6
+ * keys have their own type, so that IPv4 packets need no extra work.
  *
- * A key of an IPv4 packet that exceeds struct key4 is stored in a struct key6. A key without
- * addresses is the same for IPv4 and IPv6.
+ * The option --key selects other fields. Its text is parsed into a struct key_rule. The rule has
+ * one layout per IP version: the offset of each field in the key, and the source of the field's
+ * bytes. The source is the 5-tuple, or struct key_extra for all other fields. If a rule has only
+ * fields of the 5-tuple, they keep their offsets, and other bytes are 0. Any other rule places its
+ * fields without gaps. Fields are always in the order of key_fields[], so that memcmp() compares
+ * keys.
+ *
+ * If the key of an IPv4 packet does not fit struct key4, it is stored in a struct key6. A key
+ * without addresses is the same for IPv4 and IPv6 packets.
  *
  * To add a field, add a row to KEY_EXTRA_FIELDS(), and make the parser fill its bytes of struct
  * key_extra. Flow records have the same bytes (struct flow_record).
@@ -30,8 +32,8 @@ struct key4 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[2]; /* 0 in a 5-tuple, since the whole struct is hashed and compared */
-	uint8_t reserved; /* belongs to no field; always 0, but tables may use it in stored keys */
+	uint8_t spare[2]; /* 0 in a 5-tuple, because the whole struct is hashed and compared */
+	uint8_t reserved; /* not part of a field; 0, but tables may use it in keys that they store */
 } __attribute__((aligned(16)));
 
 struct key6 {
@@ -41,13 +43,13 @@ struct key6 {
 	uint8_t dst_port[2];
 	uint8_t proto;
 	uint8_t spare[2]; /* same as in struct key4 */
-	uint8_t reserved; /* belongs to no field; KEY6_OF_IPV4 or 0 */
+	uint8_t reserved; /* not part of a field; KEY6_OF_IPV4 or 0 */
 } __attribute__((aligned(8)));
 
-/* Reserved byte of a struct key6 that holds the key of an IPv4 packet. */
+/* Value of `reserved` if a struct key6 holds the key of an IPv4 packet. */
 #define KEY6_OF_IPV4 4
 
-/* Bytes for fields: all but the reserved one, which is last. */
+/* Bytes available for fields: all except the last, `reserved`. */
 #define KEY4_ROOM offsetof(struct key4, reserved)
 #define KEY6_ROOM offsetof(struct key6, reserved)
 
@@ -57,14 +59,17 @@ _Static_assert(KEY4_ROOM == sizeof(struct key4) - 1, "the reserved byte is the l
 _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the last");
 
 /*
- * Fields of a packet besides its 5-tuple, one row each, in order of comparison: name, word in --key
- * and in the column, significant bits of a big-endian number, type (KEY_FIELD_), column
- * (KEY_COLUMN_), information element of IPFIX with its form, and help. A field is 0 if the packet
- * lacks it. Forms of elements:
+ * Fields of a packet outside its 5-tuple, one row each, in order of comparison. A field is 0 if
+ * the packet does not have it. The columns of a row:
  *
- *     NUMBER      the bytes of the field, from and to IPFIX
- *     MPLS_ENTRY  a label stack entry: the label, then 4 other bits, from and to IPFIX
- *     INTERFACE   an interface index, only to IPFIX
+ *     ID, word in --key and in the CSV column, number of bits, type (KEY_FIELD_*),
+ *     kind of CSV column (KEY_COLUMN_*), IPFIX information element, form of this element, help
+ *
+ * Values are big-endian. Forms of an information element:
+ *
+ *     NUMBER      the bytes of the field; read from and written to IPFIX
+ *     MPLS_ENTRY  a label stack entry: the label and 4 other bits; read from and written to IPFIX
+ *     INTERFACE   an interface index; only written to IPFIX
  *     NONE        no element
  */
 /* clang-format off */
@@ -90,16 +95,16 @@ struct key_extra {
 
 _Static_assert(sizeof(struct key_extra) == 16, "one vector register");
 
-/* Bytes of a field of struct key_extra. */
+/* Size of a field of struct key_extra, in bytes. */
 #define KEY_EXTRA_SIZE(word) sizeof(((struct key_extra *)0)->word)
 
-/* Sets the fields of an IPv4 type of service or IPv6 traffic class: DSCP, then two bits of ECN. */
+/* Sets DSCP from an IPv4 type of service or an IPv6 traffic class, whose last two bits are ECN. */
 static inline void key_extra_set_tos(struct key_extra *extra, uint8_t octet)
 {
 	extra->dscp[0] = octet >> 2;
 }
 
-/* Returns such an octet with ECN 0. */
+/* Returns the type of service or traffic class, with ECN 0. */
 static inline uint8_t key_extra_tos(const struct key_extra *extra)
 {
 	return (uint8_t)(extra->dscp[0] << 2);
@@ -108,10 +113,11 @@ static inline uint8_t key_extra_tos(const struct key_extra *extra)
 /* Struct that holds a key. */
 enum key_family {
 	KEY_IPV4 = 4, /* struct key4 */
-	KEY_IPV6 = 6, /* struct key6; also of IPv4 packets, as `reserved` shows */
+	KEY_IPV6 =
+		6, /* struct key6: of an IPv6 packet, or of an IPv4 packet if `reserved` is KEY6_OF_IPV4 */
 };
 
-/* A key of either family, off the packet path: candidates, reports, tests. */
+/* Key of any packet, for code off the packet path: candidates, reports, tests. */
 struct key {
 	union {
 		struct key4 v4;
@@ -130,16 +136,16 @@ enum key_field_id {
 };
 
 enum key_field_type {
-	KEY_FIELD_ADDRESS, /* format of inet_ntop(), with /LEN if fewer bits are significant */
-	KEY_FIELD_NUMBER,  /* decimal, big-endian in the key */
-	KEY_FIELD_ROUTER,  /* number printed as the name of a router (base/router_names.h) */
+	KEY_FIELD_ADDRESS, /* address in the format of inet_ntop(), with /LEN if it is a prefix */
+	KEY_FIELD_NUMBER,  /* decimal number; big-endian in the key */
+	KEY_FIELD_ROUTER,  /* number of a router, printed as its name (base/router_names.h) */
 };
 
-/* Column of a field in output rows. */
+/* Place of a field in output rows. */
 enum key_column {
 	KEY_COLUMN_ALWAYS, /* in every row; empty if the key lacks the field */
-	KEY_COLUMN_RECORD, /* column of flow records with the same name */
-	KEY_COLUMN_ASKED,  /* at the end of the row, only if a key of the run has the field */
+	KEY_COLUMN_RECORD, /* in the column that rows of flow records have under this name */
+	KEY_COLUMN_ASKED,  /* at the end of each row, but only if a key of the run has the field */
 };
 
 /* A key field: names, location, format. */
@@ -148,11 +154,15 @@ struct key_field {
 	const char *name; /* name of its column */
 	enum key_field_type type;
 	enum key_column column;
-	bool extra;      /* in struct key_extra, else in the 5-tuple */
+	bool extra;      /* true: in struct key_extra; false: in the 5-tuple */
 	uint8_t offset4; /* offset in struct key_extra or struct key4 */
 	uint8_t offset6; /* offset in struct key6 */
 	uint8_t bits4,
-		bits6; /* significant bits: the lowest of a number, the first of an address */
+		/*
+		 * Number of significant bits: the lowest bits of a number, the first bits of an
+		 * address.
+		 */
+		bits6;
 };
 
 /* All fields, in order of comparison and printing. */
@@ -160,16 +170,17 @@ extern const struct key_field key_fields[KEY_FIELD_COUNT];
 
 #define KEY_VECTORS 3 /* 16-byte vectors in a struct key6 */
 
-/* Recipe that builds a key from a packet of one IP version. */
+/* Defines how a key is built from a packet of one IP version. */
 struct key_layout {
 	bool wide;                     /* the key is a struct key6 */
 	uint8_t reserved;              /* last byte of the key */
-	uint8_t at[KEY_FIELD_COUNT];   /* offset of a field of the rule */
-	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of a field of the rule */
+	uint8_t at[KEY_FIELD_COUNT];   /* offset of each field of the rule */
+	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of each field of the rule */
 	/*
-	 * Vector v of the key: the bytes that shuffle[v][s] selects from vector s of the source,
-	 * combined over all s, under mask[v]. The source is the 5-tuple followed by struct
-	 * key_extra. Values from KEY_NO_BYTE select nothing.
+	 * Vector v of the key has bytes of all source vectors. shuffle[v][s] selects bytes of
+	 * source vector s; values >= KEY_NO_BYTE select 0. The selected bytes of all s are ORed,
+	 * and then ANDed with mask[v]. The source vectors are the 5-tuple and, as the last, struct
+	 * key_extra.
 	 */
 	uint8_t shuffle[KEY_VECTORS][KEY_VECTORS + 1][16];
 	uint8_t mask[KEY_VECTORS][16];
@@ -193,8 +204,8 @@ const struct key_rule *key_rule_find(const char *word);
 #define KEY_RULE_WHY_MAX 256
 
 /*
- * Parses a rule: FIELD[/LEN4[/LEN6]],... where FIELD is the word of a field or of a rule. The text
- * must outlive the rule. Returns false with a phrase in why[KEY_RULE_WHY_MAX] if it is invalid.
+ * Parses a rule: FIELD[/LEN4[/LEN6]],... FIELD is the word of a field or of a predefined rule.
+ * Keeps a pointer to the text. Returns false with an error in why[KEY_RULE_WHY_MAX].
  */
 bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 
@@ -202,13 +213,16 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
 
 /*
- * Finds the distinct rules among n and the 5-tuple, which is first. Fills distinct[n + 1], and
- * of[i] with the index of rules[i] in it. Returns their number.
+ * Finds the distinct rules among rules[0..n) and the 5-tuple. Writes them to distinct[n + 1], with
+ * the 5-tuple first. Sets of[i] to the index of rules[i] in distinct[]. Returns the number of
+ * distinct rules.
  */
 uint32_t key_rules_distinct(const struct key_rule *const *rules, uint32_t n,
 	const struct key_rule **distinct, uint32_t *of);
 
-/* Returns true if the rule can produce the key: all bytes outside its fields are 0. */
+/*
+ * Returns true if the rule can produce the key. In such a key, all bytes outside its fields are 0.
+ */
 bool key_rule_allows(const struct key_rule *rule, const struct key *key);
 
 static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id field)
@@ -216,10 +230,12 @@ static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id f
 	return rule->fields >> field & 1;
 }
 
-/* Returns the fields, one bit each, with this kind of column. */
+/* Selects from `fields` (one bit per field) those with this kind of column. */
 uint32_t key_fields_of(uint32_t fields, enum key_column column);
 
-/* Longest text of a field, with the final 0: an IPv6 prefix. */
+/*
+ * Maximum length of the text of a field, with the terminating NUL. The longest is an IPv6 prefix.
+ */
 #define KEY_FIELD_TEXT_MAX 50
 
 /* Writes the text of a field of the rule to text[KEY_FIELD_TEXT_MAX] and returns its length. */
@@ -230,13 +246,19 @@ size_t key_field_print(
 uint64_t key_field_number(
 	const struct key_rule *rule, const struct key *key, enum key_field_id field);
 
-/* Returns true for the key of an IPv4 packet. Unknown for keys without addresses. */
+/*
+ * Returns true if the key is of an IPv4 packet. Do not call it for keys without addresses: they do
+ * not show the IP version.
+ */
 static inline bool key_is_ipv4(const struct key *key)
 {
 	return key->family == KEY_IPV4 || key->v6.reserved == KEY6_OF_IPV4;
 }
 
-/* Numeric order: IPv4 before IPv6, then field by field. Returns <0, 0, >0 as memcmp does. */
+/*
+ * Compares keys by numbers: IPv4 before IPv6, then field by field. Returns <0, 0 or >0, like
+ * memcmp().
+ */
 int key_compare(const struct key *a, const struct key *b);
 
 bool key_equal(const struct key *a, const struct key *b);

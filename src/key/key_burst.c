@@ -10,7 +10,7 @@
 #endif
 
 /*
- * Vector of 16 bytes. shuffle16() selects bytes of it by index; indices from KEY_NO_BYTE on give 0.
+ * Vector of 16 bytes. shuffle16() selects bytes by index. It returns 0 for indices >= KEY_NO_BYTE.
  */
 typedef uint8_t bytes16 __attribute__((vector_size(16), may_alias));
 
@@ -48,7 +48,10 @@ struct key_burst_source {
 	bytes16 vectors[KEY_VECTORS + 1];
 };
 
-/* Returns vector v of the key. An IPv4 5-tuple has one source vector, an IPv6 5-tuple all. */
+/*
+ * Returns vector v of the key. The source of an IPv4 5-tuple is one vector, of an IPv6 5-tuple
+ * KEY_VECTORS. extra: struct key_extra is a source too.
+ */
 static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
 	const struct key_burst_source *source, int v, const bool ipv4, const bool extra)
 {
@@ -107,7 +110,7 @@ static inline __attribute__((always_inline)) void put_wide(struct key_burst *dst
 	memcpy(key6 + 32, &key[2], 8);
 }
 
-/* Makes the keys of the packets whose bits are set. */
+/* Builds the keys of the packets whose bits are set in `packets`. */
 static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst,
 	const struct key_burst *src, uint64_t packets, const struct key_layout *layout,
 	const bool ipv4, const bool extra)
@@ -123,8 +126,8 @@ static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst
 }
 
 /*
- * Makes narrow keys, without branches, as if all packets were IPv4. The keys of IPv6 packets are
- * undefined and not used.
+ * Builds a struct key4 for each packet, as if all were IPv4, to avoid branches. The keys of IPv6
+ * packets are undefined. They are replaced later or not used.
  */
 static inline __attribute__((always_inline)) void put_narrow4(struct key_burst *dst,
 	const struct key_burst *src, const struct key_layout *layout, const bool extra)
@@ -230,8 +233,8 @@ static bool tells_apart(const struct key_rule *rule, const struct key_burst *pac
 }
 
 /*
- * Checks each bit of the 5-tuple: if `coarse` distinguishes keys by it, `fine` must too. Other
- * fields are in a key entirely or not at all, so the sets of fields are compared.
+ * If `coarse` distinguishes keys by a bit of the 5-tuple, `fine` must do so too. A key has other
+ * fields completely or not at all, so that comparing the sets of fields suffices.
  */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine)
 {

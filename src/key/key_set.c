@@ -5,7 +5,7 @@
 
 #include "base/assertion.h"
 
-/* Uses hash bits at which no other table of a worker starts. */
+/* Begins at a bit of the hash where no other table of a worker begins its index. */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
 	return (uint32_t)(hash.lo >> 20) % KEY_SET_FILTER_BITS;

@@ -5,7 +5,9 @@
 
 #include "key/aes.h"
 
-/* A key6 as words: s is word[0..1], d is word[2..3], p is word[4]. */
+/*
+ * IPv6 key as words, with the symbols of mangle6.h: s is word[0..1], d is word[2..3], p is word[4].
+ */
 struct key6_words {
 	uint64_t word[5];
 };
@@ -113,7 +115,7 @@ TARGET_AES static void mangle6_burst_aesni(
 static void (*mangle6_best)(const struct hash_key *hash_key, const struct key_burst *burst,
 	struct mangled6 *mangled) = mangle6_burst_portable;
 
-/* Before main(), so that no thread ever sees the pointer change. */
+/* Runs before main(), so that no thread sees the pointer change. */
 __attribute__((constructor)) static void select_mangle6(void)
 {
 #ifdef __x86_64__

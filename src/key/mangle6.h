@@ -2,22 +2,24 @@
 #pragma once
 
 /*
- * Keyed permutation of the 40 bytes of an IPv6 key; it starts with the key's hash.
+ * Keyed permutation of the 40 bytes of an IPv6 key. Its result begins with the hash of the key.
  *
- * With s, d, p the key's source, destination and the 8 bytes after them, P the HASH_ROUNDS AES
- * rounds under round6, .lo and .hi the halves of a block and | their concatenation:
+ * Symbols: s is the source address, d the destination address, p the last 8 bytes of the key.
+ * P is HASH_ROUNDS AES rounds with the round keys round6, and k is round6[0]. b.lo and b.hi are
+ * the halves of a 16-byte block b, and | concatenates.
  *
- *     h = hash(s | d | p)              P(P(P(s ^ k) ^ d) ^ p), from hash_burst()
+ *     h = P(P(P(s ^ k) ^ d) ^ p)       the hash, from hash_burst()
  *     t = P(h)
  *     y = P((d.hi | p) ^ t)
  *     x = P((d.lo | y.lo) ^ t)
- *     mangled = h | x | y.hi
+ *     mangled key = h | x | y.hi
  *
- * The steps are inverted in reverse order: y.lo and d.lo from x, d.hi and p from y, and then s from
- * h. The last but one yields p, from a block that depends on every mangled bit. If any bit of the
- * mangled key is wrong, the three bytes of p that are 0 in a 5-tuple are 0 with a probability of
- * only 2^-24. The same is true for all other bytes except those of d.lo, which are correct if only
- * the last word is wrong.
+ * The inverse computes y.lo and d.lo from x, then d.hi and p from y, and then s from h.
+ *
+ * It detects errors. p comes from a block that depends on every bit of the mangled key. If any
+ * bit is wrong, the three bytes of p that are 0 in a 5-tuple are 0 with a probability of only
+ * 2^-24. All other bytes become random too, with one exception: if only the last word is wrong,
+ * d.lo remains correct.
  */
 
 #include <stdint.h>
@@ -26,7 +28,7 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-/* bytes of d.lo in a key: [16, 24) */
+/* Bytes of d.lo in a key: [16, 24). */
 #define MANGLE6_BLIND     16
 #define MANGLE6_BLIND_END 24
 
@@ -36,11 +38,11 @@ struct mangled6 {
 	uint64_t word[5]; /* the first two are the hash: lo and hi */
 };
 
-/* Fills mangled[] with the IPv6 keys of a hashed burst, in order. */
+/* Writes the mangled IPv6 keys of a hashed burst to mangled[], in order and without gaps. */
 void mangle6_burst(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
-/* The portable path of mangle6_burst(), for tests and for CPUs without AES. */
+/* Portable version of mangle6_burst(), for tests and for CPUs without AES. */
 void mangle6_burst_portable(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
