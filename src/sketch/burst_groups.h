@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Groups the packets of a burst by key. An atomic operation takes as long as five plain ones,
- * wherever its counter is, and far longer if another core has just written there. So threads that
- * share counters add a whole group at once, and the cache lines of a heavy key's counters move
- * between cores once per burst.
+ * Groups the packets of a burst by key. Threads that share counters add a whole group by one atomic
+ * operation per counter.
  *
- * The first packet of a group is its leader; the others are followers. The packets of one key are
- * either all in one group, or each leads a group of its own: if another key occupies the slot,
- * there is no further search.
+ * An atomic operation takes as long as five plain ones, and far longer if another core has just
+ * written to the counter. With groups, the cache lines of a heavy key's counters move between cores
+ * once per burst.
+ *
+ * The first packet of a group is its leader, the others are followers. If another key occupies the
+ * slot of a key, there is no further search: each packet of the key leads a group of its own.
  */
 
 #include <stdint.h>
@@ -20,13 +21,13 @@
 
 #define GROUP_SLOT_BITS 9
 
-/* Bit i of a mask stands for packet i. */
+/* In both masks, bit i stands for packet i. */
 struct burst_groups {
 	uint64_t leaders, followers;
 	uint8_t leader[BURST_MAX]; /* first packet of the group of packet i */
 };
 
-/* Removes the lowest packet from a mask and returns it. */
+/* Clears the lowest set bit of a mask and returns its number. */
 static inline uint32_t mask_next(uint64_t *mask)
 {
 	uint32_t i = (uint32_t)__builtin_ctzll(*mask);

@@ -7,7 +7,11 @@
 #include "sketch/counter.h"
 #include "sketch/implement.h"
 
-#define ADMISSION_FACTOR 4 /* multiple of the smallest upper */
+/*
+ * A new key replaces a listed key if its estimate exceeds this multiple of the listed key's upper
+ * bound.
+ */
+#define ADMISSION_FACTOR 4
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -23,7 +27,7 @@ static size_t admissions_size(uint32_t nb_buckets)
 	return line_up(nb_buckets * sizeof(uint64_t));
 }
 
-/* Whole cache lines, because there are at least two buckets. */
+/* The size is a multiple of 64: there are at least two buckets, with 32 bytes of tags each. */
 static size_t tags_size(uint32_t nb_buckets)
 {
 	return nb_buckets * sizeof(uint16_t[TAG_WAYS]);
@@ -121,7 +125,8 @@ static struct candidate_entry *find_candidate(
 }
 
 /*
- * Returns the way whose tag is at this byte offset. One shift instead of a division and a product.
+ * Returns the entry whose tag is at byte offset `byte` of the tags. This takes one shift instead of
+ * a division and a multiplication.
  */
 static inline struct candidate_entry *entry_of_byte(struct candidate_entry *ways, uint32_t byte)
 {
@@ -130,7 +135,10 @@ static inline struct candidate_entry *entry_of_byte(struct candidate_entry *ways
 							  (sizeof(*ways) / sizeof(uint16_t)));
 }
 
-/* Splits by tag only: takes the first way of the bucket with the tag of the packet. */
+/*
+ * Splits the packets by tags only. Takes the first way of a bucket that has the tag of the packet;
+ * its key may be another one.
+ */
 static inline void split_by_tag(const struct candidates *candidates, const struct key_burst *burst,
 	uint32_t start, struct candidates_split *split)
 {
@@ -139,7 +147,7 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	struct candidate_entry(*const ways)[TAG_WAYS] = candidates->entry;
 	uint32_t nb_listed = 0;
 
-	/* Writes both arrays without a branch, which would often be mispredicted. */
+	/* Writes both arrays for each packet, because a branch would often be mispredicted. */
 	for (uint32_t i = start; i < n; i++) {
 		const struct key_hash *hash = &burst->hash[i];
 		const uint64_t b = hash->hi >> shift;
@@ -157,7 +165,7 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	split->nb_others = n - start - nb_listed;
 }
 
-/* Returns false if a packet matched the tag of another key of its bucket. */
+/* Returns false if the way of a packet holds another key with the same tag. */
 static inline bool right_keys(const struct key_burst *burst, const struct candidates_split *split)
 {
 	typedef uint64_t halves __attribute__((vector_size(16), may_alias));
@@ -270,14 +278,19 @@ static struct smallest find_smallest(const struct candidates *candidates, uint32
 	return smallest;
 }
 
-/* Returns the limit: a key whose estimate exceeds it may replace the smallest one. */
+/*
+ * Returns the estimate that a new key must exceed to replace the key with the smallest upper bound.
+ */
 static uint64_t limit_of(uint64_t smallest)
 {
 	return smallest < UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR
 							: UINT64_MAX - 1;
 }
 
-/* Sets the count that a new key of a full bucket must reach. Not 0: that marks a free way. */
+/*
+ * Sets the smallest estimate at which a full bucket admits a key. It is at least 1, because 0 means
+ * that the bucket has a free way.
+ */
 static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t smallest)
 {
 	candidates->admission[b] = limit_of(smallest) + 1;
@@ -346,7 +359,7 @@ uint64_t candidates_since(const struct candidates *candidates, const struct key_
 void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg)
 {
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++) {
-		/* Ways are taken in ascending order. */
+		/* Free ways follow the used ones. */
 		for (uint32_t way = 0; way < TAG_WAYS && candidates->tag[b][way] != 0; way++) {
 			const struct candidate_entry *entry = &candidates->entry[b][way];
 			const struct candidate_origin *origin = &candidates->origin[b][way];

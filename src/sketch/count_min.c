@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min sketch: a list of heavy keys in front of rows of counters (listed.h). Packets of a listed
- * key do not reach the counters.
+ * Count-Min sketch: a list of heavy keys in front of rows of counters (listed.h). Packets of a
+ * listed key do not reach the counters.
  *
  * One memory block holds struct count_min with its lists, the counters, and the tables of the
- * lists.
- *
- * Threads that share an instance share the counters; each thread has its own list.
+ * lists. Threads that share an instance share its counters, but each has its own list.
  */
 
 #include <errno.h>
@@ -127,7 +125,7 @@ static void settle_key(const struct sketch_candidate *candidate, void *arg)
 		COUNTER_OWNED);
 }
 
-/* Adds what src's lists counted to dst's counters. */
+/* Adds the counts in the lists of src to the counters of dst. */
 static void settle(const struct count_min *dst, const struct count_min *src)
 {
 	struct settling settling = {&dst->counters, dst->sketch.params.metric};
@@ -158,8 +156,8 @@ struct emit_bounded {
 };
 
 /*
- * Emits a key of one of several lists. Sets `before` to the estimate of the shared counters: every
- * packet of the key that is in no list is in them, from any thread.
+ * Emits a key of one of several lists. Sets `before` to its estimate in the shared counters: they
+ * hold all packets of the key, of any thread, that no list counted.
  */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
@@ -193,7 +191,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/* Requires empty lists. */
+/* Returns UINT64_MAX unless all lists are empty. */
 static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct count_min *cm = count_min_of_const(sketch);
@@ -203,11 +201,11 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }
 
-#define SUMS 1024 /* counters per pass; half of the smallest L1 cache */
+#define SUMS 1024 /* counters per pass; their sums take 8 KB of the L1 cache */
 
 /*
- * Adds the counters at the same position of a row over all parts. Returns the largest sum,
- * UINT64_MAX if a counter is saturated.
+ * Adds up each counter of a row over all parts. Returns the largest of these sums, or UINT64_MAX if
+ * a counter is saturated.
  */
 static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint32_t row)
 {
@@ -229,8 +227,8 @@ static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint
 }
 
 /*
- * The whole count of an unlisted key is in its counters, together with unlisted counts of other
- * keys.
+ * An unlisted key has all its packets in its counters, one per row. Its count is therefore at most
+ * the largest counter of each row.
  */
 static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Internals of the Count-Min sketch, for its own file and its tests. Other code uses sketch.h. */
+/* Internals of the Count-Min sketch, for count_min.c and its tests. Other code uses sketch.h. */
 
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
@@ -11,7 +11,7 @@ struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
 	uint32_t nb_lists;
-	struct candidates lists[]; /* [nb_lists], of each writer */
+	struct candidates lists[]; /* [nb_lists], one list per writing thread */
 };
 
 extern const struct sketch_ops count_min_ops;

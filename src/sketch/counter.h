@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Adds to one counter, from one thread or several (Algorithm 4 of the paper). Counters saturate at
- * the maximum of their type and never wrap.
+ * Adds to one counter, from one thread or several (Algorithm 4 of Wu et al. 2016). Counters
+ * saturate at the maximum of their type and never wrap.
  *
  * Relaxed ordering is enough: other threads read a counter only after the handover of its epoch
  * (parallel/epoch.h), which orders all earlier additions.
  *
- * With fetch-and-add, another thread can raise a counter between the read and the addition. So
- * additions stop at a guard below the maximum. Each thread can exceed the guard by one addition;
- * the room above the guard is larger than all of these together. A value at or above the guard
- * means a saturated counter.
+ * With fetch-and-add, another thread may raise a counter between the check and the addition.
+ * Additions therefore stop at a guard value below the maximum. Each thread can exceed the guard by
+ * one addition, and the room above the guard is larger than the sum of these additions. A counter
+ * at or above the guard is treated as saturated.
  */
 
 #include <stdatomic.h>
@@ -19,10 +19,7 @@
 
 #include "sketch/sketch.h"
 
-/*
- * Room above the guard for 2^10 threads that each add a burst of 64 packets of less than 2^32
- * bytes.
- */
+/* Leave room for 2^10 threads that each add a burst of 64 packets, of less than 2^32 bytes each. */
 #define COUNTER32_GUARD (UINT32_MAX - (UINT32_C(1) << 16))
 #define COUNTER64_GUARD (UINT64_MAX - (UINT64_C(1) << 48))
 
@@ -54,7 +51,7 @@ static inline uint64_t counter64_sum(uint64_t a, uint64_t b)
 	return sum | -(uint64_t)(sum < a);
 }
 
-/* Returns the current value, for a writer. */
+/* Returns the value of a counter that the calling thread also writes. */
 static inline __attribute__((always_inline)) uint32_t counter32_read(
 	const uint32_t *counter, const enum counter_policy policy)
 {
@@ -71,7 +68,7 @@ static inline __attribute__((always_inline)) uint64_t counter64_read(
 						 memory_order_relaxed);
 }
 
-/* Adds to a counter that was just read as `value`. The policy is a constant. */
+/* Adds to a counter. `value` was just read from it. `policy` is a compile-time constant. */
 static inline __attribute__((always_inline)) void counter32_add(
 	uint32_t *counter, uint32_t value, uint32_t amount, const enum counter_policy policy)
 {
@@ -105,8 +102,8 @@ static inline __attribute__((always_inline)) void counter64_add(
 }
 
 /*
- * Adds any amount, concurrently with the functions above. With fetch-and-add it stops at the guard,
- * so that their additions do not wrap.
+ * Adds an amount of any size. Other threads may call the functions above at the same time. With
+ * COUNTER_ADD the counter stops at the guard, so that their additions cannot wrap it.
  */
 static inline void counter32_add_much(
 	uint32_t *counter, uint64_t amount, const enum counter_policy policy)
@@ -139,8 +136,8 @@ static inline void counter64_add_much(
 }
 
 /*
- * Adds a weight of any size to a counter that was just read as `value`. With fetch-and-add a weight
- * can exceed the room above the guard.
+ * Adds a weight of any size to a counter. `value` was just read from it. Does not use
+ * fetch-and-add, because a weight can exceed the room above the guard.
  */
 static inline __attribute__((always_inline)) void counter32_add_weight(
 	uint32_t *counter, uint32_t value, uint64_t amount, const enum counter_policy policy)
@@ -161,7 +158,7 @@ static inline __attribute__((always_inline)) void counter64_add_weight(
 		counter64_add(counter, value, amount, policy);
 }
 
-/* Adds to a sum modulo 2^64, which never saturates. Returns the old value. */
+/* Adds to a sum that wraps at 2^64. Returns the old value. */
 static inline __attribute__((always_inline)) uint64_t sum64_add(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {

@@ -3,15 +3,17 @@
 
 /*
  * Counters with a single writer, each split into two parts of half its size. Most counters stay
- * small and use only `low`, which halves the cache footprint. The value is
+ * small and use only the part `low`. This halves the cache footprint. The value of a counter is
  *
- *     low + rest * HALF,  where HALF is half of the range of low, and rest is 0 if low < HALF.
+ *     low + rest * HALF
  *
- * So a low part below HALF is the value. A low part that would overflow keeps its first HALF and
- * moves the remainder to rest. The code accesses rest only then, and when it reads a value of HALF
- * or more. One extra bit for rest (`top`) makes the range that of an unsplit counter.
+ * HALF is half of the range of low. While low is below HALF, rest is 0 and low is the value. If
+ * low would overflow, multiples of HALF move to rest, and low keeps HALF or more. The code
+ * accesses rest only then, and when it reads a counter with low >= HALF. The bit `top` extends
+ * rest, so that the range is that of an unsplit counter.
  *
- * `wide` is a constant: true for 64 bits in parts of 32, false for 32 bits in parts of 16.
+ * `wide` is a compile-time constant. true: counters of 64 bits in parts of 32. false: counters of
+ * 32 bits in parts of 16.
  */
 
 #include <stdbool.h>
@@ -88,7 +90,7 @@ static inline void counter_parts_set(
 		parts->top[i / 8] &= (uint8_t)~bit;
 }
 
-/* Adds `more` to the value. Saturates like an unsplit counter. */
+/* Adds `more` to the value. Saturates at the maximum of an unsplit counter. */
 static __attribute__((noinline, cold)) void counter_parts_carry(
 	const struct counter_parts *parts, uint64_t i, uint64_t more, const bool wide)
 {
@@ -98,7 +100,7 @@ static __attribute__((noinline, cold)) void counter_parts_carry(
 	counter_parts_set(parts, i, more < most - value ? value + more : most, wide);
 }
 
-/* Adds an amount whose addition has just wrapped low. */
+/* Called after adding `amount` has wrapped low. Restores low, and adds the amount with carry. */
 static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -106,7 +108,7 @@ static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	counter_parts_carry(parts, i, amount, wide);
 }
 
-/* Adds to `low` an amount that fits in it. Returns true if it wrapped. */
+/* Adds an amount that fits the range of low. Returns true if low wrapped. */
 static inline __attribute__((always_inline)) bool counter_part_add(
 	void *part, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -117,13 +119,16 @@ static inline __attribute__((always_inline)) bool counter_part_add(
 		*low32 += (uint32_t)amount;
 		return *low32 < amount;
 	}
-	/* Forces a reload from memory: registers are scarce. */
+	/* Forces a reload of the value from memory, because registers are scarce. */
 	__asm__("" : "+m"(*low16));
 	*low16 = (uint16_t)(*low16 + amount);
 	return *low16 < amount;
 }
 
-/* Adds an amount within the range of low, or any amount if `any`, which is a constant. */
+/*
+ * Adds an amount. It must be within the range of low unless `any`, a compile-time constant, is
+ * true.
+ */
 static inline __attribute__((always_inline)) void counter_parts_add(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide,
 	const bool any)

@@ -90,7 +90,7 @@ static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *
 	return ((uint64_t)row << rows->bits) + row_index(hash, row, rows->stride, rows->bits);
 }
 
-/* Returns the value of an unsplit counter, for a writer. */
+/* Returns the value of an unsplit counter that the calling thread also writes. */
 static ALWAYS_INLINE uint64_t read_whole(const struct counter_rows *rows, uint64_t cell,
 	const enum counter_policy policy, const bool wide)
 {
@@ -119,7 +119,7 @@ struct counter_rows_cells {
 	uint64_t cell[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
 };
 
-/* Counters with a single writer are split, whatever policy the caller passes. */
+/* Returns the policy for the counters. Split counters always have a single writer. */
 static enum counter_policy policy_of(const struct counter_rows *rows, enum counter_policy policy)
 {
 	if (rows->in_parts)
@@ -128,8 +128,8 @@ static enum counter_policy policy_of(const struct counter_rows *rows, enum count
 }
 
 /*
- * Returns log2 of the bytes per counter that each packet touches. Here and below `wide` is a
- * constant, true for bytes.
+ * Returns log2 of the bytes of a counter, or of its low part if counters are split. Here and below,
+ * `wide` is a compile-time constant: true for counters of bytes, false for counters of packets.
  */
 static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide)
 {
@@ -139,7 +139,7 @@ static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef uint64_t lane_cells __attribute__((vector_size(32)));
 
-/* Finds the cells of all rows at once if each row has a lane. */
+/* Finds the cells of four rows at once: each row uses its own 32-bit lane of the hash. */
 static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_cells *mask,
 	const lane_cells *first, uint64_t *cell)
 {
@@ -148,7 +148,7 @@ static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_
 
 	memcpy(&lane, hash, sizeof(lane));
 	*found = (__builtin_convertvector(lane, lane_cells) & *mask) + *first;
-	/* Keeps the compiler from splitting the vector before the store. */
+	/* Prevents the compiler from splitting the vector before the store. */
 	__asm__("" : "+m"(*found));
 }
 
@@ -172,10 +172,11 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 }
 
 /*
- * Distance of the prefetch, in packets. Atomic operations do not overlap, so each would wait for
- * its counter. Plain additions overlap, but not enough if the counters are beyond the L2 cache.
- * Prefetching a whole burst exceeds the outstanding loads of a core. Forced inline, because gcc 12
- * drops calls of functions that only prefetch.
+ * Prefetch distance, in packets. Atomic operations do not overlap: without prefetches, each would
+ * wait for its counter. Plain additions overlap, but not enough if the counters exceed the L2
+ * cache. A prefetch of the whole burst at once would exceed the outstanding loads of a core.
+ * Functions that prefetch are always inlined, because gcc 12 removes calls of functions that only
+ * prefetch.
  */
 #define FETCH_AHEAD 8
 
@@ -216,7 +217,7 @@ void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst 
 		fetch_cells(rows, burst, rows->depth, rows->stride);
 }
 
-/* Returns the amount that an entry adds, in the metric. */
+/* Returns the amount that entry i adds: bytes if `wide`, else packets. */
 static ALWAYS_INLINE uint64_t amount_of(
 	const struct key_burst *burst, uint32_t i, const bool wide, const bool weighted)
 {
@@ -225,7 +226,7 @@ static ALWAYS_INLINE uint64_t amount_of(
 	return wide ? weight.bytes : weight.packets;
 }
 
-/* Adds to an unsplit counter that was just read as `value`. */
+/* Adds to an unsplit counter. `value` was just read from it. */
 static ALWAYS_INLINE void add_whole(const struct counter_rows *rows, uint64_t cell, uint64_t value,
 	uint64_t amount, const enum counter_policy policy, const bool wide, const bool weighted)
 {
@@ -247,7 +248,10 @@ static ALWAYS_INLINE uint64_t admission_of(
 
 /* --- offers to shared counters --- */
 
-/* `depth` is a constant in the instance for four rows. */
+/*
+ * Implements counter_rows_offer() for unsplit counters. `depth` is a compile-time constant if there
+ * are four rows.
+ */
 static ALWAYS_INLINE uint32_t submit_whole(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
 	const enum counter_policy policy, const bool wide, const bool weighted)
@@ -301,17 +305,18 @@ static ALWAYS_INLINE uint32_t submit_rows(const struct counter_rows *rows,
 /* --- offers to split counters --- */
 
 /*
- * Packet of an offer at which add_low() stopped, and the row whose low part it has just wrapped;
- * row is the depth if nothing was added.
+ * Position at which add_low() stopped: packet k of the offer. If row < depth, the low part of this
+ * row's counter has just wrapped, and the counters of the rows before it are updated. If row is
+ * depth, no counter is updated.
  */
 struct stop {
 	uint32_t k, row;
 };
 
 /*
- * Adds packets from k on while their low parts suffice. Stops at the first packet that needs a full
- * check. The first two counters prove for nearly all packets that the minimum is below the
- * admission.
+ * Adds packets from k on by their low parts only. Stops at a packet if a low part wraps, or if low
+ * parts cannot show that the estimate stays below the admission. Two counters show this for nearly
+ * all packets, because the estimate is the minimum of all rows.
  */
 static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell, const uint32_t depth,
@@ -345,7 +350,7 @@ static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 	return (struct stop){n, depth};
 }
 
-/* Separate functions, because registers are scarce. */
+/* One function per case, because registers are scarce. */
 #define ADD_LOW(name, depth, wide, weighted)                                                       \
 	static __attribute__((noinline)) struct stop name(const struct counter_rows *rows,         \
 		const struct counter_offer *offer, uint32_t k, const uint64_t *cell)               \
@@ -364,9 +369,9 @@ ADD_LOW(add_weighted_bytes, rows->depth, true, true)
 
 /*
  * Handles the packet at which add_low() stopped. Returns true if the estimate of its key would
- * reach the admission. Otherwise adds the packet.
+ * reach the admission. Otherwise adds the packet and returns false.
  */
-static ALWAYS_INLINE bool add_looked_at(const struct counter_rows *rows,
+static ALWAYS_INLINE bool add_checked(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
 	bool weighted, uint64_t *before, const bool wide)
 {
@@ -401,13 +406,13 @@ static __attribute__((noinline)) bool add_stopped(const struct counter_rows *row
 	bool weighted, uint64_t *before)
 {
 	if (rows->metric == SKETCH_BYTES)
-		return add_looked_at(rows, offer, stop, cell, weighted, before, true);
-	return add_looked_at(rows, offer, stop, cell, weighted, before, false);
+		return add_checked(rows, offer, stop, cell, weighted, before, true);
+	return add_checked(rows, offer, stop, cell, weighted, before, false);
 }
 
 /*
- * Returns true if add_low() would stop at packet k because both counters it reads are HALF or more.
- * It stops at every packet of such a key.
+ * Returns true if add_low() would stop at packet k because both counters that it reads are at or
+ * above HALF (counter_parts.h). For a key with such counters, it would stop at each packet.
  */
 static __attribute__((noinline)) bool is_high(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell)
@@ -600,7 +605,10 @@ static uint32_t block_at(uint64_t i, uint64_t n)
 	return n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
 }
 
-/* Returns true if the low parts of all n counters are their values: no counter has a high part. */
+/*
+ * Returns true if all n counters are below HALF (counter_parts.h), so that their low parts are
+ * their values.
+ */
 static ALWAYS_INLINE bool all_low(const void *lows, const uint32_t n, const bool wide)
 {
 	uint32_t wide_bits = 0;
@@ -657,8 +665,8 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 	VERIFY(dst->bits, ==, src->bits);
 	VERIFY(dst->metric, ==, src->metric);
 	/*
-	 * Adds the raw values: a counter that stopped at the guard stays above it. Raising it to
-	 * the maximum would claim a larger count.
+	 * Adds raw values. A counter that stopped at the guard stays at or above it, and so remains
+	 * saturated. Setting it to the maximum would claim a larger count.
 	 */
 	if (dst->in_parts != src->in_parts)
 		for (uint64_t cell = 0; cell < cells; cell++)
@@ -736,7 +744,6 @@ bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t 
 	return largest < rows->full;
 }
 
-/* Fills the histogram of one row. */
 static void fill_histogram(struct row_histogram *histogram, const struct counter_rows *rows,
 	uint64_t first, uint64_t width)
 {
@@ -765,7 +772,7 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 		fill_histogram(&histograms[r], rows, r * width, width);
 		full |= histograms[r].largest >= rows->full;
 	}
-	/* Otherwise a counter that stopped between guard and maximum would count as exact. */
+	/* Without this check, a counter between guard and maximum would count as exact. */
 	result = full ? UINT64_MAX : error_bound(histograms, rows->depth, width, keys, confidence);
 	allocator->free(histograms, size, allocator->arg);
 	return result;

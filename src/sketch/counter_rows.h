@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Rows of counters as in Count-Min (Cormode, Muthukrishnan, 2005): a packet adds to one counter of
- * every row, and the minimum of a key's counters is its estimate. A counter has 32 bits for
- * packets, 64 for bytes. With a single writer each counter is split into two parts
- * (counter_parts.h). Several writers use whole counters and atomic operations.
+ * Rows of counters as in Count-Min (Cormode, Muthukrishnan, 2005). A packet adds to one counter of
+ * each row. The estimate of a key is the minimum of its counters.
+ *
+ * A counter has 32 bits for packets and 64 bits for bytes. With a single writer each counter is
+ * split into two parts (counter_parts.h). Several writers use whole counters and atomic operations.
  */
 
 #include <stdbool.h>
@@ -29,16 +30,19 @@ struct counter_rows {
 	uint32_t bits;   /* log2 of the width */
 	uint32_t stride; /* stride of row_index() */
 	enum sketch_metric metric;
-	uint64_t full; /* a counter is saturated from this value on */
+	uint64_t full; /* counters at or above this value are saturated */
 	bool in_parts;
-	union { /* rows follow each other */
+	union { /* arrays of all rows, one row after the other */
 		uint32_t *packets;
 		uint64_t *bytes;
 		struct counter_parts parts;
 	};
 };
 
-/* Completes depth and width of *params. Returns NULL, or why the shape is not supported. */
+/*
+ * Sets depth and width of *params to their defaults if they are 0. Returns NULL, or the reason if
+ * the shape is not supported.
+ */
 const char *counter_rows_check(struct sketch_params *params);
 
 /* Returns the bytes of the counters; params must be checked. */
@@ -52,20 +56,20 @@ void counter_rows_reset(const struct counter_rows *rows);
 /* Prefetches the counters of a burst that will be added or offered. */
 void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst);
 
-/* Adds a burst, as the only writer. */
+/* Add a burst. The caller must be the only writer. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst);
 
 /*
- * Adds an amount, in the metric, to the counters of a key. The policy tells whether other threads
- * write at the same time (counter.h).
+ * Adds an amount, in the metric, to the counters of a key. `policy` depends on whether other
+ * threads write at the same time (counter.h).
  */
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy);
 
 /*
- * Packets of a burst, and the estimates at which they must not be added. The highest bits of a
- * packet's hash select its admission.
+ * Packets of a burst that are added to the counters if their estimates stay below an admission
+ * (candidates.h). The highest bits of a packet's hash select its admission.
  */
 struct counter_offer {
 	const struct key_burst *burst;
@@ -76,29 +80,29 @@ struct counter_offer {
 };
 
 /*
- * Adds packets in order, up to the first whose estimate would reach its admission. Returns its
- * index in `packets` and stores its estimate without it in *before (UINT64_MAX: saturated). Returns
- * n if all were added.
+ * Adds packets in order. Stops before the first packet whose estimate would reach its admission.
+ * Returns the index of this packet in `packets`, and stores its estimate without it in *before
+ * (UINT64_MAX: saturated). Returns n if all packets were added.
  */
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before);
 
 /*
- * Same for a weighted burst, up to the first entry whose packets may raise the estimate to its
- * admission. counter_rows_offer_key() then finds the exact packet.
+ * Same for a weighted burst. Stops before the first entry whose packets may raise the estimate to
+ * its admission. Use counter_rows_offer_key() to find the packet of the entry.
  */
 uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
 	const struct counter_offer *offer, enum counter_policy policy);
 
 /*
- * Moves packets from the weight of a key to its counters, up to the first with which the estimate
- * would reach `admission`. Stores the estimate without that packet in *before. Returns the amount
+ * Moves packets from a weight to the counters of its key while the estimate stays below
+ * `admission`. Stores the resulting estimate in *before (UINT64_MAX: saturated). Returns the amount
  * added, in the metric.
  */
 uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t admission, enum counter_policy policy, uint64_t *before);
 
-/* Returns the value of a saturated counter. */
+/* Returns the value that represents a saturated counter. */
 static inline uint64_t counter_rows_max(const struct counter_rows *rows)
 {
 	return rows->metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
@@ -137,5 +141,5 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 /* Adds cells `first` to first + n - 1 to sums[n]. Returns false if one of them is saturated. */
 bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums);
 
-/* Returns the total of each row; UINT64_MAX if two rows differ. */
+/* Returns the total of a row; UINT64_MAX if the totals of two rows differ. */
 uint64_t counter_rows_total(const struct counter_rows *rows);

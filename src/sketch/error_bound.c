@@ -4,8 +4,8 @@
 #include "base/assertion.h"
 
 /*
- * Returns the step of a value. Below ROW_HISTOGRAM_EXACT each step is one value; the octaves above
- * continue the numbering.
+ * Returns the step (bin) of a value. Below ROW_HISTOGRAM_EXACT each step is one value. From there
+ * on, each power of two has ROW_HISTOGRAM_STEPS steps.
  */
 static inline uint32_t step_of(uint64_t value)
 {

@@ -2,12 +2,14 @@
 #pragma once
 
 /*
- * Error bound of the estimates of counter rows, computed from the counters (proof:
- * docs/ESTIMATES.md). With F_r(t) the share of the counters of row r above t, the bound is the
- * smallest t with keys * prod_r F_r(t) <= 1 - confidence.
+ * Computes an error bound of estimates from the counters themselves (proof: docs/ESTIMATES.md).
+ * F_r(t) is the share of the counters in row r that exceed t. The bound is the smallest t with
  *
- * A row's histogram is exact below ROW_HISTOGRAM_EXACT and has ROW_HISTOGRAM_STEPS steps per octave
- * above. There the bound is the upper edge of its step, at most 1 / ROW_HISTOGRAM_STEPS too large.
+ *     keys * F_1(t) * F_2(t) * ... <= 1 - confidence
+ *
+ * Row histograms are exact below ROW_HISTOGRAM_EXACT. From there on, they have
+ * ROW_HISTOGRAM_STEPS steps per power of two. The bound is the upper edge of a step, which
+ * exceeds the exact bound by at most 1 / ROW_HISTOGRAM_STEPS of it.
  */
 
 #include <stdint.h>
@@ -25,15 +27,15 @@ struct row_histogram {
 };
 
 /*
- * Adds counters of a row to a histogram, which must start zeroed. Skips counters equal to
+ * Adds counters of a row to its histogram, which must start zeroed. Skips counters equal to
  * `saturated`.
  */
 void row_histogram_add(
 	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated);
 
 /*
- * Returns the bound for `keys` distinct keys over rows[depth <= ERROR_BOUND_ROWS] of `width`
- * counters each; UINT64_MAX if too many counters are saturated.
+ * Returns the bound for `keys` distinct keys in `depth` rows of `width` counters. Returns
+ * UINT64_MAX if too many counters are saturated.
  */
 uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t width,
 	uint64_t keys, double confidence);

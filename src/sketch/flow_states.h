@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * States of the flows of a flow table with --flow-detail, and the shedding of their details. A flow
- * advances through the states by its own packets. The detail that each packet is processed in is
- * the state to which `to` maps the flow's own state (docs/FLOWTABLE.md).
+ * States of flows in a flow table with --flow-detail: count, rate, tcp. The packets of a flow
+ * advance it from state to state. The flow's state selects the detail in which its packets are
+ * processed. Under overload, struct flow_states maps it to a state with less detail
+ * (docs/FLOWTABLE.md).
  */
 
 #include <stdbool.h>
@@ -23,7 +24,10 @@ enum flow_depth {
 /* Returns the name of state i, NULL after the last. */
 const char *flow_depth_word(uint32_t i);
 
-/* Flows whose part of the hash is below `share` take to[1][state], the others to[0][state]. */
+/*
+ * Maps the own state of a flow to the state in which its packets are processed. Flows with
+ * flow_states_part() < share use to[1][own], all others to[0][own].
+ */
 struct flow_states {
 	uint8_t to[2][FLOW_STATES];
 	uint32_t share;
@@ -34,7 +38,7 @@ struct flow_states {
 		.to = { {FLOW_COUNT, FLOW_RATE, FLOW_TCP}, {FLOW_COUNT, FLOW_RATE, FLOW_TCP} }     \
 	}
 
-/* Returns bits of the hash that do not select a bucket. */
+/* Returns 32 bits of the hash. None of them selects the bucket of a flow. */
 static inline uint32_t flow_states_part(const struct key_hash *hash)
 {
 	return (uint32_t)(hash->lo >> 32);
@@ -57,7 +61,9 @@ struct flow_figures {
 		.gap_min = UINT32_MAX                                                              \
 	}
 
-/* Adds records of one key, in any order: sums, smallest gap, highest peak, deepest state. */
+/*
+ * Combines records of one key, in any order: sums, smallest gap, highest peak, most detailed state.
+ */
 void flow_figures_add(struct flow_figures *sum, const struct flow_figures *figures);
 
 static inline enum flow_depth flow_states_map(

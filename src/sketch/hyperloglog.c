@@ -5,7 +5,7 @@
 #include "sketch/hyperloglog.h"
 
 #define REGISTERS  (1 << HYPERLOGLOG_BITS)
-#define VALUE_BITS (64 - HYPERLOGLOG_BITS) /* Ertl's q */
+#define VALUE_BITS (64 - HYPERLOGLOG_BITS) /* q in Ertl's paper */
 #define VALUES     (VALUE_BITS + 2)        /* a register holds 0 to q + 1 */
 
 void hyperloglog_reset(struct hyperloglog *hll)
@@ -14,7 +14,8 @@ void hyperloglog_reset(struct hyperloglog *hll)
 }
 
 /*
- * The highest bits of hash.hi select the register; the number of zeros after them gives its value.
+ * The highest bits of hash.hi select the register. Its value is one more than the number of zero
+ * bits after them.
  */
 void hyperloglog_update(struct hyperloglog *hll, const struct key_burst *burst)
 {
@@ -36,7 +37,7 @@ void hyperloglog_merge(struct hyperloglog *dst, const struct hyperloglog *src)
 			dst->registers[i] = src->registers[i];
 }
 
-/* x + sum over k >= 1 of x^(2^k) * 2^(k - 1) */
+/* Returns sigma(x) of Ertl's paper: x + sum over k >= 1 of x^(2^k) * 2^(k - 1). */
 static double sigma(double x)
 {
 	double y = 1, z = x, last;
@@ -52,7 +53,7 @@ static double sigma(double x)
 	return z;
 }
 
-/* (1 - x - sum over k >= 1 of (1 - x^(2^-k))^2 * 2^-k) / 3 */
+/* Returns tau(x) of Ertl's paper: (1 - x - sum over k >= 1 of (1 - x^(2^-k))^2 * 2^-k) / 3. */
 static double tau(double x)
 {
 	double y = 1, z = 1 - x, last;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Counts distinct keys: HyperLogLog (Flajolet et al. 2007) with the estimator of Ertl, "New
- * cardinality estimation algorithms for HyperLogLog sketches" (2017, algorithm 6), which needs no
- * bias tables. 2^14 registers: standard error 1.04 / sqrt(2^14) = 0.81 %.
+ * Counts distinct keys by HyperLogLog (Flajolet et al. 2007). The estimator is algorithm 6 of Ertl,
+ * New cardinality estimation algorithms for HyperLogLog sketches (2017), which needs no bias
+ * tables. With 2^14 registers the standard error is 1.04 / sqrt(2^14) = 0.81 %.
  */
 
 #include <stdint.h>

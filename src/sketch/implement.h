@@ -9,17 +9,17 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* --- an instance in one block of memory: each part begins with a cache line --- */
+/* --- sketches in one block of memory, whose parts begin at cache lines --- */
 
 #define CACHE_LINE 64
 
-/* Rounds the bytes of a part up to whole cache lines. */
+/* Rounds a size up to whole cache lines. */
 static inline size_t line_up(size_t size)
 {
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* Implements sketch_ops.destroy of such a sketch. */
+/* Implements sketch_ops.destroy for a sketch in one block of memory. */
 static inline void one_block_destroy(struct sketch *sketch)
 {
 	const struct sketch_params params = sketch->params;
@@ -29,7 +29,10 @@ static inline void one_block_destroy(struct sketch *sketch)
 
 /* --- operations --- */
 
-/* Returns true if two instances have equal types and parameters, so that they may be merged. */
+/*
+ * Returns true if two different instances have equal types and parameters, so that they can be
+ * merged.
+ */
 static inline bool sketch_fits(const struct sketch *dst, const struct sketch *src)
 {
 	return dst != src && dst->ops == src->ops && dst->params.depth == src->params.depth &&
@@ -38,8 +41,8 @@ static inline bool sketch_fits(const struct sketch *dst, const struct sketch *sr
 }
 
 /*
- * Defines an update for the slots of sketch_ops by a function whose last argument is a constant:
- * true if the burst has weights.
+ * Defines the function `name` for update[] or update_weighted[] of sketch_ops. It calls `count`,
+ * whose last argument is a compile-time constant: true if the burst has weights.
  */
 #define SKETCH_UPDATE(name, count, weighted)                                                       \
 	static void name(struct sketch *sketch, const struct key_burst *burst)                     \

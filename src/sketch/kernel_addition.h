@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Interface of the eBPF program to the sketches that it updates (sketch/kernel_layout.h). Each NAME.bpf.h
- * defines
+ * Interface of the eBPF program to the sketches that it updates (sketch/kernel_layout.h). Each
+ * NAME.bpf.h defines
  *
  *     bool NAME_kernel_add(__u32 instance, const volatile __u32 *shape,
  *             const struct kernel_addition *addition)
  *
- * for the instance of this CPU and generation. It returns false if there is no room; the packet then
- * goes to a worker.
+ * The function adds to the instance of this CPU and generation. It returns false if there is no
+ * room. The program then passes the packet to a worker.
  */
 
 #include <linux/types.h>
@@ -18,7 +18,10 @@
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/* Arrays of the kernel that this process maps. Sized before loading. */
+/*
+ * Defines a BPF array that the process also maps. The process sets its size before it loads the
+ * program.
+ */
 #define KERNEL_ARRAY(name, bytes)                                                                  \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
@@ -28,10 +31,10 @@
 		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
 	} name SEC(".maps")
 
-/* Contribution of a packet, or of joined ones, to its flow */
+/* Contribution of one packet, or of several aggregated packets, to their flow. */
 struct kernel_addition {
 	__u64 key[5]; /* two words for IPv4; unused bytes are 0 */
-	__u64 lo, hi; /* hash; hi only for sketches */
+	__u64 lo, hi; /* hash; hi is used only by sketches */
 	__u64 time;
 	__u32 packets;
 	__u64 bytes;

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Memory of a sketch that the eBPF program updates: one instance for each CPU and generation, in
- * parts that are arrays of the kernel. Next to NAME.c, NAME.bpf.h declares the arrays, and
- * NAME_kernel_add() updates them (sketch/kernel_addition.h).
+ * Memory of a sketch that the eBPF program updates. There is one instance for each CPU and
+ * generation (the current and the previous epoch). An instance has parts in several BPF arrays.
+ * Next to NAME.c, NAME.bpf.h declares the arrays, and NAME_kernel_add() updates them
+ * (sketch/kernel_addition.h).
  */
 
 #include "sketch/kernel_addition.h"
@@ -13,18 +14,18 @@
 #define KERNEL_PARTS_MAX 4
 
 struct kernel_part {
-	const char *map; /* name of the array */
+	const char *map; /* name of the BPF array */
 	uint32_t bytes;  /* bytes of an element */
 	uint64_t n;      /* elements of an instance */
 	bool ipv6;       /* only IPv6 packets change it */
 };
 
 struct kernel_parts {
-	struct kernel_part parts[KERNEL_PARTS_MAX]; /* map NULL after the last */
+	struct kernel_part parts[KERNEL_PARTS_MAX]; /* ends with map == NULL */
 	uint32_t shape[KERNEL_SHAPE_MAX];           /* passed to NAME_kernel_add() */
 };
 
-/* Fills burst->hash from the keys, as the program does. */
+/* Fills burst->hash from the keys, with the same hash function as the eBPF program. */
 typedef void (*kernel_hash_fn)(const void *arg, struct key_burst *burst);
 
 struct kernel_layout {
@@ -35,9 +36,9 @@ struct kernel_layout {
 	void *(*create)(uint32_t width, kernel_hash_fn hash, const void *arg);
 	void (*destroy)(void *reader); /* ignores NULL */
 	/*
-	 * Emits the flows of an instance; flows with uncertain counts have 0 packets. Returns the
-	 * counts that belong to none of them. May modify the memory, which is cleared afterwards.
-	 * has_ipv6 is false: parts for IPv6 are all zero.
+	 * Emits the flows of an instance. Flows with uncertain counts have 0 packets. Returns the
+	 * counts that belong to no flow. May modify the memory, which the caller clears afterwards.
+	 * If has_ipv6 is false, all parts for IPv6 are zero.
 	 */
 	struct sketch_undecoded (*decode)(void *reader, void *const memory[KERNEL_PARTS_MAX],
 		bool has_ipv6, sketch_emit_fn emit, void *arg);

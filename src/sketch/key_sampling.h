@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Samples keys: shares of 1/2^k of the keys, by k bits of their hashes. Shares are nested: a key of
- * 1/4 is also in 1/2. The rank of a key is the largest k of a share that contains it.
+ * Samples keys by bits of their hashes. A share 1/2^k consists of the keys whose lowest k bits are
+ * 0. Shares are nested: a key in the share 1/4 is also in the share 1/2. The rank of a key is the
+ * largest k of a share that contains it.
  */
 
 #include <stdbool.h>
@@ -14,9 +15,9 @@
 #define KEY_SHARE_MAX 6 /* 1/64 */
 
 /*
- * Returns true if the share 1/2^k contains the key. These bits are independent of flow table
- * buckets, of the uses of `lo` (sketch/flow_states.h, report/merge/merge.c) and of HyperLogLog
- * registers.
+ * Returns true if the share 1/2^k contains the key. Flow table buckets, HyperLogLog registers and
+ * all users of hash.lo (sketch/flow_states.h, report/merge/merge.c) depend on other bits of the
+ * hash.
  */
 static inline bool key_share_has(const struct key_hash *hash, uint32_t k)
 {
@@ -29,7 +30,10 @@ static inline uint32_t key_share_rank(const struct key_hash *hash)
 	return (uint32_t)__builtin_ctzll(hash->hi | UINT64_C(1) << KEY_SHARE_MAX);
 }
 
-/* Packets of keys outside the counted share, and what they would have counted. */
+/*
+ * Packets of keys that are not in the counted share, and their contribution if they had been
+ * counted.
+ */
 struct key_sample_counts {
 	uint64_t packets, bytes;
 	uint64_t counted, counted_bytes; /* including weights */

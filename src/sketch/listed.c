@@ -43,8 +43,8 @@ static inline bool submit_packet(struct candidates *list, const struct counter_r
 }
 
 /*
- * Adds the first packet of a rejected weight to the counters, or all of it if the estimate is
- * saturated. Returns the amount added.
+ * Adds the first packet of a weight that the list did not admit to the counters. Adds the whole
+ * weight if the estimate is saturated. Returns the amount added.
  */
 static uint64_t add_turned_away(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t before, enum counter_policy policy)
@@ -56,7 +56,9 @@ static uint64_t add_turned_away(const struct counter_rows *rows, const struct ke
 	return amount;
 }
 
-/* Offers the packets of entry i one by one until the key is listed. Returns true if it was. */
+/*
+ * Offers the packets of entry i one by one until the list admits the key. Returns true if it does.
+ */
 static bool submit_weight(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, enum counter_policy policy,
 	struct listed_passed *passed)
@@ -100,8 +102,8 @@ static inline __attribute__((always_inline)) void count_listed(const struct key_
 }
 
 /*
- * Counts packets from `start` on, up to one whose key becomes listed: later packets may belong to
- * that key or to the key that it replaced. Returns the next packet to count.
+ * Counts packets from `start` on. Stops after a packet whose key becomes listed, because later
+ * packets may belong to this key or to the key that it replaced. Returns the next packet to count.
  */
 static inline __attribute__((always_inline)) uint32_t count_from(struct candidates *list,
 	const struct counter_rows *rows, const struct key_burst *burst, uint32_t start,

@@ -2,12 +2,15 @@
 #pragma once
 
 /*
- * A list of heavy keys (candidates.h) in front of rows of counters (counter_rows.h). A packet of a
- * listed key is counted in the list, any other packet in the rows. Each list belongs to one thread;
- * several threads may share the rows, as the policy defines. So each thread counts a heavy key in
- * its own memory instead of competing for its counters at every packet.
+ * List of heavy keys (candidates.h) in front of rows of counters (counter_rows.h). A packet of a
+ * listed key is counted in the list, all other packets in the rows.
  *
- * Every packet is counted once. Rows plus lists equal rows that counted all packets, in any order.
+ * Each list belongs to one thread. Several threads may share the rows. Each thread then counts a
+ * heavy key in its own memory, so that threads do not compete for the key's counters at every
+ * packet.
+ *
+ * Every packet is counted once. Rows plus lists equal rows that have counted all packets, in any
+ * order.
  */
 
 #include <stdbool.h>
@@ -17,17 +20,20 @@
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
 
-/* Part of a burst that went into the rows, for a caller that keeps more information about it. */
+/* Packets of a burst that were added to the rows, for a caller that counts them elsewhere too. */
 struct listed_passed {
 	uint64_t packets; /* bit i: packet i, with its whole weight */
 	uint32_t nb_parts;
-	/* Amounts of evicted keys, and of entries that were listed after some of their packets. */
+	/*
+	 * Amounts of evicted keys, and of the packets of an entry that came before its key was
+	 * listed.
+	 */
 	struct candidate_evicted parts[2 * BURST_MAX];
 };
 
 /*
- * Counts a burst, with the same result as packet by packet; burst boundaries do not matter. passed
- * may be NULL.
+ * Count a burst, with the same result as packet by packet, so that burst boundaries do not matter.
+ * `passed` may be NULL.
  */
 void listed_add(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, enum counter_policy policy, struct listed_passed *passed);

@@ -7,8 +7,8 @@
 #include "base/power_of_two.h"
 #include "base/units.h"
 
-#define THRESHOLD_MIN                                                                              \
-	1e-6 /* up to a million keys can reach it, and the report keeps each of them */
+/* Up to a million keys can reach this threshold, and the report stores all of them. */
+#define THRESHOLD_MIN 1e-6
 
 const struct sketch_ops *measurement_sketch(const struct measurement_config *measurement)
 {
@@ -62,7 +62,7 @@ static const char *sketch_suits(uint32_t i)
 	return sketches[i]->suits;
 }
 
-/* Returns the option table of the i-th sketch that has one, NULL after the last. */
+/* Returns the option table of the i-th of those sketches that have one; NULL after the last. */
 static const struct option_owner *sketch_part(uint32_t i)
 {
 	for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
@@ -71,7 +71,7 @@ static const struct option_owner *sketch_part(uint32_t i)
 	return NULL;
 }
 
-/* "4 for count-min, 1 for simple-hash" */
+/* Writes the defaults of all sketches: `4 for count-min, 1 for simple-hash`. */
 static void note_of_each(char *note, size_t size, uint64_t (*value)(const struct sketch_ops *ops))
 {
 	size_t used = 0;
@@ -141,7 +141,10 @@ static bool check_shape(const struct measurement_config *measurement, struct opt
 			"%llu: not a power of two; the next is %llu",
 			(unsigned long long)options->width,
 			(unsigned long long)power_of_two_at_least(options->width));
-	/* With --memory the width is derived: an error then means that no width suits the depth. */
+	/*
+	 * With --memory, the width is derived from the size. An error then means that no width fits
+	 * the depth.
+	 */
 	if (options->memory != 0)
 		params.width = sketch_width_for(ops, &params, SIZE_MAX);
 	why = ops->check(&params);

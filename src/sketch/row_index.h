@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Selects the bits of a key's 128-bit hash that index its counter in each row.
+ * Selects bits of a key's 128-bit hash as the index of its counter in each row.
  *
- * Row r uses `bits` bits from bit r * stride upwards (bit 0 is the lowest of hash.lo, bit 64 the
- * lowest of hash.hi). With up to four rows of up to 2^32 counters the stride is 32, so that each
- * row has its own lane. Otherwise the stride is `bits`, and the rows are adjacent. No two rows
- * share a bit, so a uniform hash makes them independent.
+ * Row r uses `bits` bits of the hash, from bit r * stride upwards. Bit 0 is the lowest bit of
+ * hash.lo, bit 64 the lowest bit of hash.hi. With up to four rows of up to 2^32 counters the stride
+ * is 32, so that each row has its own 32-bit lane. Otherwise the stride is `bits`. No two rows
+ * share a bit, so that rows are independent if the hash is uniform.
  */
 
 #include <stdint.h>
@@ -25,7 +25,8 @@ static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
 }
 
 /*
- * Returns the index in the row. No branch depends on the arguments. With constant row and stride ROW_LANE_BITS it is one load and one mask.
+ * Returns the index of the counter in the row, without a branch at run time. If `row` and `stride`
+ * are compile-time constants and stride is ROW_LANE_BITS, this is one load and one AND.
  */
 static inline __attribute__((always_inline)) uint64_t row_index(
 	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)

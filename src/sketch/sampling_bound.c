@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define PRECISION (1.0 / 64) /* precision of a bound, in packets */
-#define ROUNDING  1e-9       /* relative margin, larger than the rounding error of the arithmetic */
+#define PRECISION (1.0 / 64) /* precision of the bisection, in packets */
+#define ROUNDING  1e-9       /* relative margin that exceeds the rounding error of the arithmetic */
 
 static double times_log(double x, double y)
 {
@@ -13,8 +13,9 @@ static double times_log(double x, double y)
 }
 
 /*
- * Returns minus the logarithm of Chernoff's bound of a probability: that `truth` packets, each
- * sampled with probability 1 / weight, count as `sum` or a value farther from the truth.
+ * Each of `truth` packets is sampled with probability 1 / weight. Chernoff's bound limits the
+ * probability that their estimate is `sum` or farther from the truth. Returns minus the logarithm
+ * of this bound.
  */
 static double exponent(double weight, double sum, double truth)
 {
@@ -25,8 +26,8 @@ static double exponent(double weight, double sum, double truth)
 }
 
 /*
- * Returns true if a true count can be excluded with its share of the risk. All values in units of a
- * packet.
+ * Returns true if `truth` is too improbable as the true count of a key with the estimate `sum`: its
+ * probability is below the key's share of the risk. All values are in units of a packet.
  */
 static bool is_excluded(const struct sampling_bound *sampling, double sum, double truth)
 {
@@ -36,7 +37,10 @@ static bool is_excluded(const struct sampling_bound *sampling, double sum, doubl
 	       sampling->log_inverse + log(whole / truth);
 }
 
-/* Returns the first excluded value on one side. `inside` is not excluded, `outside` is. */
+/*
+ * Finds the limit between a value that is not excluded (`inside`) and an excluded one (`outside`).
+ * Returns an excluded value next to it.
+ */
 static double bisect(
 	const struct sampling_bound *sampling, double sum, double inside, double outside)
 {
@@ -62,8 +66,8 @@ uint64_t sampling_low(const struct sampling_bound *sampling, uint64_t sum)
 	double unit = (double)sampling->unit, weight = (double)sampling->weight;
 	double counted = (double)sum / unit;
 	/*
-	 * Up to `near`, everything below an excluded count is also excluded, so the search ends
-	 * there. The true count is at least the number of sampled packets.
+	 * If a count of at most `near` is excluded, all lower counts are also excluded. The true
+	 * count is at least `seen`, the number of sampled packets.
 	 */
 	double near = counted - (weight - 1), seen = counted / weight, low = seen;
 	uint64_t bound;

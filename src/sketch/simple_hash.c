@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One memory block holds struct simple_hash, the pairs of buckets, and the IPv6 keys.
+ * Simple hash table (simple_hash.h). One memory block holds struct simple_hash, the pairs of
+ * buckets, and the IPv6 keys.
  *
- * Sharing by threads. A packet changes up to six numbers of a line that belong together (a key, its
- * two counts, before, rest). With one compare-and-swap per number, as in Algorithm 4 of the paper,
- * a count could be added to a key that has just replaced another. So Algorithm 5 is applied to the
- * pair. The thread whose compare-and-swap sets REST_OWNED owns the pair. It changes the pair and
- * publishes all changes when it stores the new rest without the bit; other threads wait. This takes
- * one atomic operation per packet; Algorithm 4 takes two. Fetch-and-add cannot replace it:
- * ATOMIC_ADD is the same as ATOMIC_CAS here.
+ * Several threads. A packet changes up to six numbers of a pair, which must be consistent: a key,
+ * its two counts, before and rest. A compare-and-swap for each number (Algorithm 4 of Wu et al.
+ * 2016) could add a count to a key that has just replaced another. Therefore Algorithm 5 is
+ * applied to the whole pair. The thread whose compare-and-swap sets REST_OWNED owns the pair.
+ * Other threads wait. The owner changes the pair and publishes all changes when it stores the new
+ * rest without this bit. This takes one atomic operation per packet; Algorithm 4 takes two.
+ * Fetch-and-add cannot replace it: ATOMIC_ADD is the same as ATOMIC_CAS here.
  *
- * Linearization: the update of a packet takes effect when rest is stored. Setting REST_OWNED is an
- * acquire that reads from such a release. So the owners of a pair are totally ordered, each sees
- * all writes of the previous one, and no key is ever read torn. The packets of a thread take effect
- * in their order, and pairs are independent. So after any interleaving the state is one that a
- * single thread would produce from some order of the packets. That is sufficient for (a) to (c) of
- * simple_hash.h. The order decides which keys are stored.
+ * Linearization. The update of a packet takes effect when rest is stored, by a release. Setting
+ * REST_OWNED is an acquire that reads from such a release. The owners of a pair are therefore
+ * totally ordered, and each sees all writes of the previous owner. No key is ever read while it
+ * changes. The packets of a thread take effect in their order, and pairs are independent. Any
+ * interleaving therefore has the result of a single thread that processes the packets in some
+ * order. This suffices for (a) to (c) in simple_hash.h. The order decides which keys are stored.
  */
 
 #include <errno.h>
@@ -72,8 +73,7 @@ static const char *check(struct sketch_params *params)
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
 	/*
-	 * The buckets are the only list of keys; the number of distinct keys that fit depends on
-	 * their hashes.
+	 * Only the buckets list keys. The number of keys that fit depends on their hashes.
 	 */
 	params->candidates = 0;
 
@@ -106,7 +106,7 @@ static struct sketch *create(const struct sketch_params *params)
 	return &table->sketch;
 }
 
-/* The IPv6 keys can stay: no bucket has BUCKET_IPV6 after this. */
+/* IPv6 keys need no clearing, because no bucket has BUCKET_IPV6 afterwards. */
 static void reset(struct sketch *sketch)
 {
 	struct simple_hash *table = simple_hash_of(sketch);
@@ -165,7 +165,7 @@ static inline void set_bytes(struct bucket_pair *pair, uint32_t way, uint64_t by
 	pair->bytes_high[way] = (uint16_t)(bytes >> 32 | (v6 ? BUCKET_IPV6 : 0));
 }
 
-/* Carries an overflow of bytes_low. */
+/* Carries an overflow of bytes_low to bytes_high. Saturates at BUCKET_BYTES_MAX. */
 static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint32_t way)
 {
 	if (bucket_bytes(pair, way) >> 32 == BUCKET_BYTES_MAX >> 32)
@@ -200,7 +200,7 @@ static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct buck
 		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
 }
 
-/* Counts packet i in its pair. Returns the pair's rest after it. */
+/* Counts packet i in its pair. Returns the new rest of the pair. */
 static ALWAYS_INLINE uint32_t count_packet(const struct simple_hash *table,
 	struct bucket_pair *pair, uint32_t rest, const struct key_burst *burst, uint32_t i,
 	const enum sketch_metric metric)
@@ -235,9 +235,9 @@ static inline void add_weight(struct bucket_pair *pair, uint32_t way, const stru
 }
 
 /*
- * Moves packets from a weight to the rest, one after another, while the rest stays at or below a
- * bucket's upper. Returns the new rest. A saturated rest is ambiguous: then the remaining weight is
- * compared as a whole.
+ * Moves packets from a weight to the rest, one after another, while the rest does not exceed
+ * `upper`, the smaller upper of the pair. Returns the new rest. At REST_MAX, compares the remaining
+ * weight as a whole, because the rest can no longer grow.
  */
 static inline uint32_t add_to_rest(
 	uint32_t rest, uint64_t upper, struct weight *left, enum sketch_metric metric)
@@ -252,7 +252,7 @@ static inline uint32_t add_to_rest(
 	return REST_MAX;
 }
 
-/* Same result as count_packet() for each packet of entry i. */
+/* Has the same result as count_packet() for each packet of entry i. */
 static inline uint32_t count_weight(const struct simple_hash *table, struct bucket_pair *pair,
 	uint32_t rest, const struct key_burst *burst, uint32_t i, enum sketch_metric metric)
 {
@@ -283,7 +283,7 @@ enum policy {
 	POLICY_CAS,
 };
 
-/* Returns the rest of a pair that no other thread changes until release_pair(). */
+/* Takes ownership of a pair until release_pair(). Returns its rest. */
 static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum policy policy)
 {
 	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
@@ -311,7 +311,7 @@ static ALWAYS_INLINE void release_pair(
 		policy == POLICY_ALONE ? memory_order_relaxed : memory_order_release);
 }
 
-/* Prefetches all lines of the burst before it uses the first. */
+/* Prefetches the pairs of all packets before it uses the first one. */
 static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy,
 	const bool weighted)
@@ -337,34 +337,45 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 /*
  * ---- A burst of a single writer
  *
- * The branch on "is the key stored" is unpredictable, and a misprediction discards the work begun
- * after it. So no branch depends on it. The eight numbers after the hashes of a pair are updated at
- * once, by a mask of the equal halves of the hashes. A key that is not stored marks the rest, and
- * is counted after the loop with the other waiting keys. A packet that finds its pair marked first
- * flushes the waiting packets. So packets of one pair keep their order, pairs are independent, and
- * the result equals count_packet() for each packet in turn.
+ * It is unpredictable whether a key is stored. A misprediction would discard the work that has
+ * begun after the branch, so that no branch depends on this condition.
+ *
+ * A packet updates the eight numbers after the hashes of a pair at once, by a mask that is
+ * selected by the equal halves of the hashes. If its key is not stored, the mask only marks the
+ * rest of the pair, and the packet waits. After the loop, waiting packets are counted. If a packet
+ * finds its pair marked, all waiting packets are counted first.
+ *
+ * Packets of one pair therefore keep their order, and pairs are independent. The result is that
+ * of count_packet() for one packet after another.
  */
 
-#define REST_WAITED_FOR REST_OWNED /* bit of rest: a packet of the burst waits for this pair */
+/* Bit of rest: a packet of the burst waits to be counted in this pair. */
+#define REST_WAITED_FOR REST_OWNED
 
 _Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
 		       offsetof(struct bucket_pair, bytes_low) == 40 &&
 		       offsetof(struct bucket_pair, rest) == 60,
 	"count_stored() updates these as eight numbers");
 
-/* Masks of the numbers that grow if the key is stored in the first, the second or no bucket. */
+/*
+ * Masks of the numbers that a packet changes: of the first bucket, of the second bucket or, if
+ * neither has its key, the mark in rest.
+ */
 #define ROW(first, second)                                                                         \
 	{                                                                                          \
 		-(first), -(second), -(first), -(second), 0, 0, 0, (first) + (second)-1            \
 	}
 
-/* Indexed by the mask of equal halves of both hashes; the lowest bit is the first half. */
+/*
+ * Indexed by a mask of the equal halves of both stored hashes. Bit 0 is the low half of the first
+ * hash.
+ */
 static const int32_t grows[16][8] __attribute__((aligned(32))) = {ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0), ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 1), ROW(0, 1), ROW(0, 1), ROW(0, 1)};
 static const uint8_t waits[16] = {1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0};
 
-/* Handles wrapped numbers. Bits 0 and 1: packets, bits 2 and 3: bytes_low. */
+/* Corrects numbers that have wrapped. Bits 0 and 1: packets. Bits 2 and 3: bytes_low. */
 static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t overflown)
 {
 	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
@@ -375,7 +386,7 @@ static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t o
 	}
 }
 
-/* Counts a packet of a stored key. Returns 1 if the key is not stored. */
+/* Counts a packet if its key is stored. Otherwise marks the pair and returns 1. */
 static ALWAYS_INLINE uint32_t count_stored(
 	struct bucket_pair *pair, const struct key_hash *hash, uint32_t wire_len)
 {
@@ -403,7 +414,10 @@ static ALWAYS_INLINE uint64_t choose(bool first, uint64_t a, uint64_t b)
 	return b ^ ((a ^ b) & -(uint64_t)first);
 }
 
-/* Same result as count_packet() for a key that is not stored. */
+/*
+ * Has the same result as count_packet() for a key that is not stored, and clears the mark of the
+ * pair.
+ */
 static ALWAYS_INLINE void count_waiting(const struct simple_hash *table, struct bucket_pair *pair,
 	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric)
 {
@@ -501,7 +515,10 @@ static bool has_key(const struct bucket_pair *pair, uint32_t way, const struct k
 	return pair->packets[way] != 0 && same_hash(&pair->hash[way], hash);
 }
 
-/* The value is `since` if the bucket is saturated, and 0 if the rest is. */
+/*
+ * Returns an upper bound. If it is saturated, the value is `since` for a stored key and 0 for
+ * others.
+ */
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
@@ -560,7 +577,10 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/* No key is over-estimated by more than a before or a rest, and a rest is never below a before. */
+/*
+ * A stored key is over-estimated by at most its `before`, any other by at most the rest of its
+ * pair. `before` never exceeds the rest.
+ */
 static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
@@ -574,7 +594,7 @@ static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double c
 	return largest == REST_MAX ? UINT64_MAX : largest;
 }
 
-/* An unlisted key has at most the rest of its pair in each part. */
+/* The count of an unlisted key is, in each part, at most the rest of its pair. */
 static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 {
 	uint64_t largest = 0;
@@ -593,11 +613,11 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 }
 
 /*
- * ---- Merging
+ * ---- Merging (Agarwal et al., Mergeable summaries, 2012)
  *
- * Agarwal et al., "Mergeable summaries" (2012): a key's upper in the union is the sum of its uppers
- * in both tables; a table that does not store the key contributes its rest. The two largest of up
- * to four keys stay, and the third is the new rest.
+ * The upper of a key in the merged pair is the sum of its uppers in both pairs. A pair that does
+ * not store the key contributes its rest. The two largest of up to four keys remain. The third
+ * largest upper is the new rest.
  */
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
@@ -605,7 +625,7 @@ static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
 	return has_key(pair, 0, hash) || has_key(pair, 1, hash);
 }
 
-/* A key of either pair, with its counts in the union. */
+/* Key of one or both pairs, with its counts in the merged pair. */
 struct simple_hash_contender {
 	struct key_hash hash;
 	struct key6 key6;
@@ -618,7 +638,7 @@ struct simple_hash_contenders {
 	uint32_t nb_keys;
 };
 
-/* Returns the contender with this hash; adds one if the hash is new. */
+/* Returns the contender with this hash. Adds it if there is none. */
 static struct simple_hash_contender *contender_of(
 	struct simple_hash_contenders *all, const struct key_hash *hash)
 {
@@ -634,8 +654,8 @@ static struct simple_hash_contender *contender_of(
 }
 
 /*
- * Adds the keys of pair p of `table`. For a key that `other` does not store, adds the rest of that
- * pair to before.
+ * Adds the keys of pair p of `table`. For a key that `other` does not store, also adds the rest of
+ * the pair in `other` to `before`.
  */
 static void contend(struct simple_hash_contenders *all, const struct simple_hash *table,
 	const struct simple_hash *other, uint64_t p)
@@ -722,7 +742,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Each packet is counted in one of a pair's three numbers (simple_hash.h, consequence b). */
+/* Each packet is counted in one of three numbers of a pair (simple_hash.h, (b)). */
 static uint64_t total(const struct sketch *sketch)
 {
 	const struct simple_hash *table = (const struct simple_hash *)sketch;

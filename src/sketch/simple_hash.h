@@ -2,43 +2,40 @@
 #pragma once
 
 /*
- * Simple hash table: one row of buckets, each with a key and its count. Internals for simple_hash.c
- * and its tests; other code uses sketch.h.
+ * Simple hash table: one row of buckets, each with a key and its count. Internals for
+ * simple_hash.c and its tests. Other code uses sketch.h.
  *
- * A pair of two buckets shares a cache line, and the hash selects the pair. So a packet touches one
- * line, and a heavy key loses accuracy only if three heavy keys, not two, share a pair. In the
- * sketch's metric,
+ * The hash of a key selects a pair of two buckets in one cache line. A packet therefore touches
+ * one cache line, and a heavy key loses accuracy only if three heavy keys, not two, share a pair.
+ * These numbers are in packets or in bytes:
  *
  *     since     count of a stored key, including the packet with which it was stored
  *     before    upper bound of its earlier count
  *     upper     since + before; 0 for a free bucket
- *     rest      upper bound of any key that the pair does not store
+ *     rest      upper bound of the count of each key that the pair does not store
  *
- * A packet of a stored key adds its weight to since. For any other key rest + weight is an upper
- * bound. The two largest of upper, upper, rest + weight stay as buckets, and the third is the new
- * rest:
+ * A packet of a stored key adds its weight to since. Any other key has at most rest + weight. If
+ * this exceeds the smaller upper of the pair, the key replaces the key of that bucket:
+ * since = weight, before = rest, and the upper that was there is the new rest. Otherwise rest
+ * grows by weight.
  *
- *     if rest + weight > the smaller upper: the key takes that bucket, with since = weight and
- *         before = rest, and the upper that was there is the new rest;
- *     else rest grows by weight.
+ * This is the summary of Misra and Gries (1982) with two counters, upper - rest. It has three
+ * consequences (proofs, and the merging of tables: docs/ESTIMATES.md):
  *
- * This is the summary of Misra and Gries (1982) with two counters, upper - rest. Three consequences
- * (docs/ESTIMATES.md has the proofs and the merging of tables):
+ * (a) For a stored key, since <= true count <= upper. For any other key, true count <= rest.
  *
- * (a) since <= truth <= upper for a stored key, and truth <= rest for any other, always.
+ * (b) rest <= upper. The two uppers and rest together equal the weight of all packets of the pair,
+ * because each packet adds its weight to one of the three (a merged pair may have less). rest is
+ * therefore at most a third of this weight. A key with more than a third is always stored.
  *
- * (b) rest <= upper, and upper + upper + rest = the weight of the pair's packets, because each adds
- * its weight to one of the three (a merged pair may have less). So rest is at most a third of that
- * weight, and a key with more than a third is stored, in any order of the packets.
+ * (c) A key that takes a free bucket has before = 0 and an exact count. While rest is 0, all keys
+ * of the pair are stored.
  *
- * (c) A key that takes a free bucket has before = 0 and an exact count. While rest = 0 every key of
- * the pair is stored.
- *
- * The hash identifies the key. For IPv4 the hash is a permutation of the key (key/hash.h): equal
- * hashes are equal keys. The key itself takes no memory, because listing inverts the hash. Two IPv6
- * keys have the same hash with probability 2^-128. IPv6 keys are in a separate array, which is
- * accessed only when a key is stored or listed. A free bucket has the hash 0; the single IPv4 key
- * with that hash is stored from the start.
+ * The hash identifies the key. For IPv4 it is a permutation of the key (key/hash.h), so that the
+ * key needs no memory: listing inverts the hash. Two IPv6 keys have the same hash with a
+ * probability of 2^-128. IPv6 keys are in a separate array, which is accessed only when a key is
+ * stored or listed. A free bucket has the hash 0. The only IPv4 key with this hash counts as
+ * stored from the start.
  */
 
 #include <stdatomic.h>
@@ -57,7 +54,7 @@
  * Two buckets. All counts saturate: packets at UINT32_MAX, bytes at BUCKET_BYTES_MAX, before and
  * rest at REST_MAX. A bucket with a saturated count has no upper bound.
  *
- * Threads that share an instance read and write a pair only between setting and clearing
+ * Threads that share an instance access a pair only while they own it: from setting to clearing
  * REST_OWNED.
  */
 struct bucket_pair {

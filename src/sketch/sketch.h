@@ -3,11 +3,11 @@
 
 /*
  * Interface of all sketches. This folder is a library without DPDK: memory comes from the allocator
- * in the parameters, hashes come with the burst.
+ * in the parameters, and hashes come with the burst.
  *
- * One thread writes to a sketch (SHARING_SEPARATE), or several (SHARING_SHARED); each case has its
- * slot in update[]. All other calls need exclusive access: the caller ensures that no update runs
- * (see parallel/epoch.h).
+ * A sketch is updated by one thread (SHARING_SEPARATE) or by several (SHARING_SHARED), with one
+ * function in update[] for each case. All other calls need exclusive access. The caller ensures
+ * that no update runs at the same time (parallel/epoch.h).
  */
 
 #include <stdbool.h>
@@ -19,7 +19,10 @@
 #include "key/key_burst.h"
 #include "sketch/flow_states.h"
 
-/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL if out of memory. */
+/*
+ * Memory for sketches. alloc() returns zeroed memory, aligned to at least 64 bytes, or NULL if out
+ * of memory.
+ */
 struct sketch_allocator {
 	void *(*alloc)(size_t size, void *arg);
 	void (*free)(void *memory, size_t size, void *arg);
@@ -39,18 +42,19 @@ enum sketch_sharing {
 	SHARING_COUNT,
 };
 
-/* Method by which threads add to the counters of a shared instance. */
+/* Atomic operation by which threads add to the counters of a shared instance. */
 enum sketch_atomic {
 	ATOMIC_CAS, /* a compare-and-swap loop */
-	ATOMIC_ADD, /* fetch-and-add if it can replace the loop */
+	ATOMIC_ADD, /* fetch-and-add, if the sketch can use it, else ATOMIC_CAS */
 };
 
 /* Parameters of flow states (sketch/flow_states.h). */
 struct sketch_deep {
-	enum flow_depth deepest; /* most detailed state allowed; FLOW_COUNT: no flow has details */
-	uint32_t flows;          /* flows that may have details at once; 0: the sketch's default */
-	uint32_t after;          /* packets of a flow in state count before state rate */
-	double share;            /* share of the packets at which a flow enters state tcp, 0 to 1 */
+	/* Most detailed state of flows; FLOW_COUNT: flows have no details. */
+	enum flow_depth deepest;
+	uint32_t flows; /* maximum number of flows with details; 0: the sketch's default */
+	uint32_t after; /* number of packets after which a flow enters state rate */
+	double share;   /* share of all packets at which a flow enters state tcp, 0 to 1 */
 };
 
 struct sketch_params {
@@ -59,26 +63,28 @@ struct sketch_params {
 	enum sketch_metric metric; /* unit of the counters */
 	enum sketch_atomic atomic; /* used with SHARING_SHARED */
 	uint32_t writers;          /* threads that share an instance; 0: 1 */
-	uint32_t candidates;       /* least number of heavy keys in the list of an instance */
-	/* Rule of the keys in the bursts; must live as long as the sketch. NULL: 5-tuples. */
+	uint32_t candidates;       /* minimum number of heavy keys in the list of an instance */
+	/* Key rule of the bursts; must live as long as the sketch. NULL: 5-tuples. */
 	const struct key_rule *key;
 	/*
-	 * SKETCH_RECORDS: idle time in ns after which a key is emitted by expired() and removed; 0:
-	 * never.
+	 * With SKETCH_RECORDS: if a key has no packet for this time in ns, expired() emits it, and
+	 * its entry is freed. 0: never.
 	 */
 	uint64_t idle_timeout;
-	/* SKETCH_RECORDS: also count the bytes of IP packets: frame bytes less the `overhead` of the
-	 * burst. */
+	/*
+	 * With SKETCH_RECORDS: also count the bytes of IP packets, without the `overhead` of the
+	 * burst.
+	 */
 	bool ip_bytes;
 	/*
 	 * Called repeatedly while the queue of expired keys is full, until expired() empties it.
-	 * NULL: do not wait; the key stays until there is room.
+	 * NULL: do not wait; an idle key then stays until there is room.
 	 */
 	void (*wait)(const void *arg);
 	const void *wait_arg;
 	/*
-	 * For a sketch with fit(): keys per counter for which it sizes the rows of the next epoch,
-	 * up to width_max; 0: the width stays.
+	 * Target number of keys per counter, for sketches with fit(). fit() chooses the width of
+	 * the next epoch accordingly, up to width_max. 0: the width is fixed.
 	 */
 	double load;
 	uint64_t width_max;
@@ -88,50 +94,56 @@ struct sketch_params {
 };
 
 enum sketch_caps {
-	SKETCH_MERGEABLE = 1 << 0, /* has merge(); true for all without SKETCH_EXACT */
-	/* The candidates of each part are the complete result. */
+	SKETCH_MERGEABLE = 1 << 0, /* has merge(); all sketches without SKETCH_EXACT have it */
+	/* The candidates of all instances together are the complete result, without a merge. */
 	SKETCH_EXACT = 1 << 1,
 	SKETCH_SUBTRACTABLE = 1 << 2, /* has subtract() */
-	SKETCH_DETAILS = 1 << 3,      /* update() reads the details of a burst */
-	SKETCH_RECORDS = 1 << 4,      /* candidates have times and TCP flags */
+	SKETCH_DETAILS = 1 << 3, /* update() reads time[], tcp[] and other details of a burst */
+	SKETCH_RECORDS = 1 << 4, /* candidates have times and TCP flags */
 };
 
 /*
- * A heavy key in the list of one instance. Its packets are counted from when it was listed.
- * `before` is an upper bound, in the sketch's metric, of its count before that, and of packets
- * missed since because of other writers:
- *     packets <= true packets,  bytes <= true bytes,
- *     true metric <= (packets or bytes) + before.
- * If several threads wrote to the instance, each may have counted packets of a key. Then the key is
- * emitted once per thread, with the same before, and true metric <= (sum of packets or bytes) +
- * before.
+ * Heavy key in the list of an instance. Its packets are counted from the time when it was listed.
+ *
+ *     packets <= true packets, bytes <= true bytes
+ *     true count in the metric <= (packets or bytes) + before
+ *
+ * `before` bounds the packets that are not counted here: earlier packets of the key, and packets
+ * that were missed because of other writers. If several threads share the instance, each may have
+ * listed the key. The key is then emitted once per thread with the same `before`, and
+ *
+ *     true count in the metric <= (sum of packets or bytes) + before
  */
 struct sketch_candidate {
 	struct key key;
 	struct key_hash hash;
 	uint64_t packets, bytes; /* since the key was listed */
-	uint64_t before; /* upper bound of its earlier count in the metric; UINT64_MAX: saturated */
-	/* Of SKETCH_RECORDS, since it was listed. */
-	int64_t first, last;         /* packet times, ns since 1970-01-01 UTC */
-	uint64_t ip_bytes;           /* bytes of IP packets only; 0 without params.ip_bytes */
-	uint8_t tcp_flags;           /* all flags seen */
-	bool idle;                   /* true: idle for longer than params.idle_timeout */
-	struct flow_figures figures; /* details; empty without params.deep */
+	uint64_t before; /* upper bound of all other packets, in the metric; UINT64_MAX: unknown */
+	/* Only with SKETCH_RECORDS, since the key was listed: */
+	int64_t first, last; /* packet times, ns since 1970-01-01 UTC */
+	uint64_t ip_bytes;   /* bytes of IP packets without layer 2; 0 without params.ip_bytes */
+	uint8_t tcp_flags;   /* all flags seen */
+	bool idle;           /* true: idle for longer than params.idle_timeout */
+	struct flow_figures figures; /* details; FLOW_FIGURES_NONE without params.deep */
 };
 
-/* Packets that a sketch had no room for. */
+/* Packets that a sketch could not count for lack of room. */
 struct sketch_shed {
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* part of these that weights added (key_weights.shift) */
-	uint64_t details;            /* flows that stayed in state count because details ran out */
+	/* Part of these that sampling weights added (key_weights.shift). */
+	uint64_t added, added_bytes;
+	uint64_t details; /* flows that stayed in state count for lack of details */
 };
 
 /* Packets that a sketch counted but cannot assign to a key. */
 struct sketch_undecoded {
 	uint64_t flows; /* upper bound of the number of flows */
 	uint64_t packets, bytes;
-	uint64_t
-		largest; /* upper bound of each of these keys, in the metric; UINT64_MAX: unknown */
+	/*
+		 * Upper bound of the count of each of these keys, in the metric; UINT64_MAX:
+		 * unknown.
+		 */
+	uint64_t largest;
 };
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
@@ -145,7 +157,7 @@ struct sketch {
 	struct sketch_params params; /* parameters completed by check() */
 };
 
-/* Estimate of a key, never below the true count. A saturated value is only a lower limit. */
+/* Estimate of a key. Never below the true count, unless saturated: then only a lower bound. */
 struct sketch_estimate {
 	uint64_t value;
 	bool saturated;
@@ -153,38 +165,43 @@ struct sketch_estimate {
 
 typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *burst);
 
-/* Operations of a sketch. A pointer is NULL only in the cases that its comment names. */
+/* Operations of a sketch. A function may be NULL only if its comment permits it. */
 struct sketch_ops {
 	const char *name;  /* name for --sketch */
 	const char *alias; /* short name */
-	const char *suits; /* when to choose it: one line of help */
+	const char *suits; /* one line of help: when to choose this sketch */
 	/*
-	 * Options of the sketch in a measurement, and the function that applies them to the
-	 * parameters; NULL: none.
+	 * Options of a measurement with this sketch, and the function that applies them to the
+	 * parameters. NULL: none.
 	 */
 	const struct option_owner *options;
 	void (*configure)(struct sketch_params *params, const void *options);
 	const char *width_option; /* option by which configure() may set the width; NULL: none */
 	const char *load_option;  /* option by which configure() may set load; NULL: none */
-	bool any_width;           /* width need not be a power of two */
+	bool any_width;           /* true: the width may be any number, not only a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
-	/* Memory that the eBPF program updates (sketch/kernel_layout.h); NULL: it cannot. */
+	/*
+	 * Memory that the eBPF program updates (sketch/kernel_layout.h). NULL: the program cannot
+	 * update it.
+	 */
 	const struct kernel_layout *kernel;
 
 	/*
-	 * Fills in defaults of params. Returns NULL, or why the shape is not supported. Ignores
-	 * memory.
+	 * Sets depth, width and other parameters that are 0 to their defaults. Returns NULL, or the
+	 * reason if the shape is not supported. Does not check memory.
 	 */
 	const char *(*check)(struct sketch_params *params);
 	/*
-	 * Returns NULL, or why it does not support keys of the rule. NULL: all keys are supported.
+	 * Returns NULL, or the reason if keys of this rule are not supported. NULL: all keys are
+	 * supported.
 	 */
 	const char *(*check_key)(const struct key_rule *rule);
 	/*
-	 * Returns NULL, or why threads cannot share an instance; sets *option to the option
-	 * responsible. NULL: sharing is possible if update[SHARING_SHARED] is set.
+	 * Returns NULL, or the reason if threads cannot share an instance. Then sets *option to the
+	 * name of the responsible option. NULL: sharing is possible if update[SHARING_SHARED] is
+	 * not NULL.
 	 */
 	const char *(*check_shared)(const struct sketch_params *params, const char **option);
 	/* Returns the bytes of one instance; params must be checked. */
@@ -197,23 +214,26 @@ struct sketch_ops {
 	/* Restores the state after create(). */
 	void (*reset)(struct sketch *sketch);
 
-	/* Returns the width for the number of keys in the stream; NULL: the width never changes. */
+	/*
+	 * Returns the width that suits the number of keys so far (params.load). NULL: the width
+	 * never changes.
+	 */
 	uint64_t (*fit)(const struct sketch *sketch);
 
 	/*
-	 * Counts a burst with hashes. The result depends on the order of packets, not on burst
-	 * boundaries. SHARING_SHARED is NULL if threads cannot share an instance.
+	 * Counts a burst with hashes. The result depends on the order of packets, but not on burst
+	 * boundaries. update[SHARING_SHARED] is NULL if threads cannot share an instance.
 	 */
 	sketch_update_fn update[SHARING_COUNT];
 	/*
-	 * Counts a burst with weights. The result equals that of the packets counted one by one,
-	 * unless a counter is saturated; its value is then still a valid bound. NULL if update is
-	 * NULL, or if the sketch counts only single packets.
+	 * Counts a burst with weights. The result equals that of an update with each packet, unless
+	 * a counter is saturated. Then its value is still a valid bound. NULL if update is NULL, or
+	 * if the sketch cannot count weights.
 	 */
 	sketch_update_fn update_weighted[SHARING_COUNT];
 	/*
-	 * Prefetches the memory that the update with a burst will touch, some time before it. NULL:
-	 * update() prefetches early enough.
+	 * Prefetches the memory that the next update with this burst will access. NULL: update()
+	 * itself prefetches early enough.
 	 */
 	void (*fetch)(const struct sketch *sketch, const struct key_burst *burst);
 
@@ -221,62 +241,62 @@ struct sketch_ops {
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * Merges src into dst, as if dst had counted both streams. Candidates are not merged: the
-	 * parts still have theirs (candidates()), which is more than a merged list could hold.
-	 * Returns 0, or -EINVAL if shape, seed or type differ, or if src is dst. NULL without
-	 * SKETCH_MERGEABLE.
+	 * Merges src into dst, as if dst had counted both streams. Does not merge candidates. Emit
+	 * those of dst and src instead: they are more than a merged list could hold. Returns 0, or
+	 * -EINVAL if shape, seed or type differ or if src is dst. NULL without SKETCH_MERGEABLE.
 	 */
 	int (*merge)(struct sketch *dst, const struct sketch *src);
 
 	/*
-	 * Subtracts src from dst: keeps the keys of both, each with dst's counts minus src's. A
-	 * difference may be negative (two's complement); a key with difference 0 is no longer a
-	 * candidate. Returns the same values as merge(). NULL without SKETCH_SUBTRACTABLE.
+	 * Subtracts the counts of src from those of dst, and keeps the keys of both. A difference
+	 * may be negative (two's complement). A key with the difference 0 is not a candidate. Returns
+	 * the same values as merge(). NULL without SKETCH_SUBTRACTABLE.
 	 */
 	int (*subtract)(struct sketch *dst, const struct sketch *src);
 
 	/*
-	 * Emits the keys in the list of the instance, in an order that depends only on the stream.
+	 * Emits the candidates: the keys in the list of the instance. Their order depends only on
+	 * the stream.
 	 */
 	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
 	/* Returns true if every key of the stream is a candidate or has expired. */
 	bool (*lists_all_keys)(const struct sketch *sketch);
 
 	/*
-	 * Returns the sum of the metric over all packets, from the counters of a merged sketch;
-	 * UINT64_MAX if its rows disagree. NULL with SKETCH_EXACT: candidates(), shed() and
-	 * undecoded() add up to it.
+	 * Returns the sum of the metric over all packets, from the counters of a merged sketch, or
+	 * UINT64_MAX if its rows have different sums. NULL with SKETCH_EXACT. There, candidates(),
+	 * shed() and undecoded() together give this sum.
 	 */
 	uint64_t (*total)(const struct sketch *sketch);
 
 	/*
-	 * Recovers keys from the counters. Called once, after merging. Emits keys with at least
-	 * `smallest` in the metric, heaviest first, until about `wanted` keys (0: all) are found.
-	 * Their `before` is the estimate, and their counts are 0. Returns an upper bound of every
-	 * key that was not emitted: at least smallest - 1, higher if a work budget ran out,
+	 * Recovers keys from the counters, once after merging. Emits keys with at least `smallest`
+	 * in the metric, the heaviest first, until about `wanted` keys (0: all) are found. Sets
+	 * `before` to their estimates and their counts to 0. Returns an upper bound of all keys
+	 * that were not emitted: at least smallest - 1, higher if the work budget was used up,
 	 * UINT64_MAX if unknown. NULL for a sketch that stores its keys.
 	 */
 	uint64_t (*recover)(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
 		sketch_emit_fn emit, void *arg);
 
 	/*
-	 * Returns a bound of the over-estimation, in units of the metric. With probability
+	 * Returns an upper bound of the error of estimates, in the metric. With probability
 	 * `confidence`, it holds for all of `keys` distinct keys together. Returns UINT64_MAX if
-	 * there is no bound, as for a sketch with listed keys. Requires a merged sketch. NULL with
-	 * SKETCH_EXACT.
+	 * there is no bound, for example because keys are listed. Call it only for a merged sketch.
+	 * NULL with SKETCH_EXACT.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
 	/*
-	 * Returns an upper bound, in units of the metric, of each key that is not a candidate. NULL
-	 * without SKETCH_EXACT.
+	 * Returns an upper bound of the count of this key, in the metric, if it is not a candidate.
+	 * NULL without SKETCH_EXACT.
 	 */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * Returns an upper bound, in units of the metric, of every key that is not a candidate of
-	 * any part, or UINT64_MAX if unknown. The parts are instances as for merge(). NULL if
-	 * recover() returns this bound, or if it is never known.
+	 * Returns an upper bound, in the metric, of all keys that are not candidates of any part,
+	 * or UINT64_MAX if unknown. The parts are instances that merge() would accept. NULL if
+	 * recover() returns this bound, or if the sketch has no such bound.
 	 */
 	uint64_t (*unlisted)(struct sketch *const *parts, uint32_t nb_parts);
 
@@ -287,33 +307,34 @@ struct sketch_ops {
 	struct sketch_undecoded (*undecoded)(const struct sketch *sketch);
 
 	/*
-	 * For params.idle_timeout; both NULL if not supported.
+	 * Functions for params.idle_timeout. Both are NULL if it is not supported.
 	 *
-	 * Emits keys that were idle and are no longer candidates. The only call that may run while
-	 * a thread updates; not concurrently with itself.
+	 * Emits the keys that were idle and were removed. May run while another thread updates the
+	 * sketch, but not concurrently with itself.
 	 */
 	void (*expired)(struct sketch *sketch, sketch_emit_fn emit, void *arg);
 	/*
-	 * Removes idle keys. Called by the updating thread if it was idle until `now`, ns since
-	 * 1970-01-01 UTC.
+	 * Removes idle keys. Called by the updating thread if it had no packets until `now`, ns
+	 * since 1970-01-01 UTC.
 	 */
 	void (*rest)(struct sketch *sketch, int64_t now);
 
 	/*
-	 * For flow states (sketch/flow_states.h); both NULL if not supported.
+	 * Functions for flow states (sketch/flow_states.h). Both are NULL if they are not
+	 * supported.
 	 *
-	 * Sets the mapping of flow states, from the next packet of each flow on; a reset keeps it.
-	 * Called by the updating thread between bursts. No effect without --flow-detail.
+	 * Sets the mapping of flow states, from the next packet of each flow on. A reset keeps it.
+	 * Called by the updating thread between bursts. Has no effect without --flow-detail.
 	 */
 	void (*set_states)(struct sketch *sketch, const struct flow_states *states);
 	/*
-	 * Returns an array [FLOW_STATES]: packets since the reset by the state of their flow,
-	 * without the mapping; NULL without --flow-detail.
+	 * Returns an array [FLOW_STATES]: packets since the reset, by the own state of their flow.
+	 * NULL without --flow-detail.
 	 */
 	const uint64_t *(*state_packets)(const struct sketch *sketch);
 };
 
-/* All sketches listed in meson.build, NULL at the end. The first is the default. */
+/* All sketches that meson.build lists. NULL ends the array. The first is the default. */
 extern const struct sketch_ops *const sketches[];
 
 /* Returns the sketch with a name or alias, or NULL. */
@@ -323,15 +344,15 @@ const struct sketch_ops *sketch_find(const char *name);
 uint32_t sketch_index(const struct sketch_ops *ops);
 
 /*
- * Returns NULL, or why the sketch cannot run with these parameters, and the option to change.
+ * Returns NULL, or the reason if the sketch cannot run with these parameters, with advice.
  * weighted: some bursts have weights.
  */
 const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,
 	enum sketch_sharing sharing, bool weighted);
 
 /*
- * Returns the largest width (a power of two) that check() accepts and that fits into `size` bytes;
- * 0 if there is none.
+ * Returns the largest width, a power of two, that check() accepts and that fits `size` bytes.
+ * Returns 0 if there is none.
  */
 uint64_t sketch_width_for(
 	const struct sketch_ops *ops, const struct sketch_params *params, size_t size);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Spin loop that waits for another thread which is about to finish. */
+/* Spin loop that waits for another thread. The wait must be short. */
 
 #include <sched.h>
 #include <stdint.h>
 
-#define SPINS_PER_YIELD 1024 /* a longer wait means that the other thread does not run */
+/* After this number of iterations, the other thread is probably not running. */
+#define SPINS_PER_YIELD 1024
 
 /* One iteration of a waiting loop. *spins counts the iterations and must start at 0. */
 static inline void spin_wait(uint32_t *spins)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Compares sixteen 16-bit tags, aligned to 32 bytes, with one value. All variants return the same
- * result; tag_match() and tag_first_byte() are the fastest for the compiler's target.
+ * Compares sixteen 16-bit tags, aligned to 32 bytes, with one value. All variants have the same
+ * result. tag_match() and tag_first_byte() use the fastest variant that the compiler's target
+ * supports.
  */
 
 #include <stdbool.h>
@@ -47,8 +48,8 @@ static inline uint32_t tag_match(const uint16_t *tags, uint16_t tag)
 }
 
 /*
- * Returns the byte offset of the first matching tag, of the last tag if none matches. *any tells
- * the cases apart.
+ * Returns the byte offset of the first matching tag and sets *any to true. If no tag matches,
+ * returns the offset of the last tag and sets *any to false.
  */
 static inline uint32_t tag_first_byte_of(uint32_t match, bool *any)
 {

@@ -3,9 +3,11 @@
 
 /*
  * Weight of an entry of a burst: one packet, or in a weighted burst several packets of one key, one
- * after another (key/key_burst.h). Some sketches treat a key by its count so far, such as lists of
- * heavy keys. They split a weight at the packet where the treatment changes, so that one entry of
- * many packets has the same result as an entry for each of them.
+ * after another (key/key_burst.h).
+ *
+ * Some sketches, such as lists of heavy keys, process a key according to its count so far. They
+ * split a weight at the packet at which the processing changes. An entry of many packets then has
+ * the same result as an entry for each packet.
  */
 
 #include <stdbool.h>
@@ -19,7 +21,7 @@ struct weight {
 	uint64_t packets, bytes;
 };
 
-/* `weighted` is a constant. */
+/* `weighted` is a compile-time constant. */
 static inline __attribute__((always_inline)) struct weight weight_of(
 	const struct key_burst *burst, uint32_t i, const bool weighted)
 {
@@ -33,8 +35,8 @@ static inline uint64_t weight_amount(const struct weight *weight, enum sketch_me
 }
 
 /*
- * Returns the number of first packets whose sum is at most `room` in the metric. Larger packets
- * come first: bytes % packets of them are a byte larger.
+ * Returns how many packets, from the first, have a sum of at most `room` in the metric. The first
+ * (bytes % packets) packets are one byte larger than the others.
  */
 static inline uint64_t weight_within(
 	const struct weight *weight, enum sketch_metric metric, uint64_t room)
@@ -52,7 +54,7 @@ static inline uint64_t weight_within(
 	return nb_larger + (room - (size + 1) * nb_larger) / size;
 }
 
-/* Removes the first n packets and returns them. */
+/* Removes the first n packets of the weight and returns their weight. */
 static inline struct weight weight_take(struct weight *weight, uint64_t n)
 {
 	uint64_t nb_larger = weight->bytes % weight->packets;

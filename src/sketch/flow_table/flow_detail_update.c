@@ -16,13 +16,13 @@ struct work {
 	struct flow_detail *details;
 	uint64_t after; /* params.after */
 	uint64_t share; /* least_share() */
-	uint64_t
-		total[BURST_MAX]; /* packets of the table up to this entry; only set with weights */
+	/* Packets of the table up to and including this entry; only set with weights. */
+	uint64_t total[BURST_MAX];
 };
 
 /*
- * Details fetched at once, while as many packets are counted. With 64, counting packets of 100 000
- * flows took a third longer (bench/experiments/flow_states).
+ * Number of details that are prefetched while the same number of earlier packets is counted. With
+ * 64, counting the packets of 100 000 flows took a third longer (bench/experiments/flow_states).
  */
 #define AHEAD 16
 
@@ -35,7 +35,9 @@ static ALWAYS_INLINE uint32_t add_clamped(uint32_t a, uint32_t b)
 	return a + b < a ? UINT32_MAX : a + b;
 }
 
-/* Returns true if a burst begins: the window has far more packets than the mean window so far. */
+/*
+ * Returns true if a burst begins: the window has many more packets than a mean window of the flow.
+ */
 static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 {
 	if ((unsigned __int128)detail->window_packets * detail->gaps <=
@@ -47,15 +49,15 @@ static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 }
 
 /*
- * Adds a packet to the rate details. `now` is the low half of its time. `continues`: the flow's
- * last packet was processed in rate or tcp, at most FLOW_QUIET_NS ago. Returns true if a burst
- * begins.
+ * Adds a packet to the rate details. now: low 32 bits of its time in ns. continues: the previous
+ * packet of the flow was processed in rate or tcp, at most FLOW_QUIET_NS ago. Returns true if a
+ * burst begins.
  */
-static ALWAYS_INLINE bool look_at_rate(struct flow_detail *detail, uint32_t gap, uint32_t now,
+static ALWAYS_INLINE bool update_rate(struct flow_detail *detail, uint32_t gap, uint32_t now,
 	uint32_t bytes, const bool continues)
 {
 	uint32_t age = now - detail->window_start;
-	/* All bits set if the window continues: a mask, because a branch would be unpredictable. */
+	/* All bits are set if the window continues. A branch would be unpredictable. */
 	uint32_t same = continues ? -(uint32_t)(age < FLOW_WINDOW_NS) : 0;
 	uint32_t packets = (detail->window_packets & same) + 1;
 
@@ -77,7 +79,7 @@ static ALWAYS_INLINE bool precedes(uint32_t a, uint32_t b)
 }
 
 /* Handles a segment [seq, end) that begins before the expected sequence number. */
-static __attribute__((noinline)) void look_at_late(
+static __attribute__((noinline)) void count_late_segment(
 	struct flow_detail *detail, uint32_t seq, uint32_t end)
 {
 	if (precedes(seq, detail->hole_begin) || !precedes(seq, detail->hole_end)) {
@@ -91,7 +93,7 @@ static __attribute__((noinline)) void look_at_late(
 		detail->hole_end = seq;
 }
 
-static ALWAYS_INLINE void look_at_tcp(struct flow_detail *detail, const struct key_tcp *tcp,
+static ALWAYS_INLINE void update_tcp(struct flow_detail *detail, const struct key_tcp *tcp,
 	uint8_t flags, const enum flow_depth last)
 {
 	bool control = (flags & (TCP_SYN | TCP_FIN | TCP_RST)) != 0;
@@ -107,7 +109,7 @@ static ALWAYS_INLINE void look_at_tcp(struct flow_detail *detail, const struct k
 		bool keep_alive = length == 1 && !control && seq + 1 == detail->next;
 
 		if (!keep_alive)
-			look_at_late(detail, seq, end);
+			count_late_segment(detail, seq, end);
 	}
 	if (!precedes(detail->next, end))
 		return;
@@ -129,7 +131,7 @@ static bool is_tcp(const struct flow_table *table, uint32_t at)
 	return key4.proto == PROTO_TCP;
 }
 
-/* Returns the flow's own state before this packet. */
+/* Returns the own state of the flow (flow_states.h) before this packet. */
 static ALWAYS_INLINE enum flow_depth own_state(
 	struct flow_detail *detail, uint32_t deep, uint32_t packets, uint64_t gap, uint32_t after)
 {
@@ -158,7 +160,10 @@ static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
 		entry->deep |= FLOW_DEEP_MARK;
 		return false;
 	}
-	/* Counts from `after` packets ago, so that this packet raises the flow. */
+	/*
+	 * Pretends that the flow entered state count `after` packets ago. This packet then raises
+	 * it to rate.
+	 */
 	pool->details[detail].window_packets = packets - pool->params.after;
 	entry->deep = detail << FLOW_DEEP_DETAIL | FLOW_COUNT;
 	return true;
@@ -175,9 +180,10 @@ static ALWAYS_INLINE uint32_t bytes_of(
 }
 
 /*
- * Returns true if a flow in state rate enters tcp: after a burst, or with its share of the packets.
+ * Returns true if a flow in state rate must enter tcp: a burst has begun, or the flow has at least
+ * the configured share of all packets.
  */
-static __attribute__((noinline)) bool is_to_rise(const struct flow_table *table,
+static __attribute__((noinline)) bool enters_tcp(const struct flow_table *table,
 	const struct work *work, uint32_t i, uint32_t at, uint64_t packets, bool burst,
 	const uint32_t mode)
 {
@@ -189,8 +195,11 @@ static __attribute__((noinline)) bool is_to_rise(const struct flow_table *table,
 	       is_tcp(table, at);
 }
 
-/* Processes packet i, which may change its flow's states. Returns the own state before it. */
-static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *table,
+/*
+ * Processes packet i if it may change the states of its flow. Returns the own state before the
+ * packet.
+ */
+static __attribute__((noinline)) enum flow_depth process_change(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i, uint32_t at,
 	struct flow_before before, const uint32_t mode)
 {
@@ -213,13 +222,13 @@ static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *ta
 	if (state == FLOW_TCP && !burst->tcp[i].known)
 		state = FLOW_RATE;
 	if (state != FLOW_COUNT)
-		begins = look_at_rate(detail, (uint32_t)(gap < FLOW_QUIET_NS ? gap : FLOW_QUIET_NS),
+		begins = update_rate(detail, (uint32_t)(gap < FLOW_QUIET_NS ? gap : FLOW_QUIET_NS),
 			(uint32_t)now, bytes_of(burst, i, mode),
 			last != FLOW_COUNT && gap <= FLOW_QUIET_NS);
 	if (state == FLOW_TCP)
-		look_at_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], last);
+		update_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], last);
 	if (own == FLOW_RATE &&
-		is_to_rise(table, work, i, at,
+		enters_tcp(table, work, i, at,
 			before.packets + weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0).packets,
 			begins, mode))
 		own = FLOW_TCP;
@@ -229,13 +238,13 @@ static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *ta
 	return met;
 }
 
-/* Same as above, but returns FLOW_STEADY_OF() of that state, 0 for count. */
-static ALWAYS_INLINE uint32_t meet_anew(struct flow_table *table, const struct key_burst *burst,
-	const struct work *work, uint32_t i, struct flow_entry *entry, struct flow_before before,
-	const uint32_t mode)
+/* Same as process_change(), but returns FLOW_STEADY_OF() of the own state; 0 for count. */
+static ALWAYS_INLINE uint32_t process_change_steady(struct flow_table *table,
+	const struct key_burst *burst, const struct work *work, uint32_t i,
+	struct flow_entry *entry, struct flow_before before, const uint32_t mode)
 {
-	enum flow_depth met =
-		look_anew(table, burst, work, i, (uint32_t)(entry - table->entries), before, mode);
+	enum flow_depth met = process_change(
+		table, burst, work, i, (uint32_t)(entry - table->entries), before, mode);
 
 	return met == FLOW_COUNT ? 0 : FLOW_STEADY_OF(met, FLOW_COUNT);
 }
@@ -253,17 +262,18 @@ static ALWAYS_INLINE uint32_t steady_of(const struct flow_deep *pool,
 }
 
 /*
- * Processes packet i, just counted, of a flow that may have a detail. The states rarely change.
- * Returns FLOW_STEADY_OF() for the sum over the burst.
+ * Processes packet i, which was just counted, of a flow that may have a detail. Fast if the states
+ * of the flow do not change, as for most packets. Returns FLOW_STEADY_OF() of the packet.
  */
-static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key_burst *burst,
-	const struct work *work, uint32_t i, struct flow_entry *entry,
-	const struct flow_addition *addition, struct flow_before before, const uint32_t mode)
+static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
+	const struct key_burst *burst, const struct work *work, uint32_t i,
+	struct flow_entry *entry, const struct flow_addition *addition, struct flow_before before,
+	const uint32_t mode)
 {
 	const struct flow_deep *pool = table->deep;
 	struct flow_detail *detail = flow_detail_of(work->details, entry);
 	const uint32_t steady = steady_of(pool, entry, &burst->hash[i], mode);
-	/* Also larger than a second if time goes back. */
+	/* If time goes back, the difference wraps and is also larger than a second. */
 	const uint64_t gap = (uint64_t)addition->last - (uint64_t)before.last;
 	const uint64_t packets = before.packets + addition->packets;
 	const uint32_t bytes =
@@ -272,18 +282,18 @@ static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key
 	bool begins = false;
 
 	if (__builtin_expect(gap > FLOW_QUIET_NS, 0))
-		return meet_anew(table, burst, work, i, entry, before, mode);
+		return process_change_steady(table, burst, work, i, entry, before, mode);
 	if (steady >> FLOW_STEADY_LOOKED == FLOW_TCP && burst->tcp[i].known) {
-		look_at_rate(detail, (uint32_t)gap, (uint32_t)addition->last, bytes, true);
-		look_at_tcp(detail, &burst->tcp[i], addition->tcp_flags, FLOW_TCP);
+		update_rate(detail, (uint32_t)gap, (uint32_t)addition->last, bytes, true);
+		update_tcp(detail, &burst->tcp[i], addition->tcp_flags, FLOW_TCP);
 		return steady;
 	}
 	if (steady >> FLOW_STEADY_LOOKED == FLOW_RATE)
-		begins = look_at_rate(detail, (uint32_t)gap, (uint32_t)addition->last, bytes, true);
+		begins = update_rate(detail, (uint32_t)gap, (uint32_t)addition->last, bytes, true);
 	else if (steady == 0 || steady >> FLOW_STEADY_LOOKED == FLOW_TCP)
-		return meet_anew(table, burst, work, i, entry, before, mode);
+		return process_change_steady(table, burst, work, i, entry, before, mode);
 	if ((begins || packets >= work->share) && (entry->deep & FLOW_DEEP_STATE) == FLOW_RATE &&
-		is_to_rise(
+		enters_tcp(
 			table, work, i, (uint32_t)(entry - table->entries), packets, begins, mode))
 		entry->deep += FLOW_TCP - FLOW_RATE;
 	return steady;
@@ -294,8 +304,10 @@ static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key
  */
 
 /*
- * Counts packet i in its entry. `idle` and `details` (some flows have details) are constants, here
- * and below. Returns the same value as look_at().
+ * Counts packet i in its entry. Returns FLOW_STEADY_OF() of the packet, or 0 in state count.
+ *
+ * Here and below, `idle` (idle keys are removed) and `details` (some flows have details) are
+ * compile-time constants.
  */
 static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t at, const bool details, const bool idle,
@@ -308,14 +320,17 @@ static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct k
 	if (idle && flow_is_idle(table->idle, entry, work->burst.now[i]))
 		flow_end(table, at);
 	before = flow_count(table, at, &addition, COUNTER_OWNED, mode);
-	/* A flow with a detail, or one that was refused a detail, has at least `after` packets. */
+	/* Flows with fewer than `after` packets have no detail and were not refused one. */
 	if (before.packets < work->after)
 		return 0;
-	return details ? look_at(table, burst, work, i, entry, &addition, before, mode)
-		       : meet_anew(table, burst, work, i, entry, before, mode);
+	return details ? process_packet(table, burst, work, i, entry, &addition, before, mode)
+		       : process_change_steady(table, burst, work, i, entry, before, mode);
 }
 
-/* Finds the entry of packet i. Returns false, and sheds the packet, if there is no room. */
+/*
+ * Finds or adds the entry of packet i. If there is no room, counts the packet as shed and returns
+ * false.
+ */
 static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const uint32_t mode)
 {
@@ -332,8 +347,8 @@ static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_bu
 }
 
 /*
- * Counts the packets whose bits are set. Returns the sum of FLOW_STEADY_OF(), like all functions
- * below.
+ * Counts the packets whose bits are set in `found`. Returns the sum of FLOW_STEADY_OF() over these
+ * packets, like the functions below.
  */
 static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint64_t found, const bool details, const uint32_t mode)
@@ -350,8 +365,9 @@ static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct
 }
 
 /*
- * Counts the packets whose key is the first of its bucket. Compares the next AHEAD packets before
- * it counts the previous ones. Returns the packets counted.
+ * Counts the packets whose key is in the first entry of its bucket. Works in steps of AHEAD
+ * packets: finds the entries of one step, and prefetches their details, before it counts the
+ * previous step. Returns the counted packets, one bit each.
  */
 static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t *met, const uint32_t mode)
@@ -372,7 +388,10 @@ static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct
 	}
 }
 
-/* Finds or adds the entries of the packets in `others`. Returns the packets that have an entry. */
+/*
+ * Finds or adds the entries of the packets in `others`. Returns the packets that have an entry, one
+ * bit each.
+ */
 static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, uint64_t others, const uint32_t mode)
 {
@@ -391,8 +410,8 @@ static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct
 }
 
 /*
- * Counts a burst. First counts the packets whose key is the first of its bucket, then the others.
- * Without --flow-detail, packets are counted in the same order.
+ * Counts a burst. First counts the packets whose key is in the first entry of its bucket, then all
+ * others. Tables without --flow-detail count in the same order.
  */
 static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const bool details, const uint32_t mode)
@@ -413,8 +432,8 @@ static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct k
 }
 
 /*
- * Counts packets in order. The result includes one packet in state count for each packet that has
- * an entry.
+ * Counts packets one by one, in order. The result also counts each packet that has an entry as a
+ * packet in state count.
  */
 static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t begin, uint32_t end, const bool idle, const uint32_t mode)
@@ -431,7 +450,7 @@ static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const stru
 	return met;
 }
 
-/* Counts the burst in parts that end where a sweep is due. */
+/* Counts the burst in parts, and removes idle keys after each part (flow_sweep_after()). */
 static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const uint32_t mode)
 {
@@ -451,8 +470,9 @@ static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct 
 }
 
 /*
- * Returns a lower bound of the packets that bring a flow to tcp, from the packets of the table
- * before the burst. Whole numbers that a double represents exactly.
+ * Returns a lower bound of the number of packets at which a flow may enter state tcp by its share
+ * of all packets. Uses the number of packets before the burst. Returns 0 if the bound is too large
+ * to be exact as a double.
  */
 static uint64_t least_share(const struct flow_deep *pool)
 {
@@ -463,7 +483,7 @@ static uint64_t least_share(const struct flow_deep *pool)
 	return packets < (double)(UINT64_C(1) << 53) ? (uint64_t)packets : 0;
 }
 
-/* Returns true if the burst may take the last detail: then the order of its flows matters. */
+/* Returns true if the burst may take the last detail. Then the order of its flows matters. */
 static bool is_scarce(const struct flow_deep *pool, uint32_t n)
 {
 	uint32_t unused = pool->params.flows + 1 - pool->used;

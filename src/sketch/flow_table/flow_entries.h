@@ -4,13 +4,13 @@
 /*
  * Internals of the flow table (flow_table.h).
  *
- * An entry is a cache line. A table of `width` buckets has twice as many entries: entry b is the
- * first one of bucket b, and the others are a pool for further keys of any bucket. So `width` keys
- * fit whatever their hashes. If the pool is empty, a new key is shed; stored entries do not change.
+ * An entry is one cache line. A table of `width` buckets has twice as many entries. Entry b is the
+ * first entry of bucket b. The other half is a pool for further keys of any bucket. Therefore
+ * `width` keys always fit, whatever their hashes. If the pool is empty, new keys are shed: their
+ * packets are counted, but no entry is stored. Stored entries do not change then.
  *
- * The entries of a bucket are a chain (flow_list.c). From its first packet on, a key's entry counts
- * every packet of the key, until the key is idle and removed (flow_idle.h). An entry is stored only
- * if its state is FLOW_STORED.
+ * The entries of a bucket form a chain (flow_list.c). The entry of a key counts all of its packets,
+ * until the key is idle and removed (flow_idle.h). An entry is in use if its state is FLOW_STORED.
  */
 
 #include <endian.h>
@@ -30,8 +30,8 @@ enum flow_state {
 };
 
 /*
- * First comparison: all of a key4, or 120 bits of the hash of a key6. The last byte, reserved in a
- * key4, is the family.
+ * ID that is compared before the key: all of a key4, or 120 bits of the hash of a key6. The last
+ * byte is the address family; in a key4 it is the reserved byte.
  */
 struct flow_id {
 	uint64_t lo, hi;
@@ -46,11 +46,11 @@ struct flow_entry {
 	_Atomic uint64_t packets, bytes;
 	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
 	_Atomic uint32_t next;       /* next entry of the bucket; 0: none */
-	uint32_t bucket;             /* bucket of an entry of the pool */
+	uint32_t bucket;             /* bucket; only set in entries of the pool */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
-	uint8_t spare[2]; /* used by structures of sketchtap-bench */
-	uint32_t deep;    /* flow_detail.h; 0 without --flow-detail */
+	uint8_t spare[2]; /* used only by sketchtap-bench */
+	uint32_t deep;    /* state and detail (flow_detail.h); 0 without --flow-detail */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
@@ -69,21 +69,24 @@ struct flow_table {
 	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
 	struct hash_key hash_key;
 
-	/* entries ever taken, including the first entries of all buckets */
+	/*
+	 * Entries taken since the reset, including the first entries of all buckets. Entries above
+	 * are unused.
+	 */
 	_Atomic uint32_t used __attribute__((aligned(64)));
-	_Atomic uint64_t returned; /* stack of returned entries: STACK_TOP, STACK_CHANGE */
+	_Atomic uint64_t returned; /* stack of returned entries (flow_table.c) */
 	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
 	_Atomic uint64_t shed_added, shed_added_bytes; /* struct sketch_shed */
 };
 
-/* flow_list.c: slots of update[] and update_weighted[]. */
+/* Implement sketch_ops.update[] and update_weighted[] (flow_list.c). */
 void flow_update_separate(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst);
 /*
- * Removes an entry from its bucket, in a table with a single writer. Another entry of the bucket
- * may move to its place.
+ * Removes an entry from its bucket. The table must have a single writer. Another entry of the
+ * bucket may move to this place.
  */
 void flow_remove(struct flow_table *table, uint32_t entry);
 
@@ -144,8 +147,8 @@ static inline uint64_t flow_modulus_inverse(uint32_t n)
 }
 
 /*
- * Returns hash % n without a division: Lemire, Kaser, Kurz, "Faster remainder by direct
- * computation" (2019), section 3; exact for every hash and n of 32 bits.
+ * Returns hash % n without a division, exact for all 32-bit hashes and n: Lemire, Kaser and Kurz,
+ * Faster remainder by direct computation (2019), section 3.
  */
 static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
 {
@@ -155,7 +158,7 @@ static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
 /* Fills hash[0..n) for a burst with hashes. */
 typedef void (*flow_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
-/* Keyed hash of the run: senders cannot aim keys at a bucket. */
+/* Uses the keyed hash of the run, so that senders cannot direct many keys to one bucket. */
 static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -163,8 +166,8 @@ static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash
 }
 
 /*
- * Computes and prefetches the bucket of every packet. Two loops, to keep the branch out of them.
- * `hash` is a constant.
+ * Computes the bucket of each packet and prefetches its first entry. Uses separate loops for powers
+ * of two and other numbers, to keep the branch out of the loops. `hash` is a compile-time constant.
  */
 static inline __attribute__((always_inline)) void flow_buckets(const struct flow_table *table,
 	const struct key_burst *burst, const flow_hash_fn hash, uint32_t *bucket)
@@ -192,7 +195,10 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is not NULL */
-	/* some flows are processed below their own states (flow_detail_update.c) */
+	/*
+	 * packets of some flows are processed with less detail than the flow's own state
+	 * (flow_states.h)
+	 */
 	FLOW_DEFERRED = 1 << 2,
 };
 
@@ -203,7 +209,9 @@ struct flow_addition {
 	uint8_t tcp_flags;
 };
 
-/* Returns the bytes of the IP packets of entry i; all bytes if the burst has no overhead. */
+/*
+ * Returns the bytes of the IP packets of burst entry i; all bytes if the burst has no overhead[].
+ */
 static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
 	const struct key_burst *burst, uint32_t i, const struct weight *weight)
 {
@@ -225,7 +233,7 @@ static inline __attribute__((always_inline)) struct flow_addition flow_addition_
 		burst->time[i], burst->tcp_flags[i]};
 }
 
-/* Lowers *extreme to time, or raises it if `greater`. Returns the old value. */
+/* Lowers *extreme to `time`, or raises it if `greater`. Returns the old value. */
 static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_t *extreme,
 	int64_t time, const bool greater, const enum counter_policy policy)
 {
@@ -244,8 +252,8 @@ static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_
 }
 
 /*
- * Adds an amount. Single packets cannot overflow 64 bits. Weights can: their sums saturate
- * (flow_is_saturated()).
+ * Adds an amount. Single packets cannot overflow 64 bits. Weights can, so that sums of weights
+ * saturate (flow_is_saturated()).
  */
 static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic uint64_t *sum,
 	uint64_t amount, const enum counter_policy policy, const bool weighted)
@@ -253,7 +261,7 @@ static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic ui
 	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
 }
 
-/* Returns true if an amount is a lower bound. */
+/* Returns true if an amount is saturated, and therefore only a lower bound. */
 static inline bool flow_is_saturated(uint64_t amount)
 {
 	return amount >= COUNTER64_GUARD;
@@ -285,7 +293,7 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 			(mode & FLOW_WEIGHTED) != 0);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	before.last = flow_stretch(&entry->last, addition->last, true, policy);
-	/* Checks before it writes: a store would take the cache line from other threads. */
+	/* Writes only new flags: each store would take the cache line from other threads. */
 	if ((addition->tcp_flags & ~flags) == 0)
 		return before;
 	if (policy == COUNTER_OWNED)
@@ -299,7 +307,6 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 
 /* ---- Entries */
 
-/* Clears the counts of an entry. */
 static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 {
 	struct flow_entry *e = &table->entries[entry];
@@ -335,7 +342,7 @@ uint32_t flow_take(struct flow_table *table);
 /* Returns an entry to the pool. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-/* Counts packets of the burst that the table cannot store, because it is full. */
+/* Counts packets for which the table has no room. */
 static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
 	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
 {

@@ -5,7 +5,7 @@
 
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64
-#define SWEEP_MAX          FLOW_STRIDE /* entries per sweep: one per packet */
+#define SWEEP_MAX          FLOW_STRIDE /* maximum entries per sweep: one per packet */
 
 size_t flow_idle_memory(const struct sketch_params *params)
 {
@@ -50,7 +50,7 @@ void flow_idle_reset(struct flow_idle *idle)
 	atomic_store_explicit(&idle->queue.taken, 0, memory_order_relaxed);
 }
 
-static bool give_out(struct flow_table *table, uint32_t entry)
+static bool emit_record(struct flow_table *table, uint32_t entry)
 {
 	const struct flow_entry *e = &table->entries[entry];
 	const struct flow_detail *detail =
@@ -65,7 +65,7 @@ static bool give_out(struct flow_table *table, uint32_t entry)
 	return true;
 }
 
-static bool is_to_go(const struct flow_table *table, uint32_t entry, int64_t now)
+static bool is_expired(const struct flow_table *table, uint32_t entry, int64_t now)
 {
 	const struct flow_entry *e = &table->entries[entry];
 
@@ -73,7 +73,7 @@ static bool is_to_go(const struct flow_table *table, uint32_t entry, int64_t now
 	       flow_is_idle(table->idle, e, now);
 }
 
-/* Checks the next n entries. Returns the number of removed entries. */
+/* Checks the next n entries and removes the idle ones. Returns the number of removed entries. */
 static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 {
 	struct flow_idle *idle = table->idle;
@@ -82,9 +82,9 @@ static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 	for (; n > 0; n--) {
 		if (idle->at >= atomic_load_explicit(&table->used, memory_order_relaxed))
 			idle->at = 0;
-		/* The entry that moves to its place may be idle also. */
-		for (; is_to_go(table, idle->at, now); removed++) {
-			if (!give_out(table, idle->at))
+		/* Checks the place again after a removal: another entry may have moved there. */
+		for (; is_expired(table, idle->at, now); removed++) {
+			if (!emit_record(table, idle->at))
 				return removed;
 			flow_remove(table, idle->at);
 		}
@@ -125,7 +125,8 @@ void flow_end(struct flow_table *table, uint32_t entry)
 	struct flow_entry *e = &table->entries[entry];
 
 	/* A new entry has no packets yet. */
-	if (atomic_load_explicit(&e->packets, memory_order_relaxed) == 0 || !give_out(table, entry))
+	if (atomic_load_explicit(&e->packets, memory_order_relaxed) == 0 ||
+		!emit_record(table, entry))
 		return;
 	flow_clear_counts(table, entry);
 	if (table->deep != NULL)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The chain of entries of a bucket, in order of arrival: heavy keys come early.
+ * The chain of a bucket: its entries in order of arrival, so that heavy keys are usually near the
+ * front.
  *
- * Sharing by threads (Algorithm 5 of the paper, a set; no thread waits for another). An entry never
- * leaves its chain while threads share it. A new key claims the first entry if it is free, by a
- * compare-and-swap of its state. Otherwise the thread writes the key into an entry of the pool that
- * no other thread sees, and appends it by a compare-and-swap of the last `next` from 0. If that
- * fails, another thread has appended an entry, and the walk continues there. So each appending
- * thread has compared its key with every earlier entry, and all pool entries of the chain have
- * different keys. A first entry that is claimed but not yet stored is skipped. Another thread may
- * then append the same key, and the two entries count different packets; readers add up all entries
- * of a key.
+ * Several threads can add to a table without waiting for each other (Algorithm 5 of Wu et al. 2016,
+ * applied to a set). No entry leaves its chain while threads share the table.
+ * - A new key claims the first entry if it is free, by a compare-and-swap of its state.
+ * - Otherwise the thread writes the key into an entry of the pool, which no other thread sees. It
+ * appends this entry by a compare-and-swap of the last `next` from 0. If that fails, another thread
+ * has appended an entry, and the search continues there.
+ *
+ * Each appending thread has compared its key with all entries that are stored in the chain, so that
+ * pool entries of a chain have different keys. A first entry that is claimed but not yet stored is
+ * skipped. Another thread may then append the same key. Both entries count different packets, and
+ * readers add up all entries of a key.
  */
 
 #include "sketch/flow_table/flow_owned.h"
@@ -30,7 +33,7 @@ static inline __attribute__((always_inline)) void count_separate(
 		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, mode);
 }
 
-/* Defines a function for update[] or update_weighted[]. weight: FLOW_WEIGHTED or 0. */
+/* Defines a function for update[] or update_weighted[]. `weight` is FLOW_WEIGHTED or 0. */
 #define FLOW_UPDATE(name, count, weight)                                                           \
 	void name(struct sketch *sketch, const struct key_burst *burst)                            \
 	{                                                                                          \
@@ -45,7 +48,9 @@ static inline __attribute__((always_inline)) void count_separate(
 FLOW_UPDATE(flow_update_separate, count_separate, 0)
 FLOW_UPDATE(flow_update_separate_weighted, count_separate, FLOW_WEIGHTED)
 
-/* Removes the first entry of a bucket; the next one, if any, takes its place. */
+/*
+ * Removes the first entry of a bucket. The next entry of the chain, if there is one, moves there.
+ */
 static void remove_first(struct flow_table *table, uint32_t bucket)
 {
 	uint32_t next = flow_next(table, bucket);
@@ -90,7 +95,10 @@ static bool stored_and_matches(const struct flow_table *table, uint32_t entry,
 	       flow_matches(table, entry, id, burst, i);
 }
 
-/* Stores the key of packet i in a first entry if it is free. Returns false if it is not. */
+/*
+ * Stores the key of packet i in the first entry of its bucket. Returns false if the entry is in
+ * use.
+ */
 static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {
@@ -107,9 +115,10 @@ static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id
 }
 
 /*
- * Returns the entry of the key, a new one if necessary; sets *shed if there is no room. *fresh is a
- * pool entry that this thread took and has not used, or 0; the caller returns it to the pool at the
- * end.
+ * Returns the entry of packet i. Adds one if necessary. Sets *shed if there is no room.
+ *
+ * `*fresh` is an entry of the pool that this thread has taken but not used, or 0. The caller
+ * returns it to the pool after the burst.
  */
 static uint32_t find_shared(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i, uint32_t *fresh, bool *shed)
@@ -126,7 +135,7 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 
 		if (stored_and_matches(table, at, id, burst, i))
 			return at;
-		/* Pairs with the release of the append below. */
+		/* Pairs with the release of the compare-and-swap below. */
 		next = atomic_load_explicit(&table->entries[at].next, memory_order_acquire);
 		if (next != 0) {
 			at = next;
@@ -153,7 +162,7 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 	}
 }
 
-/* Adds followers to the addition of their leader (sketch/burst_groups.h). */
+/* Adds the packets of followers to the addition of their leader (sketch/burst_groups.h). */
 static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct flow_addition *additions, const uint32_t mode)
 {

@@ -2,11 +2,16 @@
 #pragma once
 
 /*
- * Passes over a burst by a single writer; flow_find_fn defines the structure after the first entry
- * of a bucket. The first pass prefetches the line of every bucket. The second compares all first
- * entries without a branch and prefetches their successors: with one key per bucket, more than
- * three of four packets find theirs in the first line. The other packets are looked up in order, so
- * that the table does not depend on burst boundaries.
+ * Updates of a flow table by a single writer, in three passes over a burst.
+ * - The first pass prefetches the first entry of each packet's bucket.
+ * - The second pass compares all first entries with the keys, without a branch, and prefetches the
+ * next entries of the chains. In a table with as many keys as buckets, more than three of four
+ * packets match here.
+ * - The third pass looks up all other packets in order, so that the table does not depend on burst
+ * boundaries.
+ *
+ * A flow_find_fn searches the entries of a bucket after the first one. sketchtap-bench compares
+ * several such functions.
  */
 
 #include "sketch/burst_groups.h"
@@ -14,7 +19,7 @@
 #include "sketch/flow_table/flow_entries.h"
 #include "sketch/flow_table/flow_idle.h"
 
-/* State between passes. Bit i of a mask stands for packet i. */
+/* State between passes. */
 struct flow_burst {
 	uint32_t bucket[BURST_MAX];
 	struct flow_id id[BURST_MAX];
@@ -31,7 +36,10 @@ static inline void flow_set_next(struct flow_table *table, uint32_t entry, uint3
 	atomic_store_explicit(&table->entries[entry].next, next, memory_order_relaxed);
 }
 
-/* Marks an entry as stored, if only this thread sees it, or publishes it by other means. */
+/*
+ * Marks an entry as stored. Relaxed: the table has one writer, or other threads find the entry only
+ * after a release.
+ */
 static inline void flow_set_stored(struct flow_table *table, uint32_t entry)
 {
 	atomic_store_explicit(&table->entries[entry].state, FLOW_STORED, memory_order_relaxed);
@@ -46,8 +54,8 @@ static inline __attribute__((always_inline)) void flow_burst_prepare(const struc
 }
 
 /*
- * Returns the packets from begin to end whose key is the first of its bucket. With `details`, a
- * constant, fetches their details.
+ * Returns the packets from begin to end - 1 whose key is in the first entry of its bucket, one bit
+ * each. `details` is a compile-time constant. true: also prefetches the details of these entries.
  */
 static inline __attribute__((always_inline)) uint64_t flow_find_first(
 	const struct flow_table *table, const struct key_burst *burst,
@@ -119,10 +127,13 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	if (flow_matches(table, first, &work->id[i], burst, i))
 		return true;
 	*entry = find(table, burst, work, i);
-	return *entry != 0; /* entry 0 is a bucket's first */
+	return *entry != 0; /* entry 0 is never in the pool */
 }
 
-/* Adds to an entry. `idle`, here and below, is a constant: idle keys are removed. */
+/*
+ * Adds to an entry. `idle`, here and below, is a compile-time constant. true: idle keys are
+ * removed.
+ */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
 	const struct flow_addition *addition, const bool idle, const uint32_t mode)
@@ -132,7 +143,7 @@ static inline __attribute__((always_inline)) void flow_add(struct flow_table *ta
 	flow_count(table, entry, addition, COUNTER_OWNED, mode);
 }
 
-/* Counts packet i, whose key was not the first of its bucket at the start of the burst. */
+/* Counts packet i, whose key was not in a first entry at the start of the burst. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
 	const flow_find_fn find, const bool idle, const uint32_t mode)
@@ -149,7 +160,7 @@ static inline __attribute__((always_inline)) void flow_update_one(struct flow_ta
 		flow_shed(table, &addition, burst, mode);
 }
 
-/* Counts the packets from begin to end. */
+/* Counts packets begin to end - 1. */
 static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
 	const flow_find_fn find, const bool idle, const uint32_t mode)
@@ -191,7 +202,7 @@ static inline void flow_burst_read_clock(
 	}
 }
 
-/* Returns the end of the part from `begin` on that is counted before the next sweep. */
+/* Returns the end of the part of the burst that starts at `begin` and ends at the next sweep. */
 static inline uint32_t flow_sweep_end(
 	const struct flow_table *table, const struct key_burst *burst, uint32_t begin)
 {
@@ -200,7 +211,10 @@ static inline uint32_t flow_sweep_end(
 	return end < burst->n ? end : burst->n;
 }
 
-/* Ends a counted part; sweeps if due. */
+/*
+ * Advances the packet clock after packets begin to end - 1 were counted. Sweeps after each
+ * FLOW_STRIDE packets.
+ */
 static inline void flow_sweep_after(
 	struct flow_table *table, const struct flow_burst *work, uint32_t begin, uint32_t end)
 {
@@ -214,7 +228,7 @@ static inline void flow_sweep_after(
 	flow_sweep(table);
 }
 
-/* Counts the burst in parts that end where a sweep is due. */
+/* Counts the burst in parts, and removes idle keys after each part (flow_sweep_after()). */
 static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
 	const struct key_burst *burst, const flow_find_fn find, const uint32_t mode)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One memory block holds struct flow_table, the entries, struct flow_deep with its details, struct
- * flow_idle, bytes of IP packets, and the IPv6 keys.
+ * Flow table: creation, pool, readout and options. One memory block holds struct flow_table, the
+ * entries, struct flow_deep with its details, struct flow_idle, bytes of IP packets, and the IPv6
+ * keys.
  */
 
 #include "sketch/flow_table/flow_table.h"
@@ -26,9 +27,9 @@ static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 /*
  * ---- Pool
  *
- * `returned` is a stack of entries, linked by `next`. The low half is the number of the top entry,
- * 0 if the stack is empty. The high half counts changes, so that a top entry that was taken and
- * returned is not mistaken for an unchanged stack (ABA).
+ * `returned` is a stack of entries, linked by `next`. Its low half is the number of the top entry; 0:
+ * the stack is empty. Its high half counts changes, so that a compare-and-swap fails if the top entry
+ * was taken and returned in between (ABA problem).
  */
 
 #define STACK_TOP    UINT64_C(0xffffffff)
@@ -36,7 +37,7 @@ static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 
 static uint32_t take_returned(struct flow_table *table)
 {
-	/* Pairs with the release in flow_return(): next is valid. */
+	/* Pairs with the release in flow_return(): `next` of the top entry is valid. */
 	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_acquire), rest;
 
 	do {
@@ -158,7 +159,7 @@ static struct sketch *create(const struct sketch_params *params)
 	return &table->sketch;
 }
 
-/* Clears the taken entries only; others are still zero. IPv6 keys can stay. */
+/* Clears only entries that were taken. All others are still zero. IPv6 keys need no clearing. */
 static void reset(struct sketch *sketch)
 {
 	struct flow_table *table = flow_table_of(sketch);
@@ -184,12 +185,12 @@ static struct key key_of(const struct flow_entry *entry, const struct key6 *key6
 	return key;
 }
 
-/* Entries whose hashes are computed as one burst. */
+/* Collects entries, so that the hashes of their keys are computed as one burst. */
 struct listing {
 	const struct flow_table *table;
 	sketch_emit_fn emit;
 	void *arg;
-	bool expired; /* true: all entries are idle */
+	bool expired; /* true: the entries come from the queue of expired entries */
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
 	const struct flow_detail *details[BURST_MAX];
@@ -326,7 +327,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return shed(sketch).packets == 0;
 }
 
-/* All shed packets may belong to one key. */
+/* Returns the number of all shed packets, because they may all belong to this key. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	struct sketch_shed all = shed(sketch);
@@ -363,7 +364,7 @@ static const uint64_t *state_packets(const struct sketch *sketch)
 
 /* --- options --- */
 
-/* Returns why threads cannot share a table with these parameters, or NULL. */
+/* Returns the reason if threads cannot share a table with these parameters, else NULL. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
 	*option = "flow-detail";
@@ -495,9 +496,9 @@ static const struct option_row flow_table_rows[] = {
 		.max = UINT64_C(1) << 28,
 		.default_text = "1000000",
 		.config_only = true,
-		.help = "Limit the expired keys of an interval whose sums are kept for --output, "
-			"at about 200 bytes each. Packets of further keys are in --flows and in "
-			"the bounds only.",
+		.help = "Keep the sums of up to N expired keys per interval for --output, at about "
+			"200 bytes each. Packets of further keys are only in --flows and in the "
+			"bounds.",
 	},
 	{
 		.name = "flow-detail",
@@ -561,8 +562,8 @@ static const struct option_row flow_table_rows[] = {
 		.hidden = true,
 		.part_of = "flow-detail",
 		.part = ",max=",
-		.help = "Limit the flows above count of one sketch copy, 64 bytes each. A warning "
-			"reports further flows.",
+		.help = "Limit the flows in rate and tcp, per copy of the sketch, at 64 bytes each. "
+			"A warning reports if there are more.",
 	},
 	{0},
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Updates of an invertible Bloom lookup table. One memory block holds struct iblt, IPv4 cells, IPv6
- * cells, filter, and the results of decoding.
+ * Updates of an invertible Bloom lookup table (iblt.h). One memory block holds struct iblt, IPv4
+ * cells, IPv6 cells, the filter, and the results of decoding.
  *
- * Sharing by threads. Each sum has its own atomic addition; no thread reads the sums before the
- * handover of the epoch. If several threads count the first packets of a flow at the same time, at
- * least one of them sets a bit of the filter, and inserts the key. If several threads insert it,
- * the key is inserted several times and division recovers it. If no thread sets a bit, other keys
- * had set all of them, as with a single thread.
+ * Several threads can share a table. Each adds to every sum atomically. No thread reads the sums
+ * before the handover of the epoch. Several threads may count the first packets of a flow at the
+ * same time. At least one of them then sets a bit of the filter, and inserts the key. If several
+ * do, the key is inserted several times, and decoding divides by their number. If no thread sets a
+ * bit, other keys have set all of them, as may happen with a single thread.
  */
 
 #include "sketch/iblt/iblt.h"
@@ -27,10 +27,13 @@
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
-/* Smallest fitted width: two of n flows share all k cells with probability n^2 / 2 / width^k. */
+/*
+ * Smallest width that fit() returns. With n flows and k rows, two flows share all of their cells
+ * with a probability of n^2 / 2 / width^k. They could then not be decoded.
+ */
 #define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
 
-/* Limit of the expected false positives of the filter when the table is full. */
+/* Maximum of the expected number of false positives of the filter when the table is full. */
 #define FILTER_ERRORS_MAX 0x1p-10
 
 static struct iblt *iblt_of(struct sketch *sketch)
@@ -43,8 +46,8 @@ static struct iblt *iblt_of(struct sketch *sketch)
  */
 
 /*
- * Load at which a random hypergraph gets a 2-core: Molloy, "The pure literal rule threshold and
- * cores in random hypergraphs" (2004).
+ * Returns the load (flows per cell) above which decoding fails, because a random hypergraph then
+ * has a 2-core: Molloy, The pure literal rule threshold and cores in random hypergraphs (2004).
  */
 double iblt_threshold(uint32_t depth)
 {
@@ -72,10 +75,12 @@ static const char *check(struct sketch_params *params)
 }
 
 /*
- * A block has Poisson(m) of the n keys, m = n / blocks. After j keys, each of its 8 words of 64
- * bits has at most j bits set, so a new key finds all of its bits set with probability at most
- * (j/64)^8. E[j^8] is the sum over i of S(8,i) m^i, with Stirling numbers of the second kind.
- * Averaged over the arrival of the n keys, m^i becomes m^i / (i + 1).
+ * Let m = n / blocks be the mean number of keys in a block. That number is Poisson distributed.
+ * After j keys, each of the 8 words of a block has at most j of its 64 bits set. A new key has one
+ * bit in each word. All of them are already set with a probability of at most (j / 64)^8. The mean
+ * of j^8 is the sum over i of S(8, i) * m^i, where S are Stirling numbers of the second kind. The
+ * block fills from 0 to m while the n keys arrive. The average over this time replaces m^i by m^i /
+ * (i + 1).
  */
 double iblt_filter_errors(double n, double blocks)
 {
@@ -105,7 +110,7 @@ static uint32_t width_bits(const struct sketch_params *params)
 	return (uint32_t)__builtin_ctzll(params->width);
 }
 
-/* Sizes of the parts of the block, for rows of 2^bits cells. */
+/* Return the bytes of parts of the memory block, for rows of 2^bits cells. */
 static size_t cells_size(uint32_t depth, uint32_t bits, uint32_t shift)
 {
 	return ((size_t)depth << bits) << shift;
@@ -185,7 +190,9 @@ static bool is_known(const struct iblt *table)
 	return atomic_load_explicit(&table->result->known, memory_order_relaxed);
 }
 
-/* Checks before it writes: threads share the cache line. */
+/*
+ * Discards the result of decoding. Writes only if necessary, because threads share the cache line.
+ */
 static void forget(struct iblt *table, bool ipv6)
 {
 	if (is_known(table))
@@ -195,8 +202,8 @@ static void forget(struct iblt *table, bool ipv6)
 }
 
 /*
- * Returns the smallest width for at most params.load flows per cell, at most width_max. Returns the
- * present width if params.load is 0 or the number of flows is unknown.
+ * Returns the smallest width that has at most params.load flows per cell, limited to width_max.
+ * Returns the present width if params.load is 0 or the number of flows is unknown.
  */
 static uint64_t fit(const struct sketch *sketch)
 {
@@ -267,8 +274,8 @@ static ALWAYS_INLINE void count(const struct iblt_rows *rows, const struct key_h
 }
 
 /*
- * Adds a key. Returns true if this thread set a bit: the flow is new, or another thread is
- * inserting it.
+ * Adds a key to its block of the filter. Returns true if this thread set a bit. The flow is then
+ * new, or another thread is inserting it at the same time.
  */
 static bool filter_add(
 	struct iblt_block *block, const struct key_hash *hash, enum counter_policy policy)
@@ -314,7 +321,10 @@ static void insert(
 	}
 }
 
-/* Returns the packets whose keys are not in the filter; a key may occur several times. */
+/*
+ * Returns the packets whose keys are not in the filter, one bit each. A key may occur several
+ * times.
+ */
 static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key_burst *burst)
 {
 	uint64_t found = 0;
@@ -326,7 +336,7 @@ static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key
 	return found;
 }
 
-/* `weighted`, here and below, is a constant. */
+/* Here and below, `weighted` is a compile-time constant. */
 static ALWAYS_INLINE void update_owned_of(struct iblt *table, const struct key_burst *burst,
 	const uint32_t depth, const bool ipv6, const bool weighted)
 {
@@ -374,7 +384,7 @@ static ALWAYS_INLINE void count_separate(
 	}
 }
 
-/* Adds followers to the addition of their leader (sketch/burst_groups.h). */
+/* Adds the packets of followers to the addition of their leader (sketch/burst_groups.h). */
 static ALWAYS_INLINE void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct weight *additions, const bool weighted)
 {
@@ -452,7 +462,7 @@ static void unite_filters(struct iblt *to, const struct iblt *from)
 				memory_order_relaxed);
 }
 
-/* Adds sign * src to the counts of dst. Keys are united. */
+/* Adds sign * src to the counts of dst. Adds the keys of src for both signs. */
 static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
 {
 	struct iblt *to = iblt_of(dst);
@@ -478,7 +488,10 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return combine(dst, src, 1);
 }
 
-/* Adds the keys instead of subtracting them: otherwise a flow of both would lose its key. */
+/*
+ * Subtracts counts but adds keys. Subtraction would remove the key of a flow that is in both
+ * tables.
+ */
 static int subtract(struct sketch *dst, const struct sketch *src)
 {
 	int error = combine(dst, src, UINT64_MAX);
@@ -514,7 +527,10 @@ static struct sketch_undecoded undecoded(const struct sketch *sketch)
 	return decoded(sketch)->undecoded;
 }
 
-/* All packets of a key are in its cells; a key that is not in the filter has none. */
+/*
+ * Bounds the count of a key by its cells, which count all of its packets. A key that is not in the
+ * filter has no packets.
+ */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct iblt *table = iblt_of_const(sketch);
@@ -544,7 +560,7 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 /* --- options --- */
 
 #define LOAD_MIN 0.01
-#define GROWTH   4 /* limit of the width if none is set, as a multiple of the default */
+#define GROWTH   4 /* maximum width if none is given, as a multiple of the default */
 
 static void configure(struct sketch_params *params, const void *own)
 {
@@ -586,8 +602,9 @@ static const struct option_row iblt_rows[] = {
 		.zero = true,
 		.default_text = "0",
 		.config_only = true,
-		.help = "Fit the rows of an iblt to the flows of the last two intervals: flows "
-			"per cell, at most 0.8185 (0.7723 with --depth 4). 0: fixed size.",
+		.help = "Fit the size of an iblt to the flows of the last two intervals, to have "
+			"FRACTION flows per cell. At most 0.8185, or 0.7723 with --depth 4. 0: "
+			"fixed size.",
 		.man = "Rows start with 131072 cells and grow to --width or --memory, by default "
 		       "to 524288.",
 	},
@@ -609,7 +626,7 @@ const struct sketch_ops iblt_ops = {
 	.width_option = "width",
 	.load_option = "iblt-load",
 	.kernel = &iblt_kernel,
-	.suits = "as exact; decodes keys from sums that any number of workers add up",
+	.suits = "as exact as flow-table; decodes keys from sums that all workers add to",
 	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
 	.default_depth = DEFAULT_DEPTH,
 	.default_width = DEFAULT_WIDTH,

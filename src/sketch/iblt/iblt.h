@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Invertible Bloom lookup table of flows: Goodrich and Mitzenmacher, "Invertible Bloom lookup
- * tables" (2011), as used by FlowRadar (2016) and SMON (Zha et al. 2022). Internals for the files
- * of this folder and tests; other code uses sketch.h. docs/IBLT.md explains the design.
+ * Invertible Bloom lookup table of flows (Goodrich and Mitzenmacher, 2011), as used by FlowRadar
+ * (2016) and SMON (Zha et al. 2022). docs/IBLT.md explains the design. Internals for the files of
+ * this folder and for tests. Other code uses sketch.h.
  *
- * A flow has one cell in each of k rows. Every packet is added to the packets and bytes of its k
- * cells. The first packet of a flow, as detected by a Bloom filter, also adds the key to these
- * cells. A cell holds only sums, so cells of several threads or instances can be added. A key that
- * was inserted n times is in the sums n times, and division recovers it.
+ * A flow has one cell in each row. Each packet adds to the packets and bytes of the flow's cells.
+ * The first packet of a flow, detected by a Bloom filter, also adds the key to these cells. A cell
+ * holds only sums, so that cells of several threads or instances can be added. A key that was
+ * inserted n times is in the sums n times, and decoding divides by n.
  *
- * IPv4 and IPv6 have separate cells, because their keys differ in size; they share the filter.
+ * IPv4 and IPv6 have separate cells, because their keys differ in size. They share the filter.
  */
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 #include "sketch/sketch.h"
 
 struct iblt_options {
-	double load; /* flows per cell for which the next rows are sized; 0: fixed width */
+	double load; /* target load: flows per cell, for the width of the next interval; 0: fixed width */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(iblt)
@@ -35,8 +35,8 @@ OPTION_OWNER_OF_MEASUREMENT(iblt)
 #define IBLT_FAMILIES  2 /* IPv4, IPv6 */
 
 /*
- * Same layout as struct iblt_sums; sums modulo 2^64. A lane adds words of 32 bits, so it holds 2^32
- * insertions of any keys.
+ * Same layout as struct iblt_sums. Sums wrap at 2^64. A lane adds 32-bit words, so that it has room
+ * for 2^32 insertions.
  */
 struct iblt_cell {
 	_Atomic uint64_t packets, bytes;
@@ -66,13 +66,14 @@ struct iblt_rows {
 
 /* Result of decoding. */
 struct iblt_result {
-	_Atomic bool known; /* the other fields are valid for the present cells */
-	bool complete;      /* every flow was decoded, and is exact */
+	_Atomic bool known; /* true: the other fields are valid for the present cells */
+	bool complete;      /* true: every flow was decoded with exact counts */
 	struct sketch_undecoded undecoded;
-	uint64_t inserted[IBLT_FAMILIES]; /* flows, including undecoded ones */
+	/* Insertions per IP version, including those of undecoded flows. */
+	uint64_t inserted[IBLT_FAMILIES];
 };
 
-/* One cache line: a key has one bit in each word. */
+/* Block of the Bloom filter: one cache line. A key has one bit in each word of its block. */
 struct iblt_block {
 	_Atomic uint64_t words[IBLT_FILTER_WORDS];
 } __attribute__((aligned(64)));
@@ -81,7 +82,7 @@ struct iblt {
 	struct sketch sketch;
 	struct iblt_rows rows[IBLT_FAMILIES]; /* IPv4, IPv6 */
 	struct iblt_block *filter;
-	uint32_t filter_bits; /* log2 of its blocks */
+	uint32_t filter_bits; /* log2 of the blocks of the filter */
 	struct hash_key hash_key;
 	/* Hash function of the keys; NULL: hash_burst(). */
 	void (*hash)(const void *arg, struct key_burst *burst);
@@ -89,14 +90,15 @@ struct iblt {
 	bool difference; /* true: a table was subtracted */
 
 	/* Memory for decoding. */
-	uint32_t *pivots; /* [cells of a family]: cells in which flows were found, in that order */
+	/* [cells of a family]: numbers of the cells that revealed a flow, in this order. */
+	uint32_t *pivots;
 	uint64_t *is_pivot;  /* bit c: cell c is a pivot */
-	uint64_t *suspected; /* bit c: the counts of flows in cell c are uncertain */
+	uint64_t *suspected; /* bit c: cell c may count packets of an unknown flow */
 
 	struct iblt_result *result;
 
 	_Atomic bool has_ipv6;
-	/* sums of weights; saturate */
+	/* sums of all weights; they saturate instead of wrapping */
 	_Atomic uint64_t weight_packets, weight_bytes;
 };
 
@@ -113,7 +115,10 @@ static inline bool iblt_seen_ipv6(const struct iblt *table)
 	return atomic_load_explicit(&table->has_ipv6, memory_order_relaxed);
 }
 
-/* Returns true if sums of the metric may have wrapped and are only lower bounds. */
+/*
+ * Returns true if the cells' sums in the metric may have wrapped, so that they are only lower
+ * bounds.
+ */
 static inline bool iblt_overflown(const struct iblt *table)
 {
 	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
@@ -174,29 +179,34 @@ static inline __attribute__((always_inline)) bool iblt_filter_has(
 	return all != 0;
 }
 
-/* Returns the flows per cell up to which almost all tables decode; depth is 3 or 4. */
+/*
+ * Returns the number of flows per cell up to which almost all tables can be decoded. depth: 3 or 4.
+ */
 double iblt_threshold(uint32_t depth);
 
 /*
- * Returns the expected number of false positives of a filter with `blocks` blocks during n
- * insertions.
+ * Returns the expected number of false positives while n keys are added to a filter of `blocks`
+ * blocks.
  */
 double iblt_filter_errors(double n, double blocks);
 
-/* Returns rows without memory; 2^bits: IPv4 cells per row. */
+/* Returns rows without cells. `bits` is log2 of the IPv4 cells per row. */
 struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t bits);
 
-/* Returns log2 of the filter blocks next to rows of 2^bits cells. */
+/* Returns log2 of the number of filter blocks for rows of 2^bits cells. */
 uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 
 /* ---- Decoding (iblt_decode.c) */
 
 /*
- * Finds the flows, emits them (emit may be NULL), and sets the result. Modifies the cells
- * meanwhile, and restores them.
+ * Decodes the flows, emits them unless emit is NULL, and fills the result. Modifies the cells, and
+ * restores them before it returns.
  */
 void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg);
 
-/* Returns the minimum of the key's cells, in the metric: an upper bound of its count. */
+/*
+ * Returns the smallest count in the key's cells, in the metric. This is an upper bound of its
+ * count.
+ */
 uint64_t iblt_bound(
 	const struct iblt_rows *rows, const struct key_hash *hash, enum sketch_metric metric);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decodes an invertible Bloom lookup table by peeling, in its own cells. A cell with a single flow,
- * inserted any number of times, reveals its key and counts. It becomes the pivot of the flow and
- * keeps its sums. They are subtracted from the other cells of the flow, which may then hold a
- * single flow also. Adding them again in reverse order restores the table: when a flow is found,
- * none of its cells is the pivot of another flow, because such a cell would hold two flows.
+ * Decodes an invertible Bloom lookup table by peeling, in its own cells.
  *
- * When no cell can be peeled, every cell except pivots must be empty. A cell with packets but no
- * flows contains a false positive of the filter. Then every flow that is connected with it by
- * shared cells is suspected.
+ * A cell with a single flow reveals the key and the counts of the flow, even if the key was
+ * inserted several times. This cell becomes the pivot of the flow and keeps its sums. Peeling
+ * subtracts them from the other cells of the flow. These may then have a single flow as well.
+ *
+ * Adding the sums again, in reverse order, restores the table. This works because a pivot has only
+ * one flow: no cell of a flow that is found later is a pivot.
+ *
+ * If no cell is left to peel, all cells except pivots should be empty. A cell with packets but
+ * without a flow counts a false positive of the filter: a flow whose key was never inserted. All
+ * flows that are connected with this cell by shared cells are suspected: their counts may be wrong.
  */
 
 #include <string.h>
@@ -17,7 +20,10 @@
 #include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
 
-/* Above this number of expected filter errors, cells that are not empty may hide one. */
+/*
+ * If more filter errors than this are expected, each cell that is not empty may count an unknown
+ * flow.
+ */
 #define HIDDEN_ERRORS_MAX 0x1p-9
 
 struct iblt_decode_decoder {
@@ -25,7 +31,8 @@ struct iblt_decode_decoder {
 	const struct iblt_rows *rows;
 	uint64_t nb_cells;
 	uint32_t nb_pivots;
-	bool filter_doubtful; /* the filter is so full that cells with flows may hide another flow */
+	/* true: cells with flows may also count an unknown flow, because the filter is too full */
+	bool filter_doubtful;
 	struct key_burst one; /* for hash_burst() */
 	uint64_t left;        /* cells that are neither pivots nor empty */
 	uint64_t suspects;    /* suspected flows */
@@ -69,7 +76,7 @@ static bool is_empty(const struct iblt_cell *cell)
 
 /* ---- Single flows */
 
-/* Stores the words of the key. Returns false if a sum is not `times` a value of 32 bits. */
+/* Stores the words of the key. Returns false if a sum is not `times` times a 32-bit value. */
 static bool divide(
 	const struct iblt_rows *rows, const struct iblt_cell *cell, uint64_t times, uint32_t *words)
 {
@@ -105,7 +112,7 @@ static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, 
 	found->hash = one->hash[0];
 }
 
-/* Returns true if a cell holds a single flow. */
+/* Finds the key of a cell with a single flow. Returns false if the cell has no flow or several. */
 static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
@@ -127,7 +134,7 @@ static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, 
  * ---- Peeling
  */
 
-/* Adds the sums of a pivot, times `sign`, to another cell. */
+/* Adds `sign` times the sums of a pivot to another cell. */
 static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivot,
 	struct iblt_cell *cell, uint64_t sign)
 {
@@ -140,8 +147,9 @@ static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivo
 }
 
 /*
- * Each cell is queued at most once: it holds a single flow until that flow is found, and nothing
- * afterwards. Pivots overwrite the part of the queue that was read.
+ * Finds cells with a single flow until there are none. Each cell is queued at most once: when its
+ * flow is found, it is a pivot or has no flow left. The list of pivots overwrites the part of the
+ * queue that was already read.
  */
 static void peel(struct iblt_decode_decoder *decoder)
 {
@@ -156,7 +164,7 @@ static void peel(struct iblt_decode_decoder *decoder)
 	for (uint64_t head = 0; head < tail; head++) {
 		uint64_t pivot = queue[head];
 
-		if (!find_cell_key(decoder, pivot, &found)) /* its flow was found in another cell */
+		if (!find_cell_key(decoder, pivot, &found)) /* the flow was found in another cell */
 			continue;
 		queue[decoder->nb_pivots++] = (uint32_t)pivot;
 		bit_set(decoder->table->is_pivot, pivot);
@@ -192,7 +200,10 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 
 /* ---- Certainty */
 
-/* Marks the cells, other than pivots, that hide or may hide a flow. Returns their number. */
+/*
+ * Marks the cells, other than pivots, that count or may count an unknown flow. Returns their
+ * number.
+ */
 static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt *table = decoder->table;
@@ -212,7 +223,7 @@ static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 	return suspected;
 }
 
-/* Marks all cells of a pivot's flow if one of them is marked. Returns true if any cell is new. */
+/* Marks all cells of a pivot's flow if one of them is marked. Returns true if it marked a cell. */
 static bool suspect_flow(struct iblt_decode_decoder *decoder, uint32_t pivot)
 {
 	uint64_t *suspected = decoder->table->suspected;
@@ -244,8 +255,8 @@ static void suspect(struct iblt_decode_decoder *decoder)
 }
 
 /*
- * Returns an upper bound of the expected number of inserted flows that found all their bits set by
- * others: the value if each had come last.
+ * Returns an upper bound of the expected number of flows whose bits in the filter were all set by
+ * other flows. Computes it as if each flow had been added last.
  */
 static double expected_errors(const struct iblt *table)
 {
@@ -266,8 +277,11 @@ static double expected_errors(const struct iblt *table)
  * ---- Figures
  */
 
-/* Finds the maximum of each row over suspected cells or over the others, in their present state. */
-static void look_for_largest(struct iblt_decode_decoder *decoder, bool suspected)
+/*
+ * Finds the largest count of each row in the cells' present state: over suspected cells, or over
+ * all other cells except pivots.
+ */
+static void find_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
 	const struct iblt *table = decoder->table;
 
@@ -331,7 +345,7 @@ uint64_t iblt_bound(
 	return least;
 }
 
-/* Copies the suspected flows, because their pivots lose them by unpeeling. */
+/* Copies the suspected flows. They can no longer be read after unpeel() has restored the cells. */
 static struct found *keep_suspects(
 	struct iblt_decode_decoder *decoder, const struct sketch_allocator *from)
 {
@@ -344,7 +358,7 @@ static struct found *keep_suspects(
 	return kept;
 }
 
-/* Emits suspected flows with the bound from their cells. */
+/* Emits suspected flows without counts. `before` is an upper bound from their cells. */
 static void emit_suspects(const struct iblt_decode_decoder *decoder, const struct found *kept,
 	sketch_emit_fn emit, void *arg)
 {
@@ -362,7 +376,10 @@ static void emit_suspects(const struct iblt_decode_decoder *decoder, const struc
 	}
 }
 
-/* Adds up row 0, which has every flow and every packet once. Returns the flows. */
+/*
+ * Adds the sums of row 0, which counts every packet and every insertion once, to *all. Returns the
+ * insertions.
+ */
 static uint64_t add_row(const struct iblt_decode_decoder *decoder, struct sketch_undecoded *all)
 {
 	uint64_t flows = 0;
@@ -420,12 +437,12 @@ static void decode_family(
 	suspect(decoder);
 	emit_exact(decoder, emit, arg);
 	if (decoder->left > 0)
-		look_for_largest(decoder, false);
+		find_largest(decoder, false);
 	if (emit != NULL && decoder->suspects > 0)
 		kept = keep_suspects(decoder, allocator);
 	unpeel(decoder);
 	if (decoder->left > 0)
-		look_for_largest(decoder, true);
+		find_largest(decoder, true);
 	sum_up(decoder, flows, found);
 	if (kept == NULL)
 		return;

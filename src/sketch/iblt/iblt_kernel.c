@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Decoder of iblts that the eBPF program filled (iblt.bpf.h), with its hash function. */
+/* Decodes iblts that the eBPF program has filled (iblt.bpf.h), with the program's hash function. */
 
 #include <stdlib.h>
 
@@ -85,7 +85,10 @@ static struct sketch_undecoded decode(void *reader, void *const memory[KERNEL_PA
 	return view->result.undecoded;
 }
 
-/* The default takes 29 MB of a CPU, for 68 000 IPv4 flows and half as many IPv6 flows. */
+/*
+ * The default width needs 29 MB per CPU. It suffices for 68 000 IPv4 flows and half as many IPv6
+ * flows.
+ */
 const struct kernel_layout iblt_kernel = {
 	.rows = IBLT_KERNEL_ROWS,
 	.default_width = 32768,

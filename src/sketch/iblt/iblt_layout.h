@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Layout of cells and filter of an iblt (sketch/iblt/iblt.h), and their selection by the 128-bit
- * hash of a key. Uses only kernel types: an eBPF program fills such cells also.
+ * Layout of the cells and the filter of an iblt (sketch/iblt/iblt.h). Selects the cells and bits of
+ * a key by its 128-bit hash. Uses only kernel types, because an eBPF program also includes it.
  */
 
 #include <linux/types.h>
@@ -13,8 +13,8 @@
 #define IBLT_LANES4       4
 #define IBLT_LANES6       10
 #define IBLT_SHIFT4       6 /* a cell is a cache line */
-#define IBLT_SHIFT6       7 /* a cell is two cache lines; every packet writes only to the first */
-#define IBLT_LESS6        1 /* log2 of the ratio: IPv6 has half as many cells */
+#define IBLT_SHIFT6       7 /* a cell is two cache lines; most packets write only to the first */
+#define IBLT_LESS6        1 /* IPv6 has 2^IBLT_LESS6 times fewer cells than IPv4 */
 
 /* A cell. */
 struct iblt_sums {
@@ -33,8 +33,9 @@ IBLT_INLINE __u32 iblt_lane_of(__u64 lo, __u64 hi, __u32 row)
 }
 
 /*
- * Returns a check value that tells a single key from a sum of several keys. It is nonlinear and
- * uses all bits of the hash, so that bits which the keys of a cell share do not weaken it.
+ * Returns a check value of a key. The sum of the check values in a cell shows whether the cell has
+ * a single key. The function is nonlinear and uses all bits of the hash, because keys of one cell
+ * have some bits of the hash in common.
  */
 IBLT_INLINE __u64 iblt_check_of(__u64 lo, __u64 hi)
 {
@@ -52,8 +53,8 @@ IBLT_INLINE __u64 iblt_block_of(__u64 lo, __u64 hi, __u32 bits)
 }
 
 /*
- * Returns the number of the key's bit in a word, from hash bits that rows of up to 2^20 cells do
- * not use.
+ * Returns the number of the key's bit in a word of its block. Rows of up to 2^20 cells do not use
+ * these bits of the hash.
  */
 IBLT_INLINE __u32 iblt_filter_bit_of(__u64 lo, __u64 hi, __u32 word)
 {

@@ -11,7 +11,7 @@
 #define PREFETCH_AHEAD 8 /* packets */
 #define WORDS_PER_LINE 8
 
-/* Four words of a bucket, which belong to one word of a mangled key. */
+/* Four words of a bucket. They belong to one 64-bit word of a mangled key. */
 typedef uint64_t quad __attribute__((vector_size(32), may_alias));
 
 size_t chunk_rows_size(uint32_t bits, uint32_t words)
@@ -44,7 +44,10 @@ static inline uint64_t *bucket_of(
 	       (((uint64_t)row << rows->bits) + (piece >> (PIECE_BITS - rows->bits))) * words;
 }
 
-/* Stores the sets that contain exactly the 16 chunks of a word of a mangled key. */
+/*
+ * Stores 16 sets (bit masks), one for each chunk of a word of a mangled key. Each set contains only
+ * the value of its chunk.
+ */
 static inline void singletons(uint64_t mangled, quad *chunks)
 {
 	const quad shift = {0, PIECE_BITS, 2 * PIECE_BITS, 3 * PIECE_BITS};
@@ -56,8 +59,8 @@ static inline void singletons(uint64_t mangled, quad *chunks)
 }
 
 /*
- * Stores sets and counter as whole quads (four words). The next packet of the key would stall after
- * a store of the counter only: the CPU cannot forward a narrow store to a wider load.
+ * Stores sets and counter as whole quads (four words). If it stored the counter only, the next
+ * packet of the key would stall: the CPU cannot forward a narrow store to a wider load.
  */
 static ALWAYS_INLINE void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
@@ -78,9 +81,9 @@ static ALWAYS_INLINE void add_owned(
 }
 
 /*
- * Adds a key without a lock. Bits of a set are never cleared, so a thread only sets missing ones,
- * with one atomic OR per word. The locking of Algorithm 5 (of the paper) is not needed, because
- * nothing is allocated or linked.
+ * Adds a key without a lock. Bits of a set are never cleared. A thread therefore only sets missing
+ * bits, with one atomic OR per word. The locks of Algorithm 5 of Wu et al. 2016 are not necessary,
+ * because nothing is allocated or linked.
  */
 static ALWAYS_INLINE void add_shared(uint64_t *bucket, uint32_t row, const uint64_t *chunks,
 	uint64_t weight, const uint32_t words, const enum counter_policy policy,
@@ -88,7 +91,7 @@ static ALWAYS_INLINE void add_shared(uint64_t *bucket, uint32_t row, const uint6
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
-	uint32_t lacking = 0; /* bit w: word w lacks a bit */
+	uint32_t lacking = 0; /* bit w: a bit is missing in word w */
 
 #pragma GCC unroll 8
 	for (uint32_t w = 0; w < words; w++)
@@ -129,7 +132,7 @@ static ALWAYS_INLINE void add_key(const struct chunk_rows *rows, const uint64_t 
 	}
 }
 
-/* Forced inline: gcc 12 drops calls of functions that only prefetch. */
+/* Always inlined, because gcc 12 removes calls of functions that only prefetch. */
 static ALWAYS_INLINE void prefetch_buckets(
 	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
 {
@@ -202,7 +205,7 @@ void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_bu
 	add4_policy(rows, burst, which, metric, policy, true);
 }
 
-/* Stores the six words with a key's chunks. */
+/* Stores the words of an IPv6 key and their parity (chunk_rows.h). */
 static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KEY_WORDS_IPV6])
 {
 	const uint64_t *word = mangled->word;

@@ -2,20 +2,22 @@
 #pragma once
 
 /*
- * Rows from which heavy keys are recovered: buckets indexed by modular hashing of a mangled key.
- * Each bucket has a counter and the sets of the key's chunks that occurred there (Schweller et al.,
- * "Reversible sketches for efficient and accurate change detection", 2004).
+ * Rows of buckets, from which heavy keys are recovered (Schweller et al., Reversible sketches for
+ * efficient and accurate change detection, 2004). The key is mangled first (key/mangle6.h; for
+ * IPv4, key/hash.h). Bits of the mangled key select one bucket in each row.
  *
- * A chunk is CHUNK_BITS bits of the mangled key, a piece is four chunks. A bucket has a word for
- * every piece:
+ * A chunk is 4 bits of the mangled key, and a piece is four chunks. For each chunk, a bucket has
+ * the set of the values that occurred in its keys: one bit for each of the 16 values. A bucket has
+ * one word per piece:
  *
- *     word w of a bucket = the sets of piece w's four chunks, one bit for each value of each chunk
- *     word 2r + 1 of a bucket of row r = its counter instead
+ *     word w        the sets of the four chunks of piece w
+ *     word 2r + 1   in row r: not sets, but the counter of the bucket
  *
- * because piece 2r + 1 contains the index of row r: its upper `bits` bits, chunk by chunk. So a
- * packet of an IPv4 key writes to one cache line per row, and adds the same eight words to the sets
- * in all rows. The lower half of each 32-bit lane of a hash, piece 2r, is left to the rows of
- * counter_rows.h, which use the lane from its lowest bit at the usual depth.
+ * A bucket of row r needs no sets of piece 2r + 1. The upper `bits` bits of this piece are the
+ * index of the bucket. A packet of an IPv4 key therefore writes to one cache line per row.
+ *
+ * Piece 2r, the lower half of a 32-bit lane of the hash, is used by row r of counter_rows.h, which
+ * takes bits from the lowest upwards.
  */
 
 #include <stddef.h>
@@ -35,21 +37,21 @@
 #define PIECE_MASK       ((UINT64_C(1) << PIECE_BITS) - 1)
 
 /*
- * Words of a bucket, one per piece of a mangled key. An IPv6 key has four pieces more than its 40
- * bytes: the parity of the last three words, chunk by chunk. The sets of three chunks are nearly
- * independent; the set of their parity excludes most wrong combinations.
+ * Words of a bucket, one per piece of a mangled key. An IPv6 key has its 20 pieces and four more:
+ * the parity of its last three words, chunk by chunk. During recovery, the sets of the three words
+ * are nearly independent. The sets of their parity exclude most wrong combinations.
  */
 #define CHUNK_WORDS_IPV4 8
 #define CHUNK_WORDS_IPV6 24
 
 struct chunk_rows {
-	uint64_t *buckets; /* rows follow each other, `words` words per bucket */
+	uint64_t *buckets; /* all rows, one after the other, with `words` words per bucket */
 	uint32_t bits;     /* log2 of the buckets of a row */
 	uint32_t words;
-	uint64_t full; /* a counter is saturated from this value on */
+	uint64_t full; /* counters at or above this value are saturated */
 };
 
-/* Returns the bytes of rows of 2^bits buckets. */
+/* Returns the bytes of all rows, with 2^bits buckets each. */
 size_t chunk_rows_size(uint32_t bits, uint32_t words);
 
 /* Initializes the rows in zeroed memory[chunk_rows_size(bits, words)], aligned to 64 bytes. */
@@ -59,8 +61,9 @@ void chunk_rows_init(struct chunk_rows *rows, uint32_t bits, uint32_t words,
 void chunk_rows_reset(const struct chunk_rows *rows);
 
 /*
- * Count the IPv4 keys of a hashed burst in rows of CHUNK_WORDS_IPV4, and its IPv6 keys, which
- * mangle6_burst() has mangled, in rows of CHUNK_WORDS_IPV6. Only packets whose bit is in `which`.
+ * Count the packets of a hashed burst whose bit is set in `which`. add4 counts IPv4 keys, in rows
+ * of CHUNK_WORDS_IPV4. add6 counts IPv6 keys, in rows of CHUNK_WORDS_IPV6; mangled[] comes from
+ * mangle6_burst().
  */
 void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	enum sketch_metric metric, enum counter_policy policy);
@@ -83,16 +86,16 @@ void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *m
 /* Adds src to dst. */
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src);
 
-/* Words of the mangled key, with its parity as the last word. */
+/* Words of a mangled IPv6 key and, as the last word, their parity. */
 #define KEY_WORDS_IPV6 (CHUNK_WORDS_IPV6 / 4)
 
-/* Returns a bucket by its number, counted through all rows. */
+/* Returns a bucket by its number. Buckets are numbered row by row. */
 static inline uint64_t *chunk_rows_bucket(const struct chunk_rows *rows, uint64_t bucket)
 {
 	return rows->buckets + bucket * rows->words;
 }
 
-/* Returns the word of a bucket of row r that is the counter. */
+/* Returns the number of the word that is the counter in a bucket of this row. */
 static inline uint32_t chunk_rows_counter(uint32_t row)
 {
 	return 2 * row + 1;

@@ -29,7 +29,7 @@ void heavy_prefixes_init(
 	prefixes->maps = memory;
 }
 
-/* Returns the number of bits of the row's index among the lowest `known` bits of the hash. */
+/* Returns how many bits of the row's index are among the lowest `known` bits of the hash. */
 static uint32_t prefix_bits(const struct counter_rows *counters, uint32_t row, uint32_t known)
 {
 	uint32_t first = row * counters->stride;

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Finds the prefixes of a row's index that lead to a heavy counter. The search selects the index
- * from its lowest bit upwards, chunk by chunk. One lookup answers, for any number of heavy
- * counters.
+ * Excludes keys whose counters cannot all be heavy, while only the lowest bits of their hash are
+ * known. The recovery chooses the hash from its lowest bit upwards, chunk by chunk. The known bits
+ * of a row's index are called its prefix.
  *
- * The lowest m bits of each heavy counter's index are bit 2^m + (those m bits) of a map, for every
- * m at which a chunk of the key ends. There is no map for more than PREFIX_BITS_MAX bits: a longer
- * prefix is checked only when its index is complete.
+ * Each row has a map of the prefixes of its heavy counters. The prefix of length m with the value
+ * v is bit 2^m + v. The map contains all m at which a chunk ends, up to PREFIX_BITS_MAX. A longer
+ * prefix is checked only when the index is complete.
  */
 
 #include <stdbool.h>
@@ -23,8 +23,8 @@
 struct heavy_prefixes {
 	const struct counter_rows *counters;
 	uint64_t threshold;
-	uint32_t map_bits; /* longest prefix with a map */
-	uint64_t *maps;    /* rows follow each other */
+	uint32_t map_bits; /* length of the longest prefix in a map */
+	uint64_t *maps;    /* one map per row, one after the other */
 };
 
 /* Returns the bytes of the maps. */
@@ -33,12 +33,12 @@ size_t heavy_prefixes_size(const struct counter_rows *counters);
 void heavy_prefixes_init(
 	struct heavy_prefixes *prefixes, const struct counter_rows *counters, void *memory);
 
-/* Replaces the maps by those of the counters that reach the threshold. */
+/* Fills the maps from all counters that reach the threshold. */
 void heavy_prefixes_fill(struct heavy_prefixes *prefixes, uint64_t threshold);
 
 /*
- * Returns false if a hash with the given lowest `known` bits has no heavy counter in some row.
- * Checks only rows with bits from `from` on; earlier bits were checked before.
+ * Returns false if, in some row, no heavy counter is possible for a hash with these lowest `known`
+ * bits. Checks only rows that use bits from `from` on. The other rows were checked before.
  */
 bool heavy_prefixes_allow(const struct heavy_prefixes *prefixes, const struct key_hash *hash,
 	uint32_t from, uint32_t known);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Reversible sketch: Schweller et al., "Reversible sketches for efficient and accurate change
- * detection" (2004) and "Reversible sketches: enabling monitoring and analysis over high-speed data
- * streams" (2007). The heavy keys are recovered from the sketch itself (reversible_recover.c).
+ * Reversible sketch: Schweller et al., Reversible sketches for efficient and accurate change
+ * detection (2004), and Reversible sketches: enabling monitoring and analysis over high-speed data
+ * streams (2007). Heavy keys are recovered from the sketch itself (reversible_recover.c).
  *
  * One memory block holds struct reversible with its lists, the counters, the buckets for IPv4 and
  * for IPv6, and the tables of the lists.
  *
- * Threads that share an instance share counters and buckets. Each thread counts the heaviest keys
- * in its own list (listed.h), because threads would compete for the eight counters of such a key at
- * every packet. A merge moves the lists into the rows. The rows then equal those of a single thread
- * that counted all packets; the list adds no other information about its keys.
+ * Threads that share an instance share counters and buckets. Each thread counts its heaviest keys
+ * in its own list (listed.h). Otherwise threads would compete for the eight counters of such a key
+ * at every packet. A merge adds the counts of the lists to the rows. The rows then equal those of a
+ * single thread that has counted all packets.
  */
 
 #include "sketch/reversible/reversible.h"
@@ -22,7 +22,10 @@
 #include "sketch/listed.h"
 #include "sketch/implement.h"
 
-/* Buckets of a row, log2: a quarter of the counters for IPv4, 1/16 for IPv6, within bounds. */
+/*
+ * A row of buckets has 1/4 (IPv4) or 1/16 (IPv6) of the width of a row of counters. All values are
+ * log2.
+ */
 #define IPV4_BITS_LESS 2
 #define IPV4_BITS_MIN  12
 #define IPV6_BITS_LESS 4
@@ -60,9 +63,10 @@ static uint32_t bits6(const struct sketch_params *params)
 }
 
 /*
- * Returns the number of bits that tell a key from a wrong combination: all bits outside of fields,
- * except those of a mangled key6 that are inverted correctly even if others are wrong. If a key6
- * holds both IP versions, one bit of the reserved byte identifies the version.
+ * Returns the number of redundant bits of a key: no field uses them, so that they are 0 in every
+ * key. They distinguish keys from wrong combinations of the recovery. Excludes bits of a mangled
+ * key6 that may be correct in a wrong combination. both: struct key6 stores keys of both IP
+ * versions, and one bit of the reserved byte distinguishes these.
  */
 static uint32_t redundant_bits(const struct key_layout *layout, bool both)
 {
@@ -130,7 +134,7 @@ static bool has_ipv6(const struct reversible *rv)
 	return atomic_load_explicit(&rv->has_ipv6, memory_order_relaxed);
 }
 
-/* Checks before it writes: threads share the cache line. */
+/* Writes only if necessary, because threads share the cache line. */
 static void see_ipv6(struct reversible *rv)
 {
 	if (!has_ipv6(rv))
@@ -150,7 +154,10 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&rv->lists[l]);
 }
 
-/* Adds the packets in the mask `which`. `weighted`, here and below, is a constant. */
+/*
+ * Adds the packets whose bits are set in `which`. Here and below, `weighted` is a compile-time
+ * constant.
+ */
 static ALWAYS_INLINE void add_chunks(struct reversible *rv, const struct key_burst *burst,
 	uint64_t which, enum counter_policy policy, const bool weighted)
 {
@@ -172,8 +179,8 @@ static void add_chunks_of(struct reversible *rv, const struct key *key, const st
 	uint64_t amount, enum counter_policy policy)
 {
 	if (key->family == KEY_IPV6) {
-		struct key_burst
-			burst; /* large: only the fields that mangle6_burst() reads are set */
+		/* A burst is large. Sets only the fields that mangle6_burst() reads. */
+		struct key_burst burst;
 		struct mangled6 mangled;
 
 		burst.n = 1;
@@ -202,7 +209,10 @@ static ALWAYS_INLINE void count_separate(
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
-/* Counters and sets reach the same state in any order, so no update has to be atomic as a whole. */
+/*
+ * The order of additions to counters and sets does not matter, so that an update need not be atomic
+ * as a whole.
+ */
 static ALWAYS_INLINE void count_shared(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
@@ -238,7 +248,7 @@ static void settle_key(const struct sketch_candidate *candidate, void *arg)
 	add_chunks_of(to, &candidate->key, &candidate->hash, amount, COUNTER_OWNED);
 }
 
-/* Adds what src's lists counted to dst's rows. */
+/* Adds the counts in the lists of src to the rows of dst. */
 static void settle(struct reversible *dst, const struct reversible *src)
 {
 	for (uint32_t l = 0; l < src->nb_lists; l++)
@@ -268,7 +278,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Recovers keys from rows that hold every packet. */
+/* Recovers keys. If lists hold counts, merges them with the rows in a temporary sketch first. */
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
 	const struct reversible *rv = reversible_of_const(sketch);

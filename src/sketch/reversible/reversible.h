@@ -16,8 +16,9 @@
 #include "sketch/sketch.h"
 
 /*
- * Bits of a key with a fixed value, so that a random combination of recovery passes as a key with
- * probability 2^-24. In an IPv6 5-tuple they are the three bytes after its fields.
+ * Minimum number of bits of a key with a fixed value. A wrong combination of the recovery then
+ * passes as a key with a probability of at most 2^-24. In an IPv6 5-tuple, these are the three
+ * bytes after its fields.
  */
 #define REVERSIBLE_REDUNDANT_BITS 24
 
@@ -27,14 +28,16 @@ _Static_assert(sizeof(struct key4) - offsetof(struct key4, spare) == 3 &&
 
 struct reversible {
 	struct sketch sketch;
-	struct hash_key hash_key;     /* keyed by params.seed; recovery inverts its mangling */
+	/* Round keys from params.seed; recovery needs them to invert the mangling. */
+	struct hash_key hash_key;
 	struct counter_rows counters; /* for estimates and bounds */
 	struct chunk_rows rows4;      /* for recovery of IPv4 keys */
 	struct chunk_rows rows6;      /* for recovery of IPv6 keys */
-	/* Apart from the read-only fields. */
+	/* In another cache line than the read-only members. */
 	_Atomic bool has_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
 	/*
-	 * One list per thread that shares the instance, with counts that are not in the rows yet.
+	 * One list per thread that shares the instance. The rows do not contain the counts in the
+	 * lists.
 	 */
 	uint32_t nb_lists;
 	struct candidates lists[];
@@ -47,6 +50,6 @@ static inline const struct reversible *reversible_of_const(const struct sketch *
 	return (const struct reversible *)sketch;
 }
 
-/* sketch_ops.recover (reversible_recover.c) */
+/* Implements sketch_ops.recover (reversible_recover.c). */
 uint64_t reversible_recover(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
 	sketch_emit_fn emit, void *arg);

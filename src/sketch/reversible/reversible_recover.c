@@ -3,21 +3,27 @@
 /*
  * Recovers the heavy keys of the reversible sketch.
  *
- * A key that reaches the threshold has a heavy bucket in every row of buckets and a heavy counter
- * in every row of counters: one that reaches the threshold also. The search visits the chunks of
- * the mangled key depth first. In each row of buckets it keeps the heavy ones that agree with the
- * chunks so far. A bucket allows the values in its set; for chunks of the row's index, it allows
- * those of its own number. The search follows a value if in every row a bucket allows it, and its
- * index prefix leads to a heavy counter (heavy_prefixes.h). After the last chunk, it inverts the
- * mangling. The result is a key only if all bits outside of fields have the values of the rule: a
- * wrong combination passes with probability 2^-24.
+ * A bucket or a counter is heavy if it reaches the threshold. A key that reaches the threshold has
+ * a heavy bucket in each row of buckets and a heavy counter in each row of counters.
  *
- * The threshold decreases step by step, so the heaviest keys come first, and a search that stops
- * early has found all keys above some count. It stops if it has found enough keys, or if its budget
- * is used up: RECOVER_VISITS visits of heavy buckets, which bounds the time, or RECOVER_MADE_UP
- * wrong combinations, which bounds the probability that one passes: 2^14 x 2^-24 is about 0.001.
- * Each family has its own budget. The shape of the sketch bounds the memory: a number for every
- * bucket of a row, and a map of at most 2^21 bits for every row of counters.
+ * The search chooses the chunks of the mangled key one after another, depth first. In each row of
+ * buckets it keeps the heavy buckets that agree with the chunks chosen so far. A bucket allows the
+ * chunk values in its sets. For the chunks of its index, it allows only the values of its own
+ * number. The search follows a chunk value if some bucket of each row allows it, and if in each row
+ * of counters the known bits of the index lead to a heavy counter (heavy_prefixes.h).
+ *
+ * After the last chunk, the search inverts the mangling. The result is a key only if all bits
+ * outside of its fields have fixed values. A wrong combination passes this check with a probability
+ * of 2^-24.
+ *
+ * The threshold decreases step by step. The heaviest keys are therefore found first, and a search
+ * that stops early has found all keys above some count. The search stops if it has found enough
+ * keys or used up its budget. The budget has two parts: RECOVER_VISITS visits of heavy buckets,
+ * which limits the time, and RECOVER_WRONG wrong combinations, which limits the probability that
+ * one passes: 2^14 x 2^-24, about 0.001. IPv4 and IPv6 have separate budgets.
+ *
+ * The shape of the sketch limits the memory: a number per bucket of a row, and a map of at most
+ * 2^21 bits per row of counters.
  */
 
 #include <stdbool.h>
@@ -26,12 +32,13 @@
 #include "sketch/reversible/heavy_prefixes.h"
 #include "sketch/reversible/reversible.h"
 
-#define RECOVER_VISITS  (UINT64_C(1) << 26)
-#define RECOVER_MADE_UP (UINT32_C(1) << 14)
+#define RECOVER_VISITS (UINT64_C(1) << 26)
+#define RECOVER_WRONG  (UINT32_C(1) << 14)
 
-#define FIRST_HEAVY  16 /* least number of counters of a row that reach the first threshold */
+#define FIRST_HEAVY  16 /* minimum number of counters of a row that reach the first threshold */
 #define CHEAP_VISITS (UINT64_C(1) << 18)
-#define STEP_VISITS  16 /* cost of a search step, in visits, besides the buckets that it visits */
+/* Cost of a search step, as a number of visits, in addition to the buckets that it visits. */
+#define STEP_VISITS  16
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)
@@ -39,25 +46,26 @@
 /* A row of buckets during the search. */
 struct search_row {
 	const uint64_t *buckets;
-	uint32_t counter; /* word of a bucket that is its counter */
-	uint32_t *heavy;  /* heavy buckets; the agreeing ones come first */
+	uint32_t counter; /* number of the word of a bucket that is its counter */
+	/* Numbers of heavy buckets; the first nb_agreeing agree with the chunks chosen so far. */
+	uint32_t *heavy;
 	uint32_t nb_agreeing;
 };
 
 struct search {
 	const struct reversible *rv;
-	const struct chunk_rows *chunk_rows; /* rows of the family */
+	const struct chunk_rows *chunk_rows; /* rows of buckets for this IP version */
 	enum key_family family;
-	uint64_t threshold; /* least count of a heavy bucket or counter */
-	uint64_t emitted;   /* previous threshold, whose keys were emitted; 0: none */
+	uint64_t threshold; /* minimum count of a heavy bucket or counter */
+	uint64_t emitted;   /* previous threshold; keys that reach it were emitted; 0: none */
 
 	struct search_row rows[CHUNK_ROWS];
 	struct heavy_prefixes prefixes;
 	uint32_t nb_steps;             /* one per chunk */
-	uint64_t word[KEY_WORDS_IPV6]; /* chunks so far; two words for IPv4 */
+	uint64_t word[KEY_WORDS_IPV6]; /* chunks chosen so far; IPv4 uses two words */
 
-	uint64_t visits;  /* visits left */
-	uint32_t made_up; /* wrong combinations left */
+	uint64_t visits;     /* visits left */
+	uint32_t wrong_left; /* wrong combinations left */
 	bool exhausted;
 
 	uint32_t found;
@@ -67,7 +75,7 @@ struct search {
 
 /* --- values that a bucket allows --- */
 
-/* [mask][v]: set of the chunk values that equal v in the bits of the mask. */
+/* agreeing[mask][v]: set of the chunk values that equal v in the bits of the mask. */
 static uint16_t agreeing[CHUNK_VALUES][CHUNK_VALUES];
 
 __attribute__((constructor)) static void fill_agreeing(void)
@@ -78,15 +86,16 @@ __attribute__((constructor)) static void fill_agreeing(void)
 }
 
 /*
- * Returns the set of chunk values that a bucket of a row allows: by its sets, or by its own number.
+ * Returns the set of chunk values that a bucket allows: those in its set or, for chunks of the
+ * row's index, those of its own number.
  */
 static inline uint32_t allowed(
 	const struct search *search, const struct search_row *row, uint32_t chunk, uint32_t bucket)
 {
 	const struct chunk_rows *rows = search->chunk_rows;
 	uint32_t piece = chunk / CHUNKS_PER_PIECE, at = chunk % CHUNKS_PER_PIECE;
-	uint32_t unknown =
-		PIECE_BITS - rows->bits; /* low bits of the piece that are not in the index */
+	/* Number of low bits of the piece that are not in the index. */
+	uint32_t unknown = PIECE_BITS - rows->bits;
 
 	if (piece != row->counter)
 		return (uint16_t)(row->buckets[(uint64_t)bucket * rows->words + piece] >>
@@ -95,7 +104,7 @@ static inline uint32_t allowed(
 		       [bucket << unknown >> at * CHUNK_BITS & CHUNK_MASK];
 }
 
-/* Returns the set of chunk values that some agreeing bucket of the row allows. */
+/* Returns the set of chunk values that at least one agreeing bucket of the row allows. */
 static uint32_t allowed_by_any(
 	const struct search *search, const struct search_row *row, uint32_t chunk)
 {
@@ -107,8 +116,8 @@ static uint32_t allowed_by_any(
 }
 
 /*
- * Keeps the buckets that allow the value, and moves them to the front. To undo the choice, the
- * caller only restores nb_agreeing; the order may differ.
+ * Keeps the buckets that allow the value, and moves them to the front. The caller can undo this by
+ * restoring nb_agreeing. The order of the buckets may then differ.
  */
 static void keep_agreeing(
 	const struct search *search, struct search_row *row, uint32_t chunk, uint32_t value)
@@ -133,7 +142,7 @@ static struct key_hash hash_of(const struct search *search)
 	return (struct key_hash){search->word[0], search->word[1]};
 }
 
-static bool take_back_mangling(const struct search *search, struct key *key)
+static bool invert_mangling(const struct search *search, struct key *key)
 {
 	const struct reversible *rv = search->rv;
 	const uint64_t *word = search->word;
@@ -151,8 +160,8 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 }
 
 /*
- * Returns true if the search would find the mangled key at that threshold also. It has one bucket
- * in each row, because all of their indices are given.
+ * Returns true if a search with this threshold would also find the mangled key that was just
+ * completed. Only one bucket of each row agrees with it, because the key determines all indices.
  */
 static bool reaches(const struct search *search, uint64_t estimate, uint64_t threshold)
 {
@@ -174,8 +183,8 @@ static void report_key(struct search *search)
 
 	if (search->emitted != 0 && reaches(search, estimate.value, search->emitted))
 		return;
-	if (!take_back_mangling(search, &candidate.key)) {
-		search->exhausted |= --search->made_up == 0;
+	if (!invert_mangling(search, &candidate.key)) {
+		search->exhausted |= --search->wrong_left == 0;
 		return;
 	}
 	candidate.before = estimate.saturated ? UINT64_MAX : estimate.value;
@@ -192,9 +201,9 @@ static void set_chunk(struct search *search, uint32_t chunk, uint64_t value)
 }
 
 /*
- * Returns the chunk that is chosen in a step. The hash comes first, from its lowest bit, so that
- * the indices of the rows are complete early. For IPv6, three words and their parity follow: one
- * chunk of each in turn.
+ * Returns the chunk that a step chooses. The chunks of the hash come first, from its lowest bit, so
+ * that the indices of the rows are complete early. For IPv6, three words and their parity follow,
+ * one chunk of each in turn.
  */
 static uint32_t chunk_of_step(uint32_t step)
 {
@@ -205,7 +214,7 @@ static uint32_t chunk_of_step(uint32_t step)
 	return HASH_CHUNKS + behind % 4 * CHUNKS_PER_WORD + behind / 4;
 }
 
-/* Returns the set of possible values: one for a parity chunk, all for others. */
+/* Returns the set of possible values of a chunk. A parity chunk has one value, others have all. */
 static uint32_t values_of_chunk(const struct search *search, uint32_t chunk)
 {
 	uint32_t word = chunk / CHUNKS_PER_WORD;
@@ -223,7 +232,7 @@ static bool spend(struct search *search, uint64_t visits)
 	return !search->exhausted;
 }
 
-/* Returns the set of values that some bucket allows in every row. */
+/* Returns the set of values that, in each row, at least one agreeing bucket allows. */
 static uint32_t values_left(struct search *search, uint32_t chunk)
 {
 	uint32_t values = spend(search, STEP_VISITS) ? values_of_chunk(search, chunk) : 0;
@@ -234,7 +243,10 @@ static uint32_t values_left(struct search *search, uint32_t chunk)
 	return values;
 }
 
-/* Chooses a value. Returns false if the counters exclude it or the budget is used up. */
+/*
+ * Chooses a value for a chunk. Returns false if the counters exclude it or if the budget is used
+ * up.
+ */
 static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 {
 	struct key_hash hash;
@@ -250,7 +262,7 @@ static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 	return !search->exhausted;
 }
 
-/* Tries every remaining value in this step and in all later ones. */
+/* Tries all remaining values in this step and in all later steps. */
 static void follow(struct search *search, uint32_t step)
 {
 	uint32_t chunk, values, nb_agreeing[CHUNK_ROWS];
@@ -329,7 +341,7 @@ static uint64_t first_threshold(const struct counter_rows *rows)
 }
 
 /*
- * Decreases the threshold faster after a cheap search: every threshold costs a pass over all cells.
+ * Decreases the threshold faster after a cheap search, because each search also reads all counters.
  */
 static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 {
@@ -338,7 +350,7 @@ static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 	return threshold - (less > 0 ? less : 1);
 }
 
-/* Same as sketch_ops.recover, for one family. */
+/* Same as sketch_ops.recover, for one IP version. */
 static uint64_t recover_family(
 	struct search *search, enum key_family family, uint32_t wanted, uint64_t smallest)
 {
@@ -347,7 +359,7 @@ static uint64_t recover_family(
 	set_family(search, family);
 	search->emitted = 0;
 	search->visits = RECOVER_VISITS;
-	search->made_up = RECOVER_MADE_UP;
+	search->wrong_left = RECOVER_WRONG;
 	search->exhausted = false;
 	search->found = 0;
 	for (;;) {
@@ -363,14 +375,17 @@ static uint64_t recover_family(
 	}
 }
 
-/* Each family has its own budget, so that a family with too many keys does not hide the other. */
+/*
+ * Recovers IPv4 and then IPv6 keys. Each has its own budget, so that too many keys of one IP
+ * version do not hide the other.
+ */
 static uint64_t recover_families(struct search *search, uint32_t wanted, uint64_t smallest)
 {
 	uint64_t bound4 = recover_family(search, KEY_IPV4, wanted, smallest), bound6;
 
 	if (!atomic_load_explicit(&search->rv->has_ipv6, memory_order_relaxed))
 		return bound4;
-	/* Enough keys were found: keys with less are not wanted. */
+	/* There are enough keys: those with lower counts are not wanted. */
 	if (search->found >= wanted && bound4 >= smallest)
 		smallest = bound4 + 1;
 	bound6 = recover_family(search, KEY_IPV6, wanted, smallest);
