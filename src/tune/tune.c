@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Each configuration from the chosen lists is a try. A try that exceeds the memory target is not
- * run. Each remaining sketch counts the traffic once in memory, which measures its error. Tries
- * within the error target then run as complete pipelines, in turns, with a load generator that
- * sends as fast as they receive. tune_choice.h defines the choice.
+ * Finds the fastest configuration within a memory target and an error target. Each combination of
+ * the chosen options is a trial:
  *
- * Standard output is a configuration file; the table is in its comments.
+ * 1. A trial that needs more memory than the target is not run.
+ *
+ * 2. Each remaining sketch counts the traffic once in memory. This measures its error.
+ *
+ * 3. Trials within the error target run as complete pipelines, in turns. A load generator sends
+ * packets as fast as they are received.
+ *
+ * 4. tune_choose() selects one of them (tune_choice.h).
+ *
+ * Standard output is a configuration file, with the table of all trials in comments.
  */
 
 #include <inttypes.h>
@@ -35,13 +42,13 @@
 #define MILLISECONDS   100
 #define PACKETS        (UINT64_C(4) << 20)
 #define TRAFFIC        "flows=1M,zipf=1.05"
-#define MBUFS          16384 /* same as sketchtap-bench pipeline */
+#define MBUFS          16384 /* the same number as sketchtap-bench pipeline */
 #define SIZE           64
 #define MBUF_CACHE     256 /* same as in runs */
 #define HEAP_MEGABYTES 256
-#define UNSTEADY                                                                                   \
-	2.0 /* fastest round / slowest round above which other programs must have interfered */
-#define RUN_SECONDS 0.1 /* approximate time to set up a run */
+/* If the fastest round is faster than the slowest by this factor, other programs interfered. */
+#define UNSTEADY       2.0
+#define RUN_SECONDS    0.1 /* approximate time to set up a run, in s */
 
 static const struct option_values widths_default = {5, {4096, 16384, 65536, 262144, 1048576}};
 
@@ -68,14 +75,13 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-struct
-try {
+struct trial {
 	struct pipeline_setting setting;
 	struct tune_score score;
 	bool planned; /* true: memory is set */
 	bool counted; /* true: accuracy is set */
 	struct bench_accuracy accuracy;
-	uint64_t no_room; /* packets without room in the sketch */
+	uint64_t no_room; /* packets for which the sketch had no room */
 	uint32_t rounds;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 	char note[FIGURES_CELL_MAX];
@@ -90,28 +96,28 @@ struct tune {
 	struct figures figures;
 	const struct option_values *workers, *widths;
 	struct workload *workload;
-	struct try *tries;
-	uint32_t nb_tries;
-	uint32_t chosen; /* index of the chosen try; nb_tries: none */
+	struct trial *trials;
+	uint32_t nb_trials;
+	uint32_t chosen; /* index of the chosen trial; nb_trials: none */
 };
 
-/* --- tries --- */
+/* --- trials --- */
 
-static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
+static bool add_trial(struct tune *tune, const struct pipeline_setting *setting)
 {
-	struct try *try, *grown = array_grow(tune->tries, tune->nb_tries, sizeof(*grown));
+	struct trial *trial, *grown = array_grow(tune->trials, tune->nb_trials, sizeof(*grown));
 
 	if (grown == NULL)
 		return false;
-	tune->tries = grown;
-	try = &tune->tries[tune->nb_tries++];
-	*try = (struct try){.setting = *setting};
-	try->score.threads = pipeline_threads(setting);
-	try->score.comparable = try->score.threads <= tune->cpus.n;
+	tune->trials = grown;
+	trial = &tune->trials[tune->nb_trials++];
+	*trial = (struct trial){.setting = *setting};
+	trial->score.threads = pipeline_threads(setting);
+	trial->score.comparable = trial->score.threads <= tune->cpus.n;
 	return true;
 }
 
-/* Adds all designs, numbers of workers and widths of one sketch with one kind of sharing. */
+/* Adds trials of one sketch and sharing with all designs, numbers of workers and widths. */
 static bool add_subject(struct tune *tune, const struct bench_subject *subject)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
@@ -134,13 +140,13 @@ static bool add_subject(struct tune *tune, const struct bench_subject *subject)
 				if (!choices_has(chosen, d) ||
 					subject->sketch->check(&shape) != NULL)
 					continue;
-				if (!add_try(tune, &setting))
+				if (!add_trial(tune, &setting))
 					return false;
 			}
 	return true;
 }
 
-static bool add_tries(struct tune *tune)
+static bool add_trials(struct tune *tune)
 {
 	static const struct option_values one = {1, {1}};
 	struct bench_subject subjects[OPTION_VALUES_MAX * 4];
@@ -154,8 +160,8 @@ static bool add_tries(struct tune *tune)
 }
 
 /*
- * Returns the widths if only flow tables are tried: from half as many buckets as keys upwards,
- * because smaller tables have no room.
+ * Returns the default widths if only flow tables are compared. The smallest has half as many
+ * buckets as there are keys: smaller tables would not have room for all keys.
  */
 static const struct option_values *widths_of_keys(uint64_t keys)
 {
@@ -191,7 +197,7 @@ static const struct option_values *default_workers(const struct cpus *cpus)
 
 /* --- memory and accuracy --- */
 
-static void plan_try(struct tune *tune, struct try *try)
+static void plan_trial(struct tune *tune, struct trial *trial)
 {
 	static struct config config;
 	static struct plan plan;
@@ -199,19 +205,19 @@ static void plan_try(struct tune *tune, struct try *try)
 	uint64_t limit = bench_options(tune->config)->memory;
 
 	if (!pipeline_plan(
-		    &try->setting, &tune->run, &tune->topology, "tune", &config, &plan, error)) {
-		snprintf(try->note, sizeof(try->note), "not possible: %.80s", error);
+		    &trial->setting, &tune->run, &tune->topology, "tune", &config, &plan, error)) {
+		snprintf(trial->note, sizeof(trial->note), "not possible: %.80s", error);
 		return;
 	}
-	try->planned = true;
-	try->score.memory = plan.packet_bytes + plan.sketch_bytes;
-	try->score.fits = limit == 0 || try->score.memory <= limit;
-	if (!try->score.fits)
-		snprintf(try->note, sizeof(try->note), "more than --memory");
+	trial->planned = true;
+	trial->score.memory = plan.packet_bytes + plan.sketch_bytes;
+	trial->score.fits = limit == 0 || trial->score.memory <= limit;
+	if (!trial->score.fits)
+		snprintf(trial->note, sizeof(trial->note), "more than --memory");
 }
 
-/* Returns true if both tries have the same accuracy. With one thread, sharing does not matter. */
-static bool is_as_right(const struct try *a, const struct try *b)
+/* Returns true if both trials have the same accuracy. With one worker, sharing does not matter. */
+static bool has_equal_accuracy(const struct trial *a, const struct trial *b)
 {
 	return a->setting.subject.sketch == b->setting.subject.sketch &&
 	       a->setting.subject.width == b->setting.subject.width &&
@@ -220,49 +226,51 @@ static bool is_as_right(const struct try *a, const struct try *b)
 		       a->setting.subject.sharing == b->setting.subject.sharing);
 }
 
-static bool count_traffic(struct tune *tune, struct try *try, char *error)
+static bool count_traffic(struct tune *tune, struct trial *trial, char *error)
 {
 	const struct bench_rounds setup = {
 		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
 	struct bench_pass pass;
 
-	if (!bench_pass_run(&setup, &tune->cpus, &try->setting.subject, true, &pass, error))
+	if (!bench_pass_run(&setup, &tune->cpus, &trial->setting.subject, true, &pass, error))
 		return false;
-	try->counted = pass.missing == NULL;
-	try->accuracy = pass.accuracy;
-	try->no_room = pass.no_room;
-	if (!try->counted)
-		snprintf(try->note, sizeof(try->note), "not measured: %s", pass.missing);
+	trial->counted = pass.missing == NULL;
+	trial->accuracy = pass.accuracy;
+	trial->no_room = pass.no_room;
+	if (!trial->counted)
+		snprintf(trial->note, sizeof(trial->note), "not measured: %s", pass.missing);
 	return true;
 }
 
-static void judge_error(const struct tune *tune, struct try *try)
+static void judge_error(const struct tune *tune, struct trial *trial)
 {
-	if (!try->counted) {
-		try->score.fits = false;
+	if (!trial->counted) {
+		trial->score.fits = false;
 		return;
 	}
-	if (try->no_room > 0) {
-		try->score.fits = false;
-		snprintf(try->note, sizeof(try->note), "has no room for every key");
+	if (trial->no_room > 0) {
+		trial->score.fits = false;
+		snprintf(trial->note, sizeof(trial->note), "has no room for every key");
 		return;
 	}
-	if (!try->accuracy.known)
+	if (!trial->accuracy.known)
 		return;
-	try->score.error = try->accuracy.top_error;
-	try->score.fits = try->score.error <= bench_options(tune->config)->error;
-	if (!try->score.fits)
-		snprintf(try->note, sizeof(try->note), "more than --error");
+	trial->score.error = trial->accuracy.top_error;
+	trial->score.fits = trial->score.error <= bench_options(tune->config)->error;
+	if (!trial->score.fits)
+		snprintf(trial->note, sizeof(trial->note), "more than --error");
 }
 
-/* Copies the accuracy of an earlier try that counted the same. Returns false if there is none. */
-static bool find_counted(const struct tune *tune, struct try *try)
+/*
+ * Copies the accuracy of an earlier trial with the same accuracy. Returns false if there is none.
+ */
+static bool find_counted(const struct tune *tune, struct trial *trial)
 {
-	for (const struct try *other = tune->tries; other < try; other++)
-		if (other->counted && is_as_right(other, try)) {
-			try->counted = true;
-			try->accuracy = other->accuracy;
-			try->no_room = other->no_room;
+	for (const struct trial *other = tune->trials; other < trial; other++)
+		if (other->counted && has_equal_accuracy(other, trial)) {
+			trial->counted = true;
+			trial->accuracy = other->accuracy;
+			trial->no_room = other->no_room;
 			return true;
 		}
 	return false;
@@ -281,60 +289,60 @@ static bool count_all(struct tune *tune)
 
 	log_notice("counting %" PRIu64 " packets exactly and with every sketch",
 		tune->workload->spec.packets);
-	for (uint32_t t = 0; t < tune->nb_tries && !signals_stop_requested(); t++) {
-		struct try *try = &tune->tries[t];
+	for (uint32_t t = 0; t < tune->nb_trials && !signals_stop_requested(); t++) {
+		struct trial *trial = &tune->trials[t];
 
-		plan_try(tune, try);
-		if (try->score.fits) {
-			if (!find_counted(tune, try) && !count_traffic(tune, try, error)) {
+		plan_trial(tune, trial);
+		if (trial->score.fits) {
+			if (!find_counted(tune, trial) && !count_traffic(tune, trial, error)) {
 				log_error("%s", error);
 				return false;
 			}
-			judge_error(tune, try);
+			judge_error(tune, trial);
 		}
-		show_progress("counting", t + 1, tune->nb_tries);
+		show_progress("counting", t + 1, tune->nb_trials);
 	}
 	return true;
 }
 
 /* --- speed --- */
 
-static bool is_to_run(const struct try *try, bool comparable)
+static bool must_run(const struct trial *trial, bool comparable)
 {
-	return try->score.fits && try->score.comparable == comparable;
+	return trial->score.fits && trial->score.comparable == comparable;
 }
 
 static uint32_t nb_to_run(const struct tune *tune, bool comparable)
 {
 	uint32_t n = 0;
 
-	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		n += is_to_run(&tune->tries[t], comparable);
+	for (uint32_t t = 0; t < tune->nb_trials; t++)
+		n += must_run(&tune->trials[t], comparable);
 	return n;
 }
 
-static void run_try(struct tune *tune, struct try *try)
+static void run_trial(struct tune *tune, struct trial *trial)
 {
 	char error[LOAD_GENERATOR_ERROR_MAX];
 
-	if (pipeline_run(&try->setting, &tune->run, &tune->topology, tune->cpus.ids, tune->cpus.n,
-		    tune->milliseconds, &try->samples[try->rounds], error)) {
-		try->rounds++;
+	if (pipeline_run(&trial->setting, &tune->run, &tune->topology, tune->cpus.ids, tune->cpus.n,
+		    tune->milliseconds, &trial->samples[trial->rounds], error)) {
+		trial->rounds++;
 		return;
 	}
-	try->score.fits = false;
-	snprintf(try->note, sizeof(try->note), "failed: %.80s", error);
+	trial->score.fits = false;
+	snprintf(trial->note, sizeof(trial->note), "failed: %.80s", error);
 }
 
 /* Requires at least one round. */
-#define STATS(try, member) PIPELINE_STATS((try)->samples, member, (try)->rounds)
+#define STATS(trial, member) PIPELINE_STATS((trial)->samples, member, (trial)->rounds)
 
-/* Drops a round that a signal interrupted, for all tries. */
-static void drop_cut_round(struct tune *tune, uint32_t rounds)
+/* Removes the round that a signal has interrupted from all trials. */
+static void drop_interrupted_round(struct tune *tune, uint32_t rounds)
 {
-	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		if (tune->tries[t].rounds > rounds)
-			tune->tries[t].rounds = rounds;
+	for (uint32_t t = 0; t < tune->nb_trials; t++)
+		if (tune->trials[t].rounds > rounds)
+			tune->trials[t].rounds = rounds;
 }
 
 static void run_all(struct tune *tune, bool comparable)
@@ -347,31 +355,31 @@ static void run_all(struct tune *tune, bool comparable)
 		nb_to_run(tune, comparable), tune->rounds, tune->milliseconds,
 		runs * (tune->milliseconds / 1e3 + RUN_SECONDS));
 	for (uint32_t round = 0; round < tune->rounds; round++) {
-		for (uint32_t t = 0; t < tune->nb_tries && !signals_stop_requested(); t++)
-			if (is_to_run(&tune->tries[t], comparable)) {
-				run_try(tune, &tune->tries[t]);
+		for (uint32_t t = 0; t < tune->nb_trials && !signals_stop_requested(); t++)
+			if (must_run(&tune->trials[t], comparable)) {
+				run_trial(tune, &tune->trials[t]);
 				show_progress("running", ++done, runs);
 			}
 		if (signals_stop_requested()) {
-			drop_cut_round(tune, round);
+			drop_interrupted_round(tune, round);
 			break;
 		}
 	}
-	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		if (is_to_run(&tune->tries[t], comparable) && tune->tries[t].rounds > 0)
-			tune->tries[t].score.pps = STATS(&tune->tries[t], measured_pps).median;
+	for (uint32_t t = 0; t < tune->nb_trials; t++)
+		if (must_run(&tune->trials[t], comparable) && tune->trials[t].rounds > 0)
+			tune->trials[t].score.pps = STATS(&tune->trials[t], measured_pps).median;
 }
 
 static uint32_t choose(const struct tune *tune)
 {
-	struct tune_score *scores = calloc(tune->nb_tries + 1, sizeof(*scores));
+	struct tune_score *scores = calloc(tune->nb_trials + 1, sizeof(*scores));
 	uint32_t chosen;
 
 	if (scores == NULL)
-		return tune->nb_tries;
-	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		scores[t] = tune->tries[t].score;
-	chosen = tune_choose(scores, tune->nb_tries);
+		return tune->nb_trials;
+	for (uint32_t t = 0; t < tune->nb_trials; t++)
+		scores[t] = tune->trials[t].score;
+	chosen = tune_choose(scores, tune->nb_trials);
 	free(scores);
 	return chosen;
 }
@@ -389,56 +397,56 @@ static void describe_source(const struct config *config, char text[FIGURES_CELL_
 								: TRAFFIC);
 }
 
-static void cell_speed(struct figures *figures, const struct try *try)
+static void cell_speed(struct figures *figures, const struct trial *trial)
 {
-	struct bench_stats stats = STATS(try, measured_pps);
+	struct bench_stats stats = STATS(trial, measured_pps);
 
-	figures_cell(figures, "rounds", "%u", try->rounds);
+	figures_cell(figures, "rounds", "%u", trial->rounds);
 	figures_cell(figures, "measured_mpps", "%.2f", stats.median / 1e6);
 	figures_cell(figures, "measured_mpps_min", "%.2f", stats.min / 1e6);
 	figures_cell(figures, "measured_mpps_max", "%.2f", stats.max / 1e6);
-	figures_cell(figures, "count_ns", "%.2f", STATS(try, count_ns).median);
-	figures_cell(figures, "delay_ns", "%.2f", STATS(try, delay_ns).median);
+	figures_cell(figures, "count_ns", "%.2f", STATS(trial, count_ns).median);
+	figures_cell(figures, "delay_ns", "%.2f", STATS(trial, delay_ns).median);
 }
 
-static void cell_note(struct tune *tune, const struct try *try)
+static void cell_note(struct tune *tune, const struct trial *trial)
 {
 	struct figures *figures = &tune->figures;
 
-	if (try->note[0] != '\0')
-		figures_cell(figures, "note", "%s", try->note);
-	else if (!try->score.comparable)
+	if (trial->note[0] != '\0')
+		figures_cell(figures, "note", "%s", trial->note);
+	else if (!trial->score.comparable)
 		figures_cell(figures, "note", "%s: %u threads poll on %u CPUs",
-			try->rounds > 0 ? "not comparable" : "not measured", try->score.threads,
+			trial->rounds > 0 ? "not comparable" : "not measured", trial->score.threads,
 			tune->cpus.n);
 }
 
-static void print_try(struct tune *tune, const struct try *try)
+static void print_trial(struct tune *tune, const struct trial *trial)
 {
-	const struct bench_subject *subject = &try->setting.subject;
+	const struct bench_subject *subject = &trial->setting.subject;
 	struct figures *figures = &tune->figures;
 	char source[FIGURES_CELL_MAX];
 
 	describe_source(tune->config, source);
 	figures_cell(figures, "bench", "tune");
 	figures_cell(figures, "source", "%s", source);
-	figures_cell(figures, "design", "%s", try->setting.design);
-	figures_cell(figures, "sharing", "%s", plan_sharing_word(try->setting.subject.sharing));
+	figures_cell(figures, "design", "%s", trial->setting.design);
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(trial->setting.subject.sharing));
 	figures_cell(figures, "sketch", "%s", subject->sketch->name);
 	figures_cell(figures, "atomic", "%s", setup_atomic_name(subject));
-	figures_cell(figures, "workers", "%u", try->setting.workers);
+	figures_cell(figures, "workers", "%u", trial->setting.workers);
 	figures_cell(figures, "width", "%" PRIu64, subject->width);
-	if (try->planned)
-		figures_cell(figures, "memory_bytes", "%" PRIu64, try->score.memory);
-	if (try->counted && try->accuracy.known) {
-		figures_cell(figures, "recall", "%.2f", try->accuracy.recall);
-		figures_cell(figures, "error", "%.6f", try->accuracy.top_error);
+	if (trial->planned)
+		figures_cell(figures, "memory_bytes", "%" PRIu64, trial->score.memory);
+	if (trial->counted && trial->accuracy.known) {
+		figures_cell(figures, "recall", "%.2f", trial->accuracy.recall);
+		figures_cell(figures, "error", "%.6f", trial->accuracy.top_error);
 	}
-	if (try->rounds > 0)
-		cell_speed(figures, try);
-	if (try == &tune->tries[tune->chosen])
+	if (trial->rounds > 0)
+		cell_speed(figures, trial);
+	if (trial == &tune->trials[tune->chosen])
 		figures_cell(figures, "chosen", "chosen");
-	cell_note(tune, try);
+	cell_note(tune, trial);
 	figures_row(figures);
 }
 
@@ -451,20 +459,20 @@ static void print_table(struct tune *tune)
 		"%s: %" PRIu64 " keys in %" PRIu64 " packets; %u rounds of %u ms", source,
 		tune->workload->distinct, tune->workload->spec.packets, tune->rounds,
 		tune->milliseconds);
-	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		print_try(tune, &tune->tries[t]);
+	for (uint32_t t = 0; t < tune->nb_trials; t++)
+		print_trial(tune, &tune->trials[t]);
 }
 
-/* Prints the options that select this try, one per line. */
-static void print_config(const struct tune *tune, const struct try *try, FILE *out)
+/* Prints the options that select this trial, one per line. */
+static void print_config(const struct tune *tune, const struct trial *trial, FILE *out)
 {
-	const struct bench_subject *subject = &try->setting.subject;
+	const struct bench_subject *subject = &trial->setting.subject;
 
 	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
-		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));
+		trial->score.pps / 1e6, (double)trial->score.memory / (1 << 20));
 	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
-	fprintf(out, "design = %s\nworkers = %u\nsharing = %s%s%s\n", try->setting.design,
-		try->setting.workers, plan_sharing_word(subject->sharing),
+	fprintf(out, "design = %s\nworkers = %u\nsharing = %s%s%s\n", trial->setting.design,
+		trial->setting.workers, plan_sharing_word(subject->sharing),
 		subject->sharing == SHARING_SHARED ? ":" : "",
 		subject->sharing == SHARING_SHARED ? setup_atomic_name(subject) : "");
 	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", subject->sketch->name,
@@ -475,33 +483,33 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 		fprintf(out, "no-huge = yes\n");
 }
 
-/* Returns the try nearest to the targets, NULL if there is none. */
-static const struct try *nearest(const struct tune *tune)
+/* Returns the trial that is nearest to the targets, or NULL if there is none. */
+static const struct trial *nearest(const struct tune *tune)
 {
-	const struct try *best = NULL;
+	const struct trial *best = NULL;
 
-	for (uint32_t t = 0; t < tune->nb_tries; t++) {
-		const struct try *try = &tune->tries[t];
+	for (uint32_t t = 0; t < tune->nb_trials; t++) {
+		const struct trial *trial = &tune->trials[t];
 
-		if (!try->planned)
+		if (!trial->planned)
 			continue;
-		if (best == NULL || (try->counted && !best->counted) ||
-			(try->counted == best->counted &&
-				(try->counted ? try->score.error < best->score.error
-					      : try->score.memory < best->score.memory)))
-			best = try;
+		if (best == NULL || (trial->counted && !best->counted) ||
+			(trial->counted == best->counted &&
+				(trial->counted ? trial->score.error < best->score.error
+						: trial->score.memory < best->score.memory)))
+			best = trial;
 	}
 	return best;
 }
 
-/* Logs why no configuration fits. */
+/* Logs the reason if no configuration meets the targets. */
 static void log_nothing_fits(const struct tune *tune)
 {
 	const struct bench_options *bench = bench_options(tune->config);
-	const struct try *near = nearest(tune);
+	const struct trial *near = nearest(tune);
 
 	if (signals_stop_requested())
-		log_error("stopped before every configuration had a round");
+		log_error("stopped before each configuration was measured once");
 	else if (near == NULL)
 		log_error("no configuration can run on this host; see the table");
 	else if (!near->counted && bench->memory > 0 && near->score.memory > bench->memory)
@@ -561,7 +569,7 @@ static int read_traffic(struct tune *tune)
 
 static bool measure(struct tune *tune)
 {
-	if (!add_tries(tune)) {
+	if (!add_trials(tune)) {
 		log_error("out of memory for the list of configurations");
 		return false;
 	}
@@ -569,7 +577,7 @@ static bool measure(struct tune *tune)
 		return false;
 	run_all(tune, true);
 	tune->chosen = choose(tune);
-	if (tune->chosen == tune->nb_tries && !signals_stop_requested()) {
+	if (tune->chosen == tune->nb_trials && !signals_stop_requested()) {
 		run_all(tune, false);
 		tune->chosen = choose(tune);
 	}
@@ -577,11 +585,11 @@ static bool measure(struct tune *tune)
 }
 
 /* Warns if the choice is unreliable. */
-static void warn(const struct try *try)
+static void warn(const struct trial *trial)
 {
-	struct bench_stats pps = STATS(try, measured_pps);
+	struct bench_stats pps = STATS(trial, measured_pps);
 
-	if (!try->score.comparable)
+	if (!trial->score.comparable)
 		log_warning("no configuration has a CPU for every thread: the choice was measured "
 			    "with threads that share CPUs");
 	else if (pps.max > UNSTEADY * pps.min)
@@ -593,13 +601,13 @@ static void warn(const struct try *try)
 static bool report(struct tune *tune)
 {
 	print_table(tune);
-	if (tune->chosen == tune->nb_tries) {
+	if (tune->chosen == tune->nb_trials) {
 		log_nothing_fits(tune);
 		return false;
 	}
-	warn(&tune->tries[tune->chosen]);
+	warn(&tune->trials[tune->chosen]);
 	if (tune->figures.table != NULL)
-		print_config(tune, &tune->tries[tune->chosen], tune->figures.table);
+		print_config(tune, &tune->trials[tune->chosen], tune->figures.table);
 	return true;
 }
 
@@ -645,7 +653,7 @@ int tune_run(struct config *config)
 		status = figures_write(&tune.figures, columns, config, measure_and_report, &tune);
 		eal_stop();
 	}
-	free(tune.tries);
+	free(tune.trials);
 	workload_destroy(tune.workload);
 	return status;
 }
@@ -675,12 +683,12 @@ static const struct option_row tune_rows[] = {
 		.min = 1,
 		.max = 16,
 		.default_note = "1,2,4,8,16, up to the number of CPUs",
-		.help = "Compare these numbers of counting cores. Each core, the generator and "
-			"the receiver need a CPU. Others are marked, and measured only if nothing "
-			"else remains.",
+		.help = "Compare these numbers of workers. Each worker, the generator and the "
+			"receiver need a CPU. Configurations with too few CPUs are marked, and "
+			"measured only if there are no others.",
 	},
 	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M",
-		"Compare these numbers of counters of each row, or buckets; powers of two."),
+		"Compare these widths: counters per row, or buckets. Each is a power of two."),
 	{
 		.name = "memory",
 		.placeholder = "SIZE",
@@ -701,11 +709,11 @@ static const struct option_row tune_rows[] = {
 		.zero = true,
 		.default_text = "0.01",
 		.help = "Limit the mean relative error of the 100 largest keys. A key that is not "
-			"reported counts as 1.",
+			"reported has an error of 1.",
 	},
 	BENCH_ROW_PACKETS(64, "4M",
-		"Limit the packets that are taken from the traffic. They stand for one "
-		"interval of a run: the more packets, the larger the sketch must be."),
+		"Use at most N packets of the traffic. They represent one interval of a run: more "
+		"packets need a larger sketch."),
 	{
 		.name = "rounds",
 		.placeholder = "N",

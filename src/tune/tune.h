@@ -4,8 +4,8 @@
 #include "config/config.h"
 
 /*
- * `sketchtap tune`: finds the fastest configuration of this host within a memory and an error
- * target, and writes it as a file. Returns an exit status.
+ * Implements `sketchtap tune`: finds the fastest configuration on this host that meets a memory
+ * target and an error target, and writes it as a configuration file. Returns an exit status.
  */
 int tune_run(struct config *config);
 

@@ -2,18 +2,19 @@
 #pragma once
 
 /*
- * Chooses one of the measured configurations. A pure function of their scores:
+ * Chooses one of the measured configurations by their scores only.
  *
- * 1. Only configurations that were measured and meet both targets qualify.
+ * 1. Only configurations that were measured and meet all targets qualify.
  *
- * 2. Configurations with a CPU for every polling thread come first; others qualify only if there
+ * 2. Configurations with a CPU for each polling thread are preferred. Others qualify only if there
  * are none of these.
  *
- * 3. The fastest is the one with the highest median of measured packets per second. Configurations
- * within TUNE_AS_FAST of it are equally fast, because rounds differ by that much.
+ * 3. The fastest configuration has the highest median of measured packets per second.
+ * Configurations with at least TUNE_AS_FAST of its rate count as equally fast, because rounds
+ * differ by that much.
  *
- * 4. Among these: the fewest polling threads, then the least memory, then the smallest error, then
- * the first.
+ * 4. The choice among equally fast configurations: the fewest polling threads, then the least memory,
+ * then the smallest error, then the first.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Choices of tune and the benches. A set has one bit per choice; an empty set means all. */
+/*
+ * Options of tune and the benches. Several members are sets with one bit per choice. An empty set
+ * means all choices.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,28 +19,28 @@ struct bench_options {
 	uint32_t designs;  /* bit d: designs[d] (parallel/plan/design.h) */
 	struct option_values threads;
 	struct option_values flows;
-	struct option_values zipf; /* exponents x 10^6; 0: uniform */
+	struct option_values zipf; /* exponents of Zipf distributions x 10^6; 0: uniform */
 	struct option_values widths;
 	struct option_values workers;
 	uint64_t packets;  /* packets per round; 0: the default */
 	uint64_t duration; /* ns of a round; 0: the default */
-	uint64_t memory;   /* most bytes of a run; 0: any */
-	double error;      /* limit of the mean relative error of the heaviest keys */
+	uint64_t memory;   /* maximum memory of a run in bytes; 0: unlimited */
+	double error;      /* maximum of the mean relative error of the heaviest keys */
 	uint32_t rounds;   /* 0: the default */
 	bool quick;
 };
 
-/* The option rows are in tune and the benches, which fill this owner. */
+/* The option rows that fill this struct are in tune and the benches. */
 OPTION_OWNER(bench)
 
-/* Implements option_row.inapplicable: without shared sketches. */
+/* Implements option_row.inapplicable: returns a reason if no shared sketch is compared. */
 const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
-/* Implements option_owner.check: every width must suit every selected sketch. */
+/* Implements option_owner.check: each width must be possible for each selected sketch. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
 
-/* Returns `given`, or `otherwise` if that is empty. */
+/* Returns `given`, or `otherwise` if `given` is empty. */
 const struct option_values *choices_of(
 	const struct option_values *given, const struct option_values *otherwise);
 
@@ -47,15 +50,15 @@ uint64_t choices_largest(const struct option_values *values);
 bool choices_has(uint32_t set, uint32_t i);
 
 /*
- * Stores a subject for each chosen sketch, sharing, atomic operation (if shared) and number of
- * threads in subjects[max]. Returns their number.
+ * Fills subjects[max] with all combinations of chosen sketches, sharings, atomic operations (of
+ * shared sketches) and numbers of threads. Returns their number.
  */
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *subjects, uint32_t max);
 
 /*
- * Option rows that several benches share. Parameters of the macros are the values that differ:
- * words, default and help text.
+ * Option rows that several benches share. Macro parameters are the words, defaults and help texts
+ * that differ.
  */
 #define BENCH_ROW_SKETCH                                                                           \
 	{                                                                                          \

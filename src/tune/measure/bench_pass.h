@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A pass is one reading of a workload by one subject, which starts empty like an epoch. Its heaviest
- * keys are compared to the exact counts of the workload.
+ * In a pass, one subject counts all packets of a workload once. It starts empty, like a sketch at
+ * the start of an interval. Afterwards, its heaviest keys are compared with the exact counts.
  */
 
 #include "tune/measure/bench_subject.h"
@@ -14,7 +14,7 @@
 
 /* Statistics of a figure that was measured several times. */
 struct bench_stats {
-	double median; /* mean of the middle two for an even number of values */
+	double median; /* for an even number of values, the mean of the two in the middle */
 	double min, max;
 };
 
@@ -22,38 +22,39 @@ struct bench_stats {
 struct bench_stats bench_stats_of(const double *values, uint32_t n);
 
 struct bench_accuracy {
-	bool known;            /* false: no key has a second packet, so none is heavy */
-	double recall;         /* reported keys of the top / keys of the top */
-	double precision;      /* reported keys of the top / reported keys */
-	double relative_error; /* mean of |estimate - truth| / truth of the reported keys */
-	double top_error;      /* same for the keys of the top; 1 for a key not reported */
+	bool known;            /* false: no key is heavy, because each has only one packet */
+	double recall;         /* share of the true top keys that are reported */
+	double precision;      /* share of the reported keys that are true top keys */
+	double relative_error; /* mean of |estimate - truth| / truth over the reported keys */
+	double top_error; /* same mean over the true top keys; a key that is not reported counts as 1 */
 };
 
 struct bench_pass {
-	const char *missing; /* reason why it was not measured; NULL: measured */
+	const char *missing; /* reason if the subject was not measured, else NULL */
 	double ns;           /* CPU time per packet, over all threads */
 	size_t memory;       /* bytes */
-	uint64_t no_room;    /* packets that it had no room for */
+	uint64_t no_room;    /* packets for which the subject had no room */
 	bool keeps_keys;
-	/* Valid if it keeps keys: accuracy for WORKLOAD_TOP and WORKLOAD_TOP_MOST keys. */
+	/* Accuracy for WORKLOAD_TOP and for WORKLOAD_TOP_MOST keys. Valid if keeps_keys. */
 	struct bench_accuracy accuracy, accuracy_most;
 };
 
 /*
- * Compares with the `top` heaviest keys of the workload, at most WORKLOAD_TOP_MOST, or with all if
- * there are fewer. Any key with as many packets as the last of them belongs to the top: ties for
- * the last place are all correct.
+ * Compares flows[nb_flows] with the `top` heaviest keys of the workload, at most WORKLOAD_TOP_MOST.
+ * Keys with as many packets as the last of these keys also belong to the top, so that ties count as
+ * correct.
  */
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
 	const struct bench_subject_flow *flows, uint32_t nb_flows);
 
-/* Feeds one thread's share of the workload, consecutive bursts, to an open subject. */
+/* Passes one thread's share of the workload, consecutive bursts, to an open subject. */
 void bench_feed(const struct bench_subject *subject, const struct workload *workload, void *state,
 	uint32_t thread);
 
 /*
- * Runs a pass; sets the accuracy only if `judged`. Returns false with one line in
- * error[BENCH_PASS_ERROR_MAX] if the subject has a wrong total: then all figures are invalid.
+ * Runs a pass. Computes the accuracy only if `judged`. Returns false with one line in
+ * error[BENCH_PASS_ERROR_MAX] if the total of the subject is wrong. Then all its figures are
+ * invalid.
  */
 bool bench_pass_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	const struct bench_subject *subject, bool judged, struct bench_pass *pass, char *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sketches as subjects: one instance per thread, or one for all. */
+/* Sketches as subjects of a bench: one instance per thread, or one for all threads. */
 
 #include <stdlib.h>
 
@@ -25,7 +25,10 @@ static void ours_close(void *state)
 	free(ours);
 }
 
-/* Checks the available memory: the kernel overcommits, and kills the process at the access. */
+/*
+ * Returns true if the memory is available. The kernel would otherwise allocate it, and end the
+ * process when it is accessed.
+ */
 static bool has_memory(size_t bytes)
 {
 	size_t available = node_memory_available();
@@ -37,8 +40,8 @@ static void *ours_open(const struct bench_subject *subject, const struct bench_r
 {
 	bool shared = subject->sharing == SHARING_SHARED;
 	/*
-	 * With a lock, only one thread writes at a time. With a single thread of a shared sketch,
-	 * configures two writers, to measure the shared form.
+	 * With a lock, only one thread writes at a time. A shared sketch with a single thread is
+	 * created for two writers, so that its shared form is measured.
 	 */
 	bool at_once = shared && !subject->locked;
 	struct sketch_params params = {
@@ -108,7 +111,7 @@ static void add_counted(const struct sketch_candidate *candidate, void *arg)
 	counted->total += counted->packets ? candidate->packets : candidate->bytes;
 }
 
-/* Each packet belongs to a candidate, was shed, or could not be decoded. */
+/* Adds up candidates, shed packets and undecoded packets. Each packet is one of these. */
 static uint64_t exact_total(const struct sketch *part)
 {
 	struct counted counted = {.packets = part->params.metric == SKETCH_PACKETS};
@@ -124,7 +127,7 @@ static uint64_t exact_total(const struct sketch *part)
 	       (counted.packets ? shed.packets + rest.packets : shed.bytes + rest.bytes);
 }
 
-/* Merges first, because that moves the lists into the counters. */
+/* Merges into an empty sketch first, because a merge moves the lists into the counters. */
 static uint64_t merged_total(const struct sketch *part)
 {
 	struct sketch *merged = part->ops->create(&part->params);
@@ -159,7 +162,7 @@ static bool ours_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* Same ranking as in a run. */
+/* Ranks keys by the functions that the reporter uses in a run. */
 static uint32_t ours_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Subjects that count the keys of a workload: the sketches, and structures for comparison. Each is
- * opened empty before a pass, receives every burst once, returns its total and its heaviest keys,
- * and is closed.
+ * Subjects of a bench count the keys of a workload: the sketches, and other structures for
+ * comparison. Each is opened empty, receives every burst once, returns its total and its heaviest
+ * keys, and is closed.
  */
 
 #include <stdbool.h>
@@ -18,10 +18,10 @@
 
 #define BENCH_SUBJECT_THREADS_MAX 64
 
-/* Settings shared by all subjects of a group. */
+/* Settings for all subjects of a group. */
 struct bench_rounds {
 	const struct workload *workload;
-	uint32_t depth; /* rows, for subjects with rows; 0: the default */
+	uint32_t depth; /* number of rows, for subjects with rows; 0: the default */
 	uint64_t width; /* counters per row, or buckets */
 	uint64_t seed;  /* seed of the hash */
 };
@@ -34,7 +34,7 @@ struct bench_subject {
 	const struct sketch_ops *sketch; /* NULL if the subject is not a sketch */
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
-	bool locked; /* a sketch of sketchtap-bench whose threads use a lock */
+	bool locked; /* true: threads use a lock (only in sketchtap-bench) */
 	enum sketch_metric metric;
 	uint32_t threads;
 	uint64_t width; /* 0: bench_rounds.width */
@@ -52,29 +52,32 @@ struct bench_subject_flow {
 };
 
 struct bench_subject_ops {
-	/* Needs burst->hash; false: it hashes keys itself. */
+	/* true: feed() needs burst->hash; false: the subject hashes keys itself. */
 	bool takes_hashes;
-	/* Returns NULL if out of memory. A NULL slot: nothing to open. */
+	/*
+	 * Returns the subject's state, or NULL if out of memory. open is NULL if there is no state.
+	 */
 	void *(*open)(const struct bench_subject *subject, const struct bench_rounds *setup);
 	/*
-	 * Counts a burst; called by each of subject->threads with its own number. NULL: does
-	 * nothing, to measure reading the keys.
+	 * Counts a burst. Each of subject->threads threads calls it with its own number. NULL: the
+	 * bench only reads the keys, to measure the time of reading.
 	 */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
-	size_t (*memory)(const void *state); /* bytes accessed by a pass */
+	size_t (*memory)(const void *state); /* bytes that a pass accesses */
 	/*
-	 * Stores the packets counted, from its own structure, in *total; UINT64_MAX if its parts
-	 * are inconsistent. Returns false if it cannot tell.
+	 * Sets *total to the number of packets counted, computed from the subject's structure;
+	 * UINT64_MAX if the structure is inconsistent. Returns false if the subject has no total.
 	 */
 	bool (*total)(const void *state, uint64_t *total);
-	/* Returns the packets that it had no room for. NULL: none. */
+	/* Returns the packets for which the subject had no room. NULL: there are none. */
 	uint64_t (*no_room)(const void *state);
 	/*
-	 * Stores its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps no keys.
+	 * Stores the heaviest keys of the subject, at most `wanted`. Returns their number. NULL:
+	 * the subject stores no keys.
 	 */
 	uint32_t (*top)(void *state, const struct workload *workload,
 		struct bench_subject_flow *flows, uint32_t wanted);
-	uint32_t top_most; /* keys that it keeps; 0: unlimited */
+	uint32_t top_most; /* number of keys that the subject stores; 0: unlimited */
 	void (*close)(void *state);
 };
 

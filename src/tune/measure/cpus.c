@@ -56,8 +56,8 @@ static void *run_thread(void *arg)
 	double start;
 
 	/*
-	 * Starts only after all threads have arrived. Their input was written before they were
-	 * created, so relaxed ordering is enough.
+	 * Waits until all threads have arrived. Relaxed ordering is enough, because their input was
+	 * written before they were created.
 	 */
 	atomic_fetch_add_explicit(&job->arrived, 1, memory_order_relaxed);
 	while (atomic_load_explicit(&job->arrived, memory_order_relaxed) < job->nb_threads)
@@ -97,7 +97,10 @@ bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*function)(voi
 			    &threads[started].thread))
 			break;
 	}
-	/* Releases the threads that wait for those that could not be started. */
+	/*
+	 * Counts threads that could not be started as arrived, so that the others do not wait for
+	 * them.
+	 */
 	if (started < nb_threads)
 		atomic_fetch_add_explicit(&job.arrived, nb_threads - started, memory_order_relaxed);
 	for (uint32_t t = 0; t < started; t++) {

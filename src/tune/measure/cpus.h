@@ -16,15 +16,15 @@ struct cpus {
 };
 
 /*
- * Sorts the CPUs: one per physical core first, then hyperthreads. CPU 0, which the kernel uses
- * most, is the last of its group.
+ * Sorts the CPUs: first one CPU per physical core, then the other hyperthreads. CPU 0 is the last
+ * of its group, because the kernel uses it most.
  */
 void cpus_init(struct cpus *cpus, const struct topology *topology);
 
 /*
- * Runs work(arg, t) on threads t = 0..nb_threads - 1, which start together, and waits for them.
- * Stores the CPU time of thread t in seconds[t], which excludes time of other programs. nb_threads
- * must be at most n. Returns false if a thread cannot be started.
+ * Runs work(arg, t) on nb_threads threads (t = 0, 1, ...) that start at the same time, and waits
+ * for them. nb_threads must be at most cpus->n. Stores the CPU time of thread t in seconds[t]; this
+ * excludes time of other programs. Returns false if a thread cannot be started.
  */
 bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*work)(void *arg, uint32_t t),
 	void *arg, double *seconds);

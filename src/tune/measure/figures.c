@@ -65,8 +65,8 @@ static void add_facts(struct text *line, const struct host_facts *facts)
 }
 
 /*
- * Flushes a file. If the reader of standard output has closed it and there is no other output, the
- * bench ends.
+ * Flushes a file. Requests a stop if the reader of standard output has closed the pipe and there is
+ * no other output.
  */
 static void flush(struct figures *figures, FILE *file)
 {
@@ -77,7 +77,7 @@ static void flush(struct figures *figures, FILE *file)
 		signals_request_stop();
 }
 
-/* Writes a line; an incomplete one (out of memory) becomes an empty line. */
+/* Writes a line. If memory ran out, writes an empty line instead. */
 static void write_line(struct figures *figures, struct text *line)
 {
 	text_char(line, '\n');
@@ -107,7 +107,7 @@ void figures_begin(struct figures *figures)
 	}
 }
 
-/* Prints the cells without trailing blanks. */
+/* Prints the cells of a row without trailing blanks. */
 static void print_cells(struct figures *figures)
 {
 	uint32_t blanks = 0;
@@ -135,7 +135,7 @@ static void print_cells(struct figures *figures)
 	flush(figures, figures->table);
 }
 
-/* Prints the units under the titles, where they differ from the title. */
+/* Prints a line with the units that differ from the titles above them. */
 static void print_units(struct figures *figures)
 {
 	bool any = false;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Writes rows of figures: a table on standard output, and CSV in a file. Each CSV row also has
- * columns with the host's facts, so that it is complete by itself.
+ * Writes rows of measured figures: as a table to standard output, and as CSV to a file. Each CSV
+ * row also has columns that describe the host, so that it is complete by itself.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct figures_column {
 	const char *name;  /* column of the CSV */
 	const char *title; /* title in the table; NULL: not in the table */
 	int width;         /* width in the table, characters; negative: left-aligned */
-	const char *unit;  /* unit under the title in the table; "": the title is the unit */
+	const char *unit;  /* unit, printed under the title; "": the title is the unit */
 };
 
 struct figures {
@@ -36,27 +36,28 @@ struct figures {
 	const char *prefix;                   /* prefix of every line of the table */
 	FILE *csv;                            /* NULL: none */
 	const char *path;                     /* path of csv */
-	bool unread;                          /* the reader of standard output has closed it */
+	bool unread; /* the reader of standard output has closed the pipe */
 	struct host_facts facts;
 	char cells[FIGURES_COLUMNS_MAX][FIGURES_CELL_MAX];
 };
 
 /*
- * Writes all rows that run() makes, with EAL running. run() returns false with one line logged. The
- * caller sets a prefix before. Returns an exit status.
+ * Opens the output, writes all rows that run() makes, and closes the output. EAL must be running.
+ * run() logs one line before it returns false. The caller may set figures->prefix before. Returns
+ * an exit status.
  */
 int figures_write(struct figures *figures, const struct figures_column *columns,
 	const struct config *config, bool (*run)(void *arg), void *arg);
 
 /*
- * Same in steps. Opens the file of --output; "-" is CSV on standard output without a table. Returns
- * 0, or an exit status with one line logged: 2 if the file exists without --force, 1 for system
- * errors.
+ * The functions below are the steps of figures_write(). figures_open() opens the file of --output;
+ * "-" is standard output for CSV, without a table. Returns 0, or an exit status with one line
+ * logged: 2 if the file exists without --force, 1 for system errors.
  */
 int figures_open(
 	struct figures *figures, const struct figures_column *columns, const struct config *config);
 
-/* Writes the head: facts to the table, column names to the CSV. */
+/* Writes the head: a description of the host to the table, and column names to the CSV. */
 void figures_begin(struct figures *figures);
 
 /* Writes a heading over a part of the table, with titles and units under it. */
@@ -67,7 +68,7 @@ __attribute__((format(printf, 2, 3))) void figures_heading(
 __attribute__((format(printf, 3, 4))) void figures_cell(
 	struct figures *figures, const char *column, const char *format, ...);
 
-/* Appends to the cell "note" of the current row. */
+/* Appends a text to the cell of column `note` in the current row. */
 __attribute__((format(printf, 2, 3))) void figures_note(
 	struct figures *figures, const char *format, ...);
 

@@ -19,7 +19,10 @@
 #include "base/random.h"
 #include "rx/generate/synthetic.h"
 
-/* Initial references of an mbuf, and its uses before the lost references are restored. */
+/*
+ * Initial reference count of an mbuf, and the number of its uses after which the count is raised
+ * again.
+ */
 #define REFERENCES 60000
 #define REFILL     20000
 
@@ -30,12 +33,12 @@
 struct load_generator_queue {
 	struct rte_ring *ring;
 	const struct key4 *keys; /* [nb_keys], used cyclically */
-	struct key4 *own_keys;   /* keys[] if it is a copy; else NULL */
+	struct key4 *own_keys;   /* allocated copy of the keys; NULL: keys is not a copy */
 	uint64_t nb_keys, next_key;
 	struct rte_mbuf **mbufs; /* [nb_mbufs], used cyclically */
 	uint8_t **data;          /* packet data of each mbuf */
 	uint32_t nb_mbufs, next_mbuf;
-	uint32_t passes; /* passes over the mbufs since the last refill */
+	uint32_t passes; /* number of times that all mbufs were sent since the last refill */
 };
 
 struct load_generator {
@@ -45,7 +48,7 @@ struct load_generator {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
 	uint64_t cycles;                     /* running time, TSC cycles */
-	uint64_t until;                      /* end, TSC; set by the thread */
+	uint64_t until;                      /* time of the end, in TSC cycles; set by the thread */
 	struct load_generator_counts counts; /* written by the thread, read after it has ended */
 };
 
@@ -112,7 +115,9 @@ static uint32_t queue_of(const struct load_generator *generator, const struct ke
 	return (uint32_t)(random_mix(words[0] ^ words[1]) % generator->params.nb_queues);
 }
 
-/* Divides the flows between the queues; a single queue uses the workload directly. */
+/*
+ * Divides the flows among the queues. A single queue uses the keys of the workload without a copy.
+ */
 static bool spread_keys(struct load_generator *generator)
 {
 	const struct workload *workload = generator->params.workload;
@@ -168,7 +173,7 @@ static bool make_port(struct load_generator *generator)
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error)
 {
-	static unsigned int serial; /* makes names unique in the process */
+	static unsigned int serial; /* makes the names unique in this process */
 	struct load_generator *generator = calloc(1, sizeof(*generator));
 
 	if (generator == NULL) {
@@ -188,7 +193,7 @@ struct load_generator *load_generator_create(
 	return NULL;
 }
 
-/* Frees the mbufs, regardless of other references: no other thread uses them now. */
+/* Frees the mbufs. Ignores other references, because no other thread uses the mbufs any more. */
 static void refill_queue(struct load_generator_queue *queue)
 {
 	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
@@ -236,7 +241,7 @@ static bool is_over(const struct load_generator *generator)
 	return rte_rdtsc() >= generator->until || signals_stop_requested();
 }
 
-/* Restores the references that workers have released. */
+/* Raises the reference counts by the references that workers have released. */
 static void refill(struct load_generator_queue *queue)
 {
 	queue->passes = 0;
@@ -245,8 +250,8 @@ static void refill(struct load_generator_queue *queue)
 }
 
 /*
- * Makes the next burst of a queue. Its mbufs are not in flight: only the last ones sent are, which
- * are fewer than all mbufs.
+ * Writes the keys of the next burst of a queue. No worker reads these mbufs: a ring and the workers
+ * hold only the mbufs that were sent last, and these are fewer than all mbufs.
  */
 static void write_burst(struct load_generator_queue *queue, struct rte_mbuf *burst[BURST_MAX])
 {
@@ -275,8 +280,8 @@ static void used(struct load_generator_queue *queue, uint32_t n)
 }
 
 /*
- * Sends one burst. Returns the packets that the ring accepted; without a rate it waits until all
- * are.
+ * Sends one burst. Returns the number of packets that the ring accepted. Without a rate, waits
+ * until the ring has accepted all.
  */
 static uint32_t send_burst(struct load_generator *generator, struct load_generator_queue *queue)
 {

@@ -70,7 +70,7 @@ void setup_add_heap(struct plan *plan, const struct topology *topology, size_t m
 {
 	uint64_t free_bytes = 0;
 
-	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL gets twice this */
+	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL receives twice this memory */
 	for (uint32_t n = 0; n < TOPOLOGY_NODES_MAX; n++)
 		free_bytes += topology->nodes[n].free_hugepages;
 	if (plan->hugepages && free_bytes < 2 * plan->packet_bytes) {
@@ -104,7 +104,8 @@ bool setup_eal(const struct config *config, const struct topology *topology,
 void setup_say_intake(const struct workload_intake *intake)
 {
 	if (intake->ipv6 > 0)
-		log_notice("%" PRIu64 " of %" PRIu64
-			   " packets are IPv6: replaced by IPv4 packets of as many flows",
+		log_notice(
+			"%" PRIu64 " of %" PRIu64
+			" packets are IPv6: replaced by IPv4 packets with the same number of flows",
 			intake->ipv6, intake->ipv4 + intake->ipv6);
 }

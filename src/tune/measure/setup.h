@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Setup shared by benchmarks. */
+/* Setup of topology, EAL and configuration, for tune and the benches. */
 
 #include "config/config.h"
 #include "tune/measure/bench_subject.h"
@@ -19,21 +19,21 @@ bool setup_topology(struct topology *topology, const struct config *config);
 const char *setup_atomic_name(const struct bench_subject *subject);
 
 /*
- * Makes the configuration of a run with one measurement, design rss, and the subject's sketch,
- * sharing and atomic. Host options are copied from `from`. Strings are not copied.
+ * Fills *config for a run with design rss and one measurement, which has the sketch, sharing and
+ * atomic operation of the subject. Copies options of the host from `from`, but not their strings.
  */
 void setup_run_config(
 	struct config *config, const struct config *from, const struct bench_subject *subject);
 
-/* Adds to the heap of EAL, in hugepages if there are enough. */
+/* Adds megabytes to the heap of EAL. Uses hugepages if enough are free. */
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
 
 /*
- * Starts EAL with nb_lcores lcores and a heap: lcore 0 for the thread that mostly sleeps, lcore i
- * on CPU (i - 1) % n of `cpus`. Returns false with one line logged.
+ * Starts EAL with nb_lcores lcores and a heap of `megabytes`. lcore 0 is for a thread that mostly
+ * sleeps. lcore i is on CPU (i - 1) % n of cpus[]. Returns false with one line logged.
  */
 bool setup_eal(const struct config *config, const struct topology *topology,
 	const struct cpus *cpus, uint32_t nb_lcores, size_t megabytes);
 
-/* Logs the replacement of IPv6 packets in a workload. */
+/* Logs how many IPv6 packets of a workload were replaced. */
 void setup_say_intake(const struct workload_intake *intake);

@@ -26,7 +26,7 @@ static size_t slots_size(const struct workload *workload)
 	return sizeof(workload->slots[0]) << workload->bits;
 }
 
-/* Returns the slot of a key, or the free slot for it. */
+/* Returns the slot of a key, or the free slot in which the key can be stored. */
 static struct workload_flow *find_slot(const struct workload *workload, const struct key4 *key)
 {
 	uint64_t mask = (UINT64_C(1) << workload->bits) - 1, words[2], at;
@@ -69,7 +69,10 @@ static bool is_heavier(const struct workload_flow *a, const struct workload_flow
 	return a->packets != b->packets ? a->packets > b->packets : a->first < b->first;
 }
 
-/* Inserts a flow in top[], which is sorted by descending packets, then by first packet. */
+/*
+ * Inserts a flow in top[] if it is heavy enough. top[] is sorted by packets, descending, and then
+ * by first packet.
+ */
 static void submit_top(struct workload *workload, const struct workload_flow *flow)
 {
 	uint32_t at = workload->nb_top;
@@ -138,7 +141,7 @@ static void stand_for_address(uint8_t to[4], const uint8_t from[16])
 	memcpy(to, &folded, sizeof(folded));
 }
 
-/* Returns an IPv4 key for an IPv6 key. Ports and protocol are the same. */
+/* Returns an IPv4 key that replaces an IPv6 key. Ports and protocol are the same. */
 static struct key4 stand_for(const struct key6 *key)
 {
 	struct key4 other = {.proto = key->proto};
@@ -150,7 +153,7 @@ static struct key4 stand_for(const struct key6 *key)
 	return other;
 }
 
-/* Returns the packets taken, or 0 with one line in error[SOURCE_ERROR_MAX]. */
+/* Returns the number of packets read, or 0 with one line in error[SOURCE_ERROR_MAX]. */
 static uint64_t take_keys(struct workload *workload, struct source *source, uint64_t packets,
 	struct workload_intake *intake, char *error)
 {

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Workload of a group of subjects: the keys of generated packets, in order, in one array, which
- * subjects read from start to end. With the default of 4 M packets it has 64 MB, which exceeds most
- * caches, so each pass reads it from memory. The access is sequential, so that the hardware
- * prefetches it.
+ * Workload of a group of subjects: one array with the keys of all packets, in order, and the exact
+ * number of packets of each key.
  *
- * It also holds the exact number of packets of each key.
+ * Subjects read the array from start to end. With the default of 4 M packets it has 64 MB, more
+ * than most caches. Each pass then reads it from memory, but sequentially, so that the hardware
+ * prefetches it.
  */
 
 #include <stdbool.h>
@@ -20,15 +20,15 @@
 #include "sketch/hyperloglog.h"
 
 #define WORKLOAD_WIRE_LEN 64   /* bytes of every packet */
-#define WORKLOAD_TOP      100  /* keys that measure accuracy */
-#define WORKLOAD_TOP_MOST 1000 /* maximum of such keys */
+#define WORKLOAD_TOP      100  /* number of heaviest keys by which accuracy is measured */
+#define WORKLOAD_TOP_MOST 1000 /* maximum number of these keys */
 
-/* Maximum number of packets: the slots number packets from 1 in 32 bits. */
+/* Maximum number of packets. Slots number packets from 1, in 32 bits. */
 #define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
 
 struct workload_spec {
-	bool random;      /* all-random headers; flows and zipf_e6 are not used */
-	uint32_t zipf_e6; /* exponent x 10^6; 0: uniform */
+	bool random;      /* true: all header fields are random; flows and zipf_e6 are not used */
+	uint32_t zipf_e6; /* exponent of the Zipf distribution x 10^6; 0: uniform */
 	uint64_t flows;   /* number of flows */
 	uint64_t packets; /* at most WORKLOAD_PACKETS_MAX; a multiple of BURST_MAX if generated */
 	uint64_t seed;
@@ -47,41 +47,45 @@ struct workload_flow {
 
 struct workload {
 	struct workload_spec spec;
-	uint64_t room;               /* packets that fit in the memory */
+	uint64_t room;               /* number of packets that fit in the memory */
 	struct key4 *keys;           /* [spec.packets], with room for whole bursts */
-	uint32_t *flow_hashes;       /* same size; NULL: no hashes of a NIC */
+	uint32_t *flow_hashes;       /* RSS hashes by a NIC, with the same size; NULL: none */
 	struct workload_flow *slots; /* exact counts: hash table of 2^bits slots */
 	uint32_t bits;
 	uint64_t distinct; /* distinct keys */
 	uint32_t nb_top;   /* WORKLOAD_TOP_MOST, or all keys if there are fewer */
 	struct workload_flow top[WORKLOAD_TOP_MOST]; /* heaviest keys, descending */
 	struct hash_key hash_key;                    /* hash of the sketches */
-	struct hyperloglog distinct_keys;            /* under that hash, same as in a worker */
+	/* Sketch of distinct keys, with the same hash as in a worker. */
+	struct hyperloglog distinct_keys;
 };
 
 /* Allocates an empty workload with room for `packets` packets. Returns NULL if out of memory. */
 struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed);
 
-/* Counts the keys, finds the heaviest, and estimates the distinct ones. Stops early on a signal. */
+/*
+ * Counts the packets of each key exactly, finds the heaviest keys, and estimates the number of
+ * distinct keys. Stops early on a signal.
+ */
 void workload_find_truth(struct workload *workload);
 
 /* Packets found in a source. */
 struct workload_intake {
 	uint64_t ipv4, ipv6; /* packets used */
-	uint64_t others;     /* packets without a key, ignored */
+	uint64_t others;     /* ignored packets, which have no key */
 };
 
 /*
- * Reads packets from a source until `packets` have a key, or to its end. Each IPv6 key is replaced
- * by an IPv4 key with hashed addresses, so that flows keep their packet counts. Returns NULL with
- * one line in error[SOURCE_ERROR_MAX].
+ * Reads packets from a source until `packets` of them have a key, or to its end. Replaces each IPv6
+ * key by an IPv4 key with hashed addresses, so that flows keep their packet counts. Returns NULL
+ * with one line in error[SOURCE_ERROR_MAX].
  */
 struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
 	struct workload_intake *intake, char *error);
 
 void workload_destroy(struct workload *workload);
 
-/* Returns the exact number of packets of a key, 0 if it has none. */
+/* Returns the exact number of packets of a key; 0 if the key does not exist. */
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key);
 
 static inline uint64_t workload_bursts(const struct workload *workload)
@@ -89,7 +93,7 @@ static inline uint64_t workload_bursts(const struct workload *workload)
 	return workload_packets(workload->spec.packets) / BURST_MAX;
 }
 
-/* Initializes a burst once; workload_load() then changes only its keys and their number. */
+/* Initializes a burst. workload_load() then changes only its keys and their number. */
 static inline void workload_burst_init(struct key_burst *burst)
 {
 	burst->n = BURST_MAX;
@@ -102,8 +106,8 @@ static inline void workload_burst_init(struct key_burst *burst)
 }
 
 /*
- * Copies key by key, like a parser. The speed of a block copy depends on compiler and C library:
- * code that reads the copy can be slower by a nanosecond per packet.
+ * Copies keys one by one, like a parser. The speed of a block copy depends on the compiler and the
+ * C library, and code that then reads the copy can be slower by 1 ns per packet.
  */
 static inline void workload_copy(struct key4 *to, const struct key4 *from)
 {
@@ -117,7 +121,10 @@ static inline void workload_copy(struct key4 *to, const struct key4 *from)
 	}
 }
 
-/* Loads the keys of burst b, and their NIC hashes if present. The last burst may not be full. */
+/*
+ * Loads the keys of burst b, and the hashes of a NIC if there are any. The last burst may not be
+ * full.
+ */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
