@@ -14,7 +14,10 @@
 #define DATA_AHEAD 16
 #define MBUF_AHEAD 24
 
-/* Must be inlined: gcc 12 removes calls of a function that only prefetches, as without effect. */
+/*
+ * Must be inlined: gcc 12 removes calls of functions that only prefetch, because they have no
+ * result.
+ */
 static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(mbuf);

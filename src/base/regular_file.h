@@ -78,7 +78,7 @@ struct file_entry {
 int file_entry_find(struct file_entry *entry, const char *path);
 void file_entry_close(struct file_entry *entry);
 
-/* Returns 0, or the error that forbids to open an existing file. */
+/* Returns 0, or the error that forbids opening an existing file. */
 int file_entry_check(const struct file_entry *entry);
 
 /*

@@ -113,8 +113,7 @@ static inline uint8_t key_extra_tos(const struct key_extra *extra)
 /* Struct that holds a key. */
 enum key_family {
 	KEY_IPV4 = 4, /* struct key4 */
-	KEY_IPV6 =
-		6, /* struct key6: of an IPv6 packet, or of an IPv4 packet if `reserved` is KEY6_OF_IPV4 */
+	KEY_IPV6 = 6, /* struct key6; of an IPv4 packet if `reserved` is KEY6_OF_IPV4 */
 };
 
 /* Key of any packet, for code off the packet path: candidates, reports, tests. */
@@ -157,12 +156,8 @@ struct key_field {
 	bool extra;      /* true: in struct key_extra; false: in the 5-tuple */
 	uint8_t offset4; /* offset in struct key_extra or struct key4 */
 	uint8_t offset6; /* offset in struct key6 */
-	uint8_t bits4,
-		/*
-		 * Number of significant bits: the lowest bits of a number, the first bits of an
-		 * address.
-		 */
-		bits6;
+	/* Number of significant bits: the lowest bits of a number, the first bits of an address. */
+	uint8_t bits4, bits6;
 };
 
 /* All fields, in order of comparison and printing. */

@@ -49,8 +49,9 @@ struct key_burst_source {
 };
 
 /*
- * Returns vector v of the key. The source of an IPv4 5-tuple is one vector, of an IPv6 5-tuple
- * KEY_VECTORS. extra: struct key_extra is a source too.
+ * Returns vector v of the key. Its source is vectors[0] for an IPv4 packet, and
+ * vectors[0..KEY_VECTORS) for an IPv6 packet. If `extra`, the last vector (struct key_extra) is
+ * also a source.
  */
 static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
 	const struct key_burst_source *source, int v, const bool ipv4, const bool extra)

@@ -5,7 +5,9 @@
 
 #include "base/assertion.h"
 
-/* Begins at a bit of the hash where no other table of a worker begins its index. */
+/*
+ * Takes the index from bit 20 of the hash. No other table of a worker starts its index at this bit.
+ */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
 	return (uint32_t)(hash.lo >> 20) % KEY_SET_FILTER_BITS;
