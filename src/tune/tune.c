@@ -688,7 +688,7 @@ static const struct option_row tune_rows[] = {
 			"measured only if there are no others.",
 	},
 	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M",
-		"Compare these widths: counters per row, or buckets. Each is a power of two."),
+		"Compare these widths, in counters per row or buckets. Each is a power of two."),
 	{
 		.name = "memory",
 		.placeholder = "SIZE",
