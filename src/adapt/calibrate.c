@@ -11,13 +11,17 @@
 #include "base/units.h"
 #include "sketch/hyperloglog.h"
 
-#define PERIOD_NS     10   /* interval of packet times */
-#define STATE_PACKETS 4    /* packets after which a flow has reached any state */
-#define CACHED_FLOWS  1024 /* one cache line each: a part of the L2 cache */
+#define PERIOD_NS     10 /* interval of packet times */
+/* A flow has its final state after 4 packets or fewer. */
+#define STATE_PACKETS 4
+/* With one cache line (64 bytes) per flow, these flows use 64 KB of the L2 cache. */
+#define CACHED_FLOWS  1024
 #define WIRE_BYTES    64
-#define FILLS_MAX     16 /* most fills of a sketch for samples of new flows */
+/* A measurement with new flows empties and refills the sketch up to 16 times. */
+#define FILLS_MAX     16
 #define CACHE_GUESSED (UINT64_C(32) << 20)
-#define BEYOND_CACHE  4 /* size of uncached flows, as a multiple of the cache */
+/* "Uncached" flows need 4 times the memory of the largest cache. */
+#define BEYOND_CACHE  4
 
 /* Measurement of one part. */
 struct calibration_run {
@@ -27,7 +31,7 @@ struct calibration_run {
 	struct random random;
 	struct key_burst packets; /* 5-tuples */
 	struct key_burst keys;    /* keys of the sketch */
-	int64_t now;              /* time of the last packet, ns; only used with flow states */
+	int64_t now;              /* time of the last TCP packet, ns */
 	double *ns;
 	uint64_t n; /* samples in ns[] */
 };
@@ -102,7 +106,6 @@ static bool note_late(const struct calibration *calibration, bool late)
 	return late;
 }
 
-/* Returns true if the deadline is over, or a stop was requested. */
 static bool is_late(const struct calibration_run *run)
 {
 	const struct calibration *calibration = run->calibration;
@@ -112,14 +115,14 @@ static bool is_late(const struct calibration_run *run)
 			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
-/* Adds a sample: `cycles` for n packets. */
+/* Adds a sample: n packets took `cycles` clock ticks. */
 static void note_cost(struct calibration_run *run, uint64_t cycles, uint32_t n)
 {
 	if (run->n < run->calibration->samples)
 		run->ns[run->n++] = (double)cycles * run->calibration->ns / n;
 }
 
-/* Makes packet i of the burst a packet of flow number `flow`. */
+/* Writes packet i of the burst. The number `flow` determines its addresses and ports. */
 static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 {
 	uint64_t one = random_mix(run->calibration->seed + flow), two = random_mix(one + flow);
@@ -142,7 +145,6 @@ static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 		.sequence = (uint32_t)run->now, .payload = 1, .window = 1, .known = true};
 }
 
-/* Makes the keys of a sketch from the packets. */
 static void make_keys(struct calibration_run *run)
 {
 	key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -150,7 +152,7 @@ static void make_keys(struct calibration_run *run)
 	hash_burst(&run->hash_key, &run->keys);
 }
 
-/* --- clock, keys, distinct keys --- */
+/* --- clock, key rules, HyperLogLog --- */
 
 static bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
@@ -189,7 +191,8 @@ static void time_key(struct calibration_run *run)
 
 		make_random_packets(run);
 		start = calibration->clock();
-		if (run->rule == &key_rules[0]) { /* packets contain this key already */
+		if (run->rule == &key_rules[0]) {
+			/* Rule 0 is the 5-tuple, which needs no mask. */
 			hash_burst(&run->hash_key, &run->packets);
 		} else {
 			key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -256,12 +259,11 @@ struct fed {
 	struct calibration_run *run;
 	struct sketch *sketch;
 	sketch_update_fn update;
-	uint64_t
-		flows; /* number of flows: more than fit in the caches, or all that the sketch can hold */
+	uint64_t flows; /* number of flows; see flows_of() */
 	uint64_t first; /* number of the first flow */
 };
 
-/* Updates the sketch with the generated packets. */
+/* Updates the sketch with the burst run->packets. */
 static void feed(struct fed *fed, bool timed)
 {
 	struct calibration_run *run = fed->run;
@@ -274,7 +276,10 @@ static void feed(struct fed *fed, bool timed)
 		note_cost(run, run->calibration->clock() - start, run->keys.n);
 }
 
-/* Updates with n packets of consecutive flows; step 0: of one flow. */
+/*
+ * Updates the sketch with n packets. Each packet belongs to the flow `step` numbers after the flow
+ * of the previous packet.
+ */
 static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t step, bool timed)
 {
 	fed->run->packets.n = n;
@@ -283,7 +288,7 @@ static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t st
 	feed(fed, timed);
 }
 
-/* Updates with n packets of random flows. */
+/* Updates the sketch with n packets of random flows, and times the update. */
 static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 {
 	struct calibration_run *run = fed->run;
@@ -294,7 +299,7 @@ static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 	feed(fed, true);
 }
 
-/* Updates until all flows are in the state to be timed. */
+/* Updates the sketch until every flow has reached its flow state. */
 static void feed_into_state(struct fed *fed)
 {
 	for (uint64_t flow = 0; flow < STATE_PACKETS * fed->flows; flow += BURST_MAX)
@@ -302,8 +307,8 @@ static void feed_into_state(struct fed *fed)
 }
 
 /*
- * Fills the sketch from empty with all flows, repeatedly with other flows, until there are enough
- * samples.
+ * Times packets of new flows. Empties the sketch and fills it with flows until there are enough
+ * samples. Each fill has other flows.
  */
 static bool time_new(struct fed *fed, uint32_t n)
 {
@@ -315,7 +320,10 @@ static bool time_new(struct fed *fed, uint32_t n)
 		for (uint64_t flow = 0; flow < fed->flows; flow += run->packets.n) {
 			if (is_late(run))
 				return false;
-			/* With enough samples, the remaining flows only fill the sketch. */
+			/*
+			 * After the last sample, full bursts finish the fill: later traffic
+			 * patterns need it.
+			 */
 			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX, flow,
 				1, true);
 		}
@@ -333,7 +341,7 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 		return time_new(fed, n);
 	if (traffic == PROFILE_CACHED && flows > CACHED_FLOWS)
 		flows = CACHED_FLOWS;
-	/* Inserts the flows, and loads them into the caches if they fit. */
+	/* Inserts the flows into the sketch before the timed updates, and warms the caches. */
 	for (uint64_t flow = 0; traffic != PROFILE_UNCACHED && flow < 4 * flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % flows, flows > 1, false);
 	while (run->n < run->calibration->samples) {
@@ -345,18 +353,18 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 }
 
 /*
- * Times all traffic patterns, with new flows first: later patterns use the flows of the earlier
- * ones.
+ * Times all traffic patterns. Starts with new flows: they fill the sketch for the patterns after
+ * them.
  */
 static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
 {
-	/* In states other than count, no flow is new. */
-	const uint32_t known = of->state != FLOW_COUNT ? 1 : 0;
+	/* A new flow is always in state count, so rows of other states skip the pattern "new". */
+	const uint32_t begin = of->state != FLOW_COUNT ? 1 : 0;
 	static const enum profile_traffic order[] = {
 		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
 
 	for (uint32_t single = 0; single <= fed->run->calibration->singles; single++)
-		for (uint32_t t = known; t < sizeof(order) / sizeof(order[0]); t++) {
+		for (uint32_t t = begin; t < sizeof(order) / sizeof(order[0]); t++) {
 			struct profile_row row = {.what = *of, .flows = fed->flows};
 
 			row.what.traffic = order[t];
@@ -373,7 +381,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 	return true;
 }
 
-/* Returns a number of flows that exceeds the cache, if the sketch has room for it. */
+/* Returns the number of flows that exceed the largest cache, or fewer if the sketch is smaller. */
 static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
 {
 	uint64_t flows = BEYOND_CACHE * calibration->cache_bytes / 64;
@@ -403,7 +411,10 @@ static bool has_all(const struct calibration *calibration, const struct profile_
 	return true;
 }
 
-/* Assumes at most 1 ns to clear a byte. */
+/*
+ * Returns true if the deadline leaves time to create a sketch of `bytes`. Assumes that 1 ns clears
+ * a byte.
+ */
 static bool has_time_for(const struct calibration *calibration, size_t bytes)
 {
 	uint64_t now = calibration->clock();
@@ -415,7 +426,10 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 						     (double)bytes));
 }
 
-/* Puts all flows in the state as early as possible; for count, keeps all flows in count. */
+/*
+ * Returns parameters with which every flow reaches `state` as early as possible. For FLOW_COUNT, no
+ * flow leaves that state.
+ */
 static struct sketch_deep deep_of(enum flow_depth state, uint64_t flows)
 {
 	if (state == FLOW_COUNT)
@@ -431,7 +445,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 	bool done = false, states = params->deep.deepest != FLOW_COUNT;
 
 	own.allocator = calibration->allocator;
-	own.idle_timeout = 0; /* no caller of expired() */
+	own.idle_timeout = 0; /* the calibration does not call expired() */
 	if (states)
 		own.deep = deep_of(what->state, fed.flows);
 

@@ -7,6 +7,8 @@
 
 #include "base/assertion.h"
 
+#define ANY_KEY UINT32_MAX
+
 struct capacity_state capacity_full(void)
 {
 	struct capacity_state state = {.name = "full"};
@@ -67,7 +69,7 @@ struct capacity_sum {
 	struct profile_what *missing;
 };
 
-/* Adds the cost of a part that `share` of the packets need. */
+/* Adds the time of a part to the sum. Only `share` of the packets, 0 to 1, need this part. */
 static bool add_cost(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
@@ -87,26 +89,23 @@ static bool add_part(struct capacity_sum *sum, enum profile_part part, double sh
 	return add_cost(sum, &what, share);
 }
 
-/*
- * Returns the share of packets that measurements with this key rule process; UINT32_MAX: any key
- * rule.
- */
-static double looked_at(
+/* Returns the share of the packets that need this key. `key` is ANY_KEY, or an index in keys[]. */
+static double share_with_key(
 	const struct capacity_worker *worker, const struct capacity_state *state, uint32_t key)
 {
 	double share = 0;
 
 	for (uint32_t m = 0; m < worker->nb_measurements; m++)
-		if (key == UINT32_MAX || worker->key_of[m] == key)
+		if (key == ANY_KEY || worker->key_of[m] == key)
 			share = fmax(share, state->of[m].looked_at);
 	return share;
 }
 
-/* The first key is computed for all processed packets. */
 static bool add_key(struct capacity_sum *sum, const struct capacity_worker *worker,
 	const struct capacity_state *state, uint32_t key)
 {
-	double share = looked_at(worker, state, key == 0 ? UINT32_MAX : key);
+	/* A worker hashes key 0 of every packet that a measurement processes. */
+	double share = share_with_key(worker, state, key == 0 ? ANY_KEY : key);
 
 	return share <= 0 || add_cost(sum, &worker->keys[key], share);
 }
@@ -130,7 +129,7 @@ bool capacity_ns(const struct profile *profile, const struct capacity_worker *wo
 	struct profile_what *missing)
 {
 	struct capacity_sum sum = {.profile = profile, .missing = missing};
-	double share = looked_at(worker, state, UINT32_MAX);
+	double share = share_with_key(worker, state, ANY_KEY);
 
 	if ((worker->receives && !add_part(&sum, PROFILE_RECEIVE, 1)) ||
 		!add_part(&sum, PROFILE_FREE, 1))

@@ -6,17 +6,17 @@
 
 #include "base/assertion.h"
 
-#define EXACT_NS     1e-6 /* tolerance for sums in another order, ns */
+#define EXACT_NS     1e-6 /* ns; tolerance for rounding errors of a sum */
 #define SHARES       0x1p32
-#define DIGIT_BITS   11 /* radix digits of a 32-bit slope: three */
+#define DIGIT_BITS   11 /* a 32-bit slope has three radix digits of 11 bits */
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
 /* A move from one step of a measurement to a cheaper one. */
 struct choice_move {
 	double ns;      /* time saved per packet */
-	uint32_t slope; /* added error per ns saved, in the form of bits_of() */
+	uint32_t slope; /* added error per ns saved, as an integer of bits_of() */
 	uint32_t item;
-	uint8_t to;
+	uint8_t to; /* the cheaper step */
 };
 
 struct choose_sum {
@@ -49,7 +49,7 @@ static void whole_flows(struct choose_flows *flows)
 		flows->to[0][s] = flows->to[1][s] = (uint8_t)s;
 }
 
-/* Returns the time per packet of a measurement in a step. */
+/* Returns the time per packet of measurement i in a step. */
 static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -60,7 +60,7 @@ static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 	       item->states->looked_at[step] * cost_of_states(item->states, &sum->choice->flows[i]);
 }
 
-/* Returns the time of each step; may use room[CHOOSE_STEPS_MAX + 1]. */
+/* Returns the time per packet in each step of measurement i: the array of the item, or room[]. */
 static const double *step_ns(const struct choose_sum *sum, uint32_t i, double *room)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -86,7 +86,7 @@ static bool fits(const struct choose_sum *sum)
 	return sum->choice->ns <= sum->target_ns + EXACT_NS;
 }
 
-/* Moves to a more expensive step if it fits. */
+/* Moves measurement i to a more expensive step if the total then stays within the target. */
 static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	double more = own_ns(sum, i, step) - own_ns(sum, i, sum->choice->step[i]);
@@ -98,7 +98,7 @@ static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	return true;
 }
 
-/* Lowers all flows by `lower` states. */
+/* Lowers each flow of measurement i by `lower` states, starting from its state at full detail. */
 static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 {
 	struct choose_flows *flows = &sum->choice->flows[i];
@@ -110,7 +110,7 @@ static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 	sum->choice->ns += own_ns(sum, i, sum->choice->step[i]) - before;
 }
 
-/* Returns the sum for full detail, or for *choice. */
+/* Computes the total time per packet of *choice. Resets *choice to full detail first if `full`. */
 static struct choose_sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
 	void *work, struct choice *choice)
 {
@@ -135,8 +135,9 @@ static struct choose_sum sum_of(const struct choose_problem *problem, bool full,
 }
 
 /*
- * Limits a change of flow states to the smallest share of the hashes that fits. `ns` is the time
- * with no flow changed, choice->ns with all. Returns that share, 0 for all flows.
+ * Limits a change of flow states to the smallest share of the flows that meets the target. `ns` is
+ * the time per packet before the change, choice->ns the time if the change applies to all flows.
+ * Returns the share in units of 2^-32 of the hash values, or 0 if all flows must change.
  */
 static uint32_t split(struct choose_sum *sum, double ns)
 {
@@ -162,7 +163,10 @@ static void share_flows(struct choose_sum *sum, uint32_t lower, uint32_t share)
 	}
 }
 
-/* Lowers all flows to level `lower`. Returns true if it fits. */
+/*
+ * Lowers the flows of all measurements by `lower` states. If this meets the target, changes only as
+ * many flows as necessary and returns true.
+ */
 static bool greedy_flows(struct choose_sum *sum, uint32_t lower)
 {
 	double before = sum->choice->ns;
@@ -211,7 +215,11 @@ static bool greedy(struct choose_sum *sum)
 	return false;
 }
 
-/* Lowers the flows of a measurement state by state, lowest first. Returns true if it fits. */
+/*
+ * Lowers the flows of measurement i by one state: first the flows in the lowest state, then those
+ * in the next one. Stops and returns true when the total meets the target. Sets *moved if a state
+ * changed.
+ */
 static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 {
 	const struct choose_states *states = sum->problem->items[i].states;
@@ -263,7 +271,7 @@ static bool low_states_first(struct choose_sum *sum)
 	return false;
 }
 
-/* Moves each measurement to the first step that takes no more time than its present one. */
+/* Moves each measurement to the step with the most detail that takes no more time than now. */
 static void pass_over_useless(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
@@ -290,7 +298,7 @@ static bool queries(struct choose_sum *sum)
 	return false;
 }
 
-/* Returns an integer for a slope. Larger slopes have larger integers. */
+/* Converts a slope to an integer with the same order: IEEE 754 bits of floats >= 0 are ordered. */
 static uint32_t bits_of(float slope)
 {
 	uint32_t bits;
@@ -301,8 +309,9 @@ static uint32_t bits_of(float slope)
 }
 
 /*
- * Finds the next move along the lower convex hull of a measurement's steps: time saved against
- * error added. Returns false if no step takes less time.
+ * Finds the move from step `at` that adds the least error per ns saved. Successive moves follow the
+ * lower convex hull of the points (time, error) of the steps. Returns false if no step takes less
+ * time.
  */
 static bool find_move(
 	const struct choose_item *item, const double *ns, uint32_t at, struct choice_move *move)
@@ -332,7 +341,10 @@ static uint32_t digit_of(uint32_t slope, uint32_t shift)
 	return slope >> shift & (DIGIT_VALUES - 1);
 }
 
-/* Adds all moves up to step `last`, in order of rising slope. Returns their end. */
+/*
+ * Appends the moves of measurement i from step 0 to step `last`, sorted by slope. Returns the end
+ * of the list.
+ */
 static struct choice_move *add_moves(
 	const struct choose_sum *sum, uint32_t i, uint32_t last, struct choice_move *moves)
 {
@@ -342,7 +354,7 @@ static struct choice_move *add_moves(
 	uint32_t slope = 0;
 
 	for (uint32_t at = 0; at != last && find_move(item, ns, at, moves); at = moves++->to) {
-		if (moves->slope < slope) /* rounding */
+		if (moves->slope < slope) /* possible by rounding errors */
 			moves->slope = slope;
 		slope = moves->slope;
 		moves->item = i;
@@ -351,9 +363,10 @@ static struct choice_move *add_moves(
 }
 
 /*
- * Makes the moves with the smallest slopes until the target fits. A radix selection on the slopes:
- * moves below the deciding digit are made, moves above it are not. Moves with this digit are
- * decided by the next digit, and finally by their order.
+ * Makes moves in the order of their slopes until the total meets the target. Finds the last move by
+ * radix selection, without sorting. For each digit, starting with the highest: finds the value at
+ * which the target is met, makes all moves with smaller digits, and drops all moves with larger
+ * digits. The next digit decides about the rest. Moves with equal slopes are made in list order.
  */
 static void make_moves(struct choose_sum *sum, struct choice_move *end)
 {
@@ -387,7 +400,7 @@ static void make_moves(struct choose_sum *sum, struct choice_move *end)
 	sum->choice->ns = ns;
 }
 
-/* Moves items [begin, end) to their cheapest steps. */
+/* Moves measurements [begin, end) to their cheapest steps. */
 static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	double sum_ns = sum->choice->ns;
@@ -408,8 +421,8 @@ static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 }
 
 /*
- * Called if the cheapest steps of [begin, end) fit. Takes back all that is not needed; `ns` is the
- * time before.
+ * Replaces the cheapest steps of measurements [begin, end) by the fewest moves that meet the
+ * target. `ns` is the total time per packet with all of them in step 0.
  */
 static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, double ns)
 {
@@ -424,7 +437,8 @@ static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, dou
 }
 
 /*
- * Uses remaining time, which whole steps leave, to restore detail of the best ranked measurements.
+ * Steps are discrete, so the total can be below the target. Uses this time to restore detail,
+ * starting with the best ranked measurement.
  */
 static void restore_detail(struct choose_sum *sum)
 {
@@ -445,8 +459,8 @@ static void restore_detail(struct choose_sum *sum)
 }
 
 /*
- * Reduces the measurements of one rank: first their flow states, which do not affect bounds.
- * Returns true if it fits.
+ * Reduces the measurements [begin, end), which have one rank. Lowers flow states first, because
+ * they do not widen error bounds. Returns true if the total meets the target.
  */
 static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
@@ -513,8 +527,8 @@ void choose_predict(
 }
 
 /*
- * Raises all flows of a measurement by one state; if some flows are lower than others, raises only
- * those.
+ * Raises the flows of measurement i by one state if the total stays within the target. If only a
+ * share of the flows was lowered last, raises only this share. Returns true if a state changed.
  */
 static bool flows_back(struct choose_sum *sum, uint32_t i)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Time per packet by part: sums over the bursts that a worker timed. Reading the clock costs as
- * much as counting one or two packets, so most bursts are not timed.
+ * Time that a worker spends in each part of packet processing. The worker times one burst of 64,
+ * because reading the clock takes as long as counting one or two packets.
  */
 
 #include <stdbool.h>
@@ -11,12 +11,12 @@
 
 #include "config/config.h"
 
-#define COSTS_EVERY    64 /* one of this number of bursts is timed */
+#define COSTS_EVERY    64 /* the worker times one of 64 bursts */
 #define COSTS_KEYS_MAX (CONFIG_MEASUREMENTS_MAX + 1)
 
-/* In clock cycles in a generation, in nanoseconds in a report. */
+/* Times are sums over the timed bursts. A worker stores clock cycles, a report nanoseconds. */
 struct costs {
-	uint64_t bursts, packets; /* timed bursts and their packets */
+	uint64_t bursts, packets; /* number of timed bursts, and of their packets */
 	uint64_t receive, filter, parse, rules, free;
 	uint64_t key[COSTS_KEYS_MAX];               /* per key rule: mask and hash */
 	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* per measurement: update of the sketch */
@@ -24,15 +24,15 @@ struct costs {
 };
 
 /*
- * Returns true if the next burst is timed; counts it in *bursts. Skips the very first burst, which
- * runs with cold caches, but times one early enough for a short run.
+ * Returns true if the worker must time the next burst, and increments *bursts. The first timed
+ * burst is number 32: the caches are warm then, and a short run also has a timed burst.
  */
 static inline bool costs_due(uint64_t *bursts)
 {
 	return ((*bursts)++ & (COSTS_EVERY - 1)) == COSTS_EVERY / 2;
 }
 
-/* Adds `costs` to the sum, with times multiplied by `factor`. */
+/* Adds `costs` to *sum. Multiplies times by `factor`, such as ns per cycle. */
 void costs_add(struct costs *sum, const struct costs *costs, double factor);
 
 /* Returns the sum of the times of all parts. */

@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#define DOWN                                                                                       \
-	0.98 /* share of the target used when reducing: otherwise a slow rise would change every window */
-#define MUCH 1.5 /* factor above a failed time that means another load */
-#define FORGET                                                                                     \
-	(10 * DECIDE_CALM_MAX) /* windows without a reduction until the required calm is halved */
+/* A reduction aims 2 % below the target. Else a slowly rising load needs one in each window. */
+#define DOWN   0.98
+/* The load has changed if the target time is 1.5 times that of a failed restoration. */
+#define MUCH   1.5
+/* After this number of windows without a reduction, halve the required number of calm windows. */
+#define FORGET (10 * DECIDE_CALM_MAX)
 
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem)
 {
@@ -72,7 +73,7 @@ static enum decided down(
 	return DECIDED_DOWN;
 }
 
-/* Forgets earlier failures after a long time without a reduction. */
+/* Shortens the wait before the next restoration, after a long time without a reduction. */
 static void forget(struct step_hysteresis *hysteresis)
 {
 	hysteresis->since_down = 0;
@@ -83,7 +84,7 @@ static void forget(struct step_hysteresis *hysteresis)
 	}
 }
 
-/* Returns true if one more step has fitted for long enough to try it. */
+/* Returns true if there was enough time for more detail in enough consecutive windows. */
 static bool is_time(const struct step_hysteresis *hysteresis)
 {
 	return hysteresis->calm >= hysteresis->calm_least ||

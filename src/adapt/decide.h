@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Hysteresis of the steps: reduces detail at once, restores it slowly. Called once per window with
- * the target time per packet.
+ * Reduces detail of measurements at once under overload, and restores it slowly (hysteresis).
+ * Called once per window of 10 ms with the target time per packet.
  */
 
 #include <stdbool.h>
@@ -11,26 +11,30 @@
 
 #include "adapt/choose.h"
 
-/* In windows of 10 ms; the maximum is one minute. */
+/*
+ * A window is calm if its target time leaves room for more detail. Detail is restored after 10
+ * consecutive calm windows (0.1 s), and after up to 6000 (60 s) if restored detail did not last.
+ */
 #define DECIDE_CALM     10
 #define DECIDE_CALM_MAX 6000
 
 struct step_hysteresis {
 	enum choose_how how;
-	struct choice now, before; /* arrays owned by the caller, like `work` */
-	void *work;                /* choose_work_size() bytes */
+	struct choice now, before; /* the caller owns their arrays */
+	void *work;                /* choose_work_size() bytes, owned by the caller */
 
-	/* Counts of windows: */
-	uint32_t calm;       /* consecutive windows in which one restored step would have fitted */
-	uint32_t calm_least; /* calm windows required */
-	uint32_t since_down;
-	uint32_t since_up; /* DECIDE_CALM_MAX: long ago, or reduced since then */
+	uint32_t calm;       /* consecutive calm windows until now */
+	uint32_t calm_least; /* calm windows required before detail is restored */
+	uint32_t since_down; /* windows since the last reduction */
 	/*
-	 * Least target time of the calm windows, of those before the last restored step, and of
-	 * those before restored steps that failed, ns.
+	 * Windows since the last restoration. DECIDE_CALM_MAX: long ago, or before the last
+	 * reduction.
 	 */
-	double target_ns, tried_ns, failed_ns;
-	double left_ns; /* time per packet before the last restored step, ns */
+	uint32_t since_up;
+	double target_ns; /* least target time of the calm windows */
+	double tried_ns;  /* target_ns at the last restoration */
+	double failed_ns; /* largest tried_ns of a restoration that a reduction followed */
+	double left_ns;   /* time per packet before the last restoration */
 };
 
 enum decided {
@@ -43,8 +47,9 @@ enum decided {
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem);
 
 /*
- * Returns whether hysteresis->now has changed; hysteresis->before is then the previous choice. The
- * figures of the problem may change in each window, its measurements must not.
+ * Updates hysteresis->now for this window. If it changes, hysteresis->before is the previous
+ * choice. Times, errors and shares of the problem may differ in each call; its measurements must
+ * not.
  */
 enum decided decide(
 	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns);

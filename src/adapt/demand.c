@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define RISES 1.5 /* windows from the middle of a window to the end of the next one */
+/* A rate is the mean of a window, so it is 1.5 windows old at the end of the next window. */
+#define RISES 1.5
 
 double demand_target_ns(struct demand *demand, const struct demand_window *window)
 {
@@ -14,7 +15,7 @@ double demand_target_ns(struct demand *demand, const struct demand_window *windo
 	for (uint32_t w = 0; w < DEMAND_WINDOWS; w++)
 		highest = fmax(highest, demand->rates[w]);
 	if (demand->how == DEMAND_AHEAD) {
-		/* The first packets after idle windows give no information about a rise. */
+		/* After idle windows, the difference of two rates does not show a trend. */
 		if (highest > 0)
 			needed += RISES * fmax(rate - highest, 0);
 		needed += (double)window->backlog / window->seconds;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Computes the target time per packet for the next window from the last windows of a worker. If
- * several workers share a choice, the smallest of their targets applies.
+ * Computes the time per packet that a worker may use in the next window, from its packet rate in
+ * the last windows. If one setting applies to several workers, the smallest of their times counts.
  */
 
 #include <stdint.h>
@@ -13,25 +13,26 @@
 
 enum demand_how {
 	/*
-	 * For the rate, 1.5 times its rise, and the backlog, within a window. A rate reached within
-	 * DEMAND_WINDOWS is not a rise.
+	 * Plans for the last rate, plus 1.5 times its rise, plus the waiting packets. The rise is
+	 * the difference to the highest of the DEMAND_WINDOWS rates before.
 	 */
 	DEMAND_AHEAD,
-	DEMAND_RATE, /* for the rate only: (4) of Tangari et al. */
+	/* Plans for the last rate: equation (4) of Tangari et al. (docs/ADAPTIVE.md). */
+	DEMAND_RATE,
 };
 
 struct demand_window {
 	double seconds;
 	uint64_t packets; /* packets received */
-	uint64_t backlog; /* packets waiting at its end */
+	uint64_t backlog; /* packets waiting at the end of the window */
 };
 
 struct demand {
 	enum demand_how how;
-	double reserve; /* share of the time to keep idle, 0 to 1; only DEMAND_AHEAD */
-	double rates
-		[DEMAND_WINDOWS]; /* packets/s of the last windows, latest first; 0 before the first */
+	double reserve; /* share of the time to keep idle, 0 to 1; DEMAND_RATE ignores it */
+	/* packets/s in the last windows, latest first; 0 before the first window */
+	double rates[DEMAND_WINDOWS];
 };
 
-/* Returns ns per packet; INFINITY without packets. */
+/* Returns the target time in ns per packet, or INFINITY if no packets arrived. */
 double demand_target_ns(struct demand *demand, const struct demand_window *window);

@@ -6,9 +6,9 @@
 
 #include "base/assertion.h"
 
-#define STEPS     60    /* maximum iterations of the root search */
-#define EXACT     1e-10 /* relative precision of the root */
-#define NARROWEST 1e-6  /* least deviation relative to the mean, for equal samples */
+#define STEPS     60    /* maximum iterations of Newton's method */
+#define EXACT     1e-10 /* relative precision of Newton's method */
+#define NARROWEST 1e-6  /* smallest ratio of deviation to mean; equal samples would have 0 */
 
 const char *const distribution_names[DISTRIBUTION_KINDS] = {
 	[DISTRIBUTION_NORMAL] = "normal",
@@ -23,7 +23,6 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Interpolates between adjacent samples. */
 static double quantile(const double *sorted, uint64_t n, double share)
 {
 	double at = share * (double)(n - 1);
@@ -60,12 +59,11 @@ static void fit_normal(struct distribution *fit, const double *x, uint64_t n)
 				squares / (2 * fit->deviation * fit->deviation));
 }
 
-/*
- * Sums over samples above an origin, each with weight e^(rate x): of the weights, of weights times
- * samples, and of weights times squared samples. The derivatives of the likelihoods use them.
- */
+/* Sums over samples x, each with weight w = e^(rate (x - origin)). */
 struct sums {
-	double weight, weighted, weighted2;
+	double weight;    /* sum of w */
+	double weighted;  /* sum of w (x - origin) */
+	double weighted2; /* sum of w (x - origin)^2 */
 };
 
 static struct sums weigh(const double *x, uint64_t n, double origin, double rate)
@@ -83,8 +81,9 @@ static struct sums weigh(const double *x, uint64_t n, double origin, double rate
 }
 
 /*
- * Returns the root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. Logarithms
- * are relative to the largest sample, so that no power overflows.
+ * Returns the shape k of the Weibull distribution with the maximum likelihood for samples x. This
+ * is the root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), found by Newton's method. logs[]
+ * has ln(x / largest sample), so that no power overflows.
  */
 static double weibull_shape(const double *logs, uint64_t n, double mean_log, double start)
 {
@@ -106,7 +105,9 @@ static double weibull_shape(const double *logs, uint64_t n, double mean_log, dou
 	return k;
 }
 
-/* x must be sorted. Temporarily replaces the samples by their logarithms. */
+/*
+ * The samples x[n] must be sorted. Replaces them by their logarithms, and restores them at the end.
+ */
 static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 {
 	double largest = x[n - 1], mean_log = 0, k, scale, spread;
@@ -119,15 +120,15 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		mean_log += x[i] / (double)n;
 	}
 	/*
-	 * Starts where the deviation of the logarithms is that of a Weibull distribution: pi / (k
-	 * sqrt 6).
+	 * First guess of the shape k. The logarithms of a Weibull distribution have the standard
+	 * deviation pi / (k sqrt(6)), and `spread` estimates this deviation.
 	 */
 	spread = fit->deviation / fit->mean;
 	k = weibull_shape(x, n, mean_log, M_PI / sqrt(6) / spread);
 	scale = pow(weigh(x, n, 0, k).weight / (double)n, 1 / k);
 	fit->a[DISTRIBUTION_WEIBULL] = scale * largest;
 	fit->b[DISTRIBUTION_WEIBULL] = k;
-	/* At the maximum, the powers add up to n. */
+	/* The last term is n, because the sum of (x / scale)^k is n at the maximum likelihood. */
 	fit->bic[DISTRIBUTION_WEIBULL] =
 		bic(n, (double)n * (log(k) - k * log(scale) + (k - 1) * mean_log - log(largest)) -
 				(double)n);
@@ -135,7 +136,11 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		x[i] = largest * exp(x[i]);
 }
 
-/* Returns the root of b - mean + sum(x e^-x/b) / sum(e^-x/b), by Newton's method. */
+/*
+ * Returns the scale b of the Gumbel distribution with the maximum likelihood for samples x. This is
+ * the root of b - mean(x) + sum(x e^(-x/b)) / sum(e^(-x/b)), found by Newton's method. The sums use
+ * x - x[0], so that no power overflows.
+ */
 static double gumbel_scale(const double *x, uint64_t n, double mean_above, double start)
 {
 	double b = start;
@@ -164,7 +169,7 @@ static void fit_gumbel(struct distribution *fit, const double *x, uint64_t n)
 
 	fit->a[DISTRIBUTION_GUMBEL] = x[0] + location;
 	fit->b[DISTRIBUTION_GUMBEL] = b;
-	/* At the maximum, the weights add up to n. */
+	/* The last term is n: the sum of e^(-(x - location) / b) is n at the maximum likelihood. */
 	fit->bic[DISTRIBUTION_GUMBEL] =
 		bic(n, -(double)n * log(b) - (double)n * (mean_above - location) / b - (double)n);
 }

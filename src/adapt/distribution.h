@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * Distribution of measured times: quantiles, and the best fit of three distributions. Each has two
- * parameters, estimated by maximum likelihood, so the one with the least BIC (Bayesian information
- * criterion: p ln n - 2 ln L) is the likeliest.
+ * Distribution of measured times: quantiles, and the best fit of three distributions. The
+ * parameters are estimated by maximum likelihood. The best fit has the least Bayesian information
+ * criterion BIC = p ln n - 2 ln L, with p = 2 parameters, n samples and likelihood L.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum distribution_kind {
-	DISTRIBUTION_NORMAL,  /* mean, standard deviation */
-	DISTRIBUTION_WEIBULL, /* scale, shape */
-	DISTRIBUTION_GUMBEL,  /* distribution of maxima: location, scale */
+	DISTRIBUTION_NORMAL,  /* a: mean, b: standard deviation */
+	DISTRIBUTION_WEIBULL, /* a: scale, b: shape */
+	DISTRIBUTION_GUMBEL,  /* distribution of maxima; a: location, b: scale */
 	DISTRIBUTION_KINDS,
 };
 
@@ -24,13 +24,16 @@ struct distribution {
 	double mean, deviation;
 	double p5, p50, p95, p99;
 	enum distribution_kind best;
-	double a[DISTRIBUTION_KINDS],
-		b[DISTRIBUTION_KINDS];  /* parameters in the order of enum distribution_kind */
-	double bic[DISTRIBUTION_KINDS]; /* INFINITY: not possible */
+	/* Parameters of each distribution; enum distribution_kind has their meaning. */
+	double a[DISTRIBUTION_KINDS], b[DISTRIBUTION_KINDS];
+	double bic[DISTRIBUTION_KINDS]; /* INFINITY: no fit possible */
 };
 
-/* Fits samples[n], n >= 1, and sorts them. Samples <= 0 exclude the Weibull distribution. */
+/*
+ * Fits the distributions to samples[n], with n >= 1, and sorts the samples. Samples <= 0 exclude
+ * the Weibull distribution.
+ */
 struct distribution distribution_of(double *samples, uint64_t n);
 
-/* Returns the share of times <= t by the best fit, 0 to 1. */
+/* Returns the probability of a time <= t in the best fit. */
 double distribution_below(const struct distribution *fit, double t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Facts that accompany every measured figure: machine, software, date and command. */
+/* Facts to print next to a measured figure: machine, software, date and command. */
 
 #include "adapt/profile.h"
 
@@ -10,17 +10,16 @@
 struct host_facts {
 	char machine[FACT_MAX]; /* CPU model, CPUs, caches */
 	char kernel[FACT_MAX];
-	char dpdk[FACT_MAX];     /* version, and whether it uses hugepages */
-	char compiler[FACT_MAX]; /* version and relevant flags */
+	char dpdk[FACT_MAX];     /* version, then "hugepages" or "no hugepages" */
+	char compiler[FACT_MAX]; /* name, version and relevant flags */
 	char date[FACT_MAX];     /* UTC */
 	char command[FACT_MAX];
 };
 
-/* Fills the facts. argv[argc] is the command line. */
 void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
-/* Fills the facts that make a profile valid. */
+/* Fills the facts that must be equal to those of a profile for its use on this host. */
 void host_facts_current(struct profile_host *host);
 
-/* Adds whether DPDK uses hugepages; call it after EAL's start. */
+/* Adds to facts->dpdk if DPDK uses hugepages. EAL must be running. */
 void host_facts_add_memory(struct host_facts *facts);

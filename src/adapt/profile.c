@@ -38,11 +38,12 @@ const char *const profile_traffic_names[PROFILE_TRAFFICS] = {
 	[PROFILE_NEW] = "new",
 };
 
-static const char *const unit_names[2] = {"burst", "packet"}; /* index: profile_what.single */
+/* The index is profile_what.single. */
+static const char *const unit_names[2] = {"burst", "packet"};
 static const char *const sharing_names[SHARING_COUNT] = {"separate", "shared"};
 static const char *const metric_names[2] = {"packets", "bytes"};
 
-/* Commas of a key are written as plus signs, so that no field needs quotes. */
+/* The column "key" has '+' in place of ',' so that no field needs quotes. */
 static const char columns[] =
 	"part,traffic,unit,key,sketch,depth,width,sharing,count,flows,samples,left_out,mean_ns,"
 	"deviation_ns,p5_ns,p50_ns,p95_ns,p99_ns,best,normal_mean,normal_deviation,normal_bic,"
@@ -68,7 +69,6 @@ static bool same_sketch(const struct profile_what *a, const struct profile_what 
 			       a->metric == b->metric && a->state == b->state));
 }
 
-/* Returns true if a and b are the same part in all that affects its time. */
 static bool is_same_part(const struct profile_what *a, const struct profile_what *b)
 {
 	return a->part == b->part && a->traffic == b->traffic && a->single == b->single &&
@@ -204,7 +204,7 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 	return false;
 }
 
-/* Reads the next line that is not a comment, without its end. */
+/* Reads the next line that is not a comment. Removes the newline. */
 static bool next_line(struct profile_reader *reader)
 {
 	size_t length;
@@ -224,8 +224,7 @@ static bool next_line(struct profile_reader *reader)
 	return true;
 }
 
-/* Splits the line at its commas. */
-static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
+static bool split_at_commas(struct profile_reader *reader, char *fields[FIELDS])
 {
 	uint32_t n = 0;
 
@@ -235,7 +234,7 @@ static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
 		if (n < FIELDS)
 			fields[n] = field;
 	}
-	return n == FIELDS || set_line_error(reader, "%u fields instead of %u", n, FIELDS);
+	return n == FIELDS || set_line_error(reader, "row has %u fields instead of %u", n, FIELDS);
 }
 
 static bool read_word(struct profile_reader *reader, const char *field, const char *const *words,
@@ -281,7 +280,7 @@ static bool read_key(struct profile_reader *reader, const char *field, char key[
 	       set_line_error(reader, "'%.64s': not a key", field);
 }
 
-/* Reads the sketch, its shape and the flows; these fields are empty for other parts. */
+/* Reads type, size and options of a sketch. In rows of other parts, these fields must be empty. */
 static bool read_sketch(struct profile_reader *reader, char *const *fields, struct profile_row *row)
 {
 	struct profile_what *what = &row->what;
@@ -317,7 +316,7 @@ static bool read_fit(struct profile_reader *reader, char *const *fields, struct 
 	if (fields[0][0] == '\0' && fields[1][0] == '\0' && fields[2][0] == '\0')
 		return times->best != kind ||
 		       set_line_error(reader,
-			       "parameters of the best distribution, %s, are missing",
+			       "best is %s, but the columns of this distribution are empty",
 			       distribution_names[kind]);
 	return read_real(reader, fields[0], &times->a[kind]) &&
 	       read_real(reader, fields[1], &times->b[kind]) &&
@@ -367,7 +366,7 @@ static bool read_row(struct profile_reader *reader, struct profile *profile)
 	char *fields[FIELDS];
 	uint32_t part, traffic, unit;
 
-	if (!cut_fields(reader, fields) ||
+	if (!split_at_commas(reader, fields) ||
 		!read_word(reader, fields[0], part_names, PROFILE_PARTS, &part) ||
 		!read_word(reader, fields[1], profile_traffic_names, PROFILE_TRAFFICS, &traffic) ||
 		!read_word(reader, fields[2], unit_names, 2, &unit) ||
@@ -470,9 +469,10 @@ static const struct option_row profile_rows[] = {
 		.reads = option_names_file,
 		OPTION_FIELD(profile_options, file),
 		.default_note = "none",
-		.help = "Read the cost of packets on this host from FILE, as sketchtap-bench "
-			"profile writes it. plan then estimates capacity, and ctl costs compares. "
-			"A profile of another CPU, build or DPDK is refused.",
+		.help = "Read the processing time per packet on this host from FILE, a file of "
+			"sketchtap-bench profile. The command plan then estimates capacity, and "
+			"ctl costs compares measured times with FILE. FILE must be of the same CPU "
+			"model, build and DPDK version.",
 	},
 	{
 		.name = "foreign-profile",
@@ -482,7 +482,7 @@ static const struct option_row profile_rows[] = {
 		OPTION_FIELD(profile_options, foreign),
 		.inapplicable = inapplicable_without_profile,
 		.config_only = true,
-		.help = "Accept a --profile of another CPU, build or DPDK.",
+		.help = "Accept a --profile of another CPU model, build or DPDK version.",
 	},
 	{0},
 };

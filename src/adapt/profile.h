@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Profile: the time per packet of each part of the processing on a host. A text file, written by
- * `sketchtap-bench profile` and read by a run or a plan: first line, host, columns, a row for each
- * part and traffic pattern, number of rows. Lines that begin with # are comments.
+ * A profile has the time per packet of each part of packet processing on a host.
+ * `sketchtap-bench profile` writes it as a text file. `plan` and a run read it. The file has a
+ * first line, the facts of the host, column names, one row for each part and traffic pattern, and
+ * the number of rows. Lines that begin with # are comments.
  */
 
 #include <stdbool.h>
@@ -18,7 +19,7 @@
 
 struct profile_options {
 	const char *file; /* NULL: none */
-	bool foreign;     /* accept a profile of another host */
+	bool foreign;     /* true: accept a profile of another host */
 };
 
 OPTION_OWNER(profile)
@@ -28,10 +29,10 @@ OPTION_OWNER(profile)
 #define PROFILE_ROWS_MAX  4096
 #define PROFILE_ERROR_MAX (PROFILE_TEXT_MAX * 3)
 
-/* Facts that must match. On a host with other facts the figures are invalid. */
+/* Facts that affect processing times. A profile is valid only on hosts with the same facts. */
 enum profile_fact {
-	PROFILE_CPU,   /* model and caches */
-	PROFILE_BUILD, /* sketchtap and its compiler, with relevant flags */
+	PROFILE_CPU,   /* CPU model and cache sizes */
+	PROFILE_BUILD, /* version of sketchtap; compiler, its version and relevant flags */
 	PROFILE_DPDK,
 	PROFILE_FACTS,
 };
@@ -44,20 +45,20 @@ enum profile_part {
 	PROFILE_TIMER, /* reading the clock */
 	PROFILE_RECEIVE,
 	PROFILE_PARSE,
-	PROFILE_KEY,      /* mask and hash of a key rule */
-	PROFILE_SKETCH,   /* update of a measurement's sketch */
-	PROFILE_DISTINCT, /* update of its HyperLogLog */
+	PROFILE_KEY,      /* mask and hash a key */
+	PROFILE_SKETCH,   /* update the sketch of a measurement */
+	PROFILE_DISTINCT, /* update the HyperLogLog of a measurement */
 	PROFILE_FREE,
 	PROFILE_PARTS,
 };
 
 /* Traffic pattern of a sketch row. */
 enum profile_traffic {
-	PROFILE_ANY,      /* any; for parts other than sketches */
-	PROFILE_ONE,      /* a single flow, so that only the cost of its flow state differs */
+	PROFILE_ANY,      /* all rows of parts other than sketches */
+	PROFILE_ONE,      /* a single flow: no cache misses */
 	PROFILE_CACHED,   /* flows that fit in the L2 cache */
 	PROFILE_UNCACHED, /* flows that exceed the largest cache, or fill the sketch */
-	PROFILE_NEW,      /* only new flows (T_i) */
+	PROFILE_NEW,      /* each packet belongs to a new flow */
 	PROFILE_TRAFFICS,
 };
 
@@ -67,20 +68,20 @@ extern const char *const profile_traffic_names[PROFILE_TRAFFICS];
 struct profile_what {
 	enum profile_part part;
 	enum profile_traffic traffic;
-	bool single;                     /* single packets instead of bursts */
-	char key[PROFILE_KEY_MAX];       /* text of --key; "": no key rule */
-	const struct sketch_ops *sketch; /* NULL: the fields below are not used */
+	bool single;                     /* true: one packet per call; false: full bursts */
+	char key[PROFILE_KEY_MAX];       /* argument of --key, or "" if the part has no key */
+	const struct sketch_ops *sketch; /* NULL: not a sketch; the fields below are not used */
 	uint32_t depth;
 	uint64_t width;
 	enum sketch_sharing sharing;
 	enum sketch_metric metric;
-	enum flow_depth state; /* state of all flows, for a sketch with SKETCH_RECORDS */
+	enum flow_depth state; /* state of all flows; only used with flow tables */
 };
 
 struct profile_row {
 	struct profile_what what;
 	uint64_t flows;            /* flows in the sketch; 0: not a sketch row */
-	uint64_t left_out;         /* samples during which another program had the CPU */
+	uint64_t left_out;         /* dropped samples, in which another program used the CPU */
 	struct distribution times; /* ns per packet */
 };
 
@@ -94,7 +95,7 @@ struct profile {
 const struct profile_row *profile_find(
 	const struct profile *profile, const struct profile_what *what);
 
-/* Returns false if out of memory or above PROFILE_ROWS_MAX. */
+/* Appends a copy of the row. Returns false if out of memory, or if there are PROFILE_ROWS_MAX. */
 bool profile_add(struct profile *profile, const struct profile_row *row);
 void profile_free(struct profile *profile);
 
@@ -104,9 +105,15 @@ void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MA
 
 void profile_write(const struct profile *profile, FILE *out);
 
-/* Returns true, or false with the reason and its line in error[PROFILE_ERROR_MAX]. */
+/*
+ * Reads a profile. `name` is the file name for error messages. Returns false on error, with the
+ * reason and the line number in error[PROFILE_ERROR_MAX].
+ */
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error);
 
-/* Returns true if the facts match, or false with the difference in error[PROFILE_ERROR_MAX]. */
+/*
+ * Returns true if the facts of the profile match the host. Otherwise writes the difference to
+ * error[PROFILE_ERROR_MAX].
+ */
 bool profile_is_of(const struct profile *profile, const struct profile_host *host, const char *name,
 	char *error);
