@@ -16,8 +16,8 @@ void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 {
 	/*
-	 * Pairs with the release in epochs_recycle(): the reporter has read the slot's previous
-	 * epoch.
+	 * Pairs with the release in epochs_recycle(). The reporter has then read the previous
+	 * contents of the slot.
 	 */
 	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
 					      epoch - EPOCH_AHEAD + 3;
@@ -27,22 +27,25 @@ void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
 	VERIFY(epoch, >=, atomic_load_explicit(&epochs->open, memory_order_relaxed));
 	/*
-	 * Pairs with the acquire of readers of `open`: info slots and filled rings are written
-	 * before.
+	 * Pairs with the acquire of threads that read `open`. They then see the slot of the epoch
+	 * before, and its packets in the rings.
 	 */
 	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
 }
 
 void epochs_end(struct epochs *epochs, uint64_t epoch)
 {
-	/* Ordered before `open` by the release in epochs_open(). */
+	/* The release in epochs_open() orders this store before the store of `open`. */
 	atomic_store_explicit(&epochs->end, epoch, memory_order_relaxed);
 	epochs_open(epochs, epoch);
 }
 
 bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 {
-	/* Ordered by the acquire that read `open`; an older `open` never equals the end. */
+	/*
+	 * The caller has read `open` with acquire order, so it sees `end` if `open` is the end.
+	 * Earlier values of `open` are smaller than `end`.
+	 */
 	return atomic_load_explicit(&epochs->end, memory_order_relaxed) == open;
 }
 
@@ -51,13 +54,15 @@ void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch)
 	VERIFY(participant, <, epochs->nb_participants);
 	VERIFY(epoch, >=,
 		atomic_load_explicit(&epochs->participant[participant].at, memory_order_relaxed));
-	/* Pairs with the acquire in epochs_is_closed(): its last counts are written before. */
+	/* Pairs with the acquire in epochs_late(): the reporter then sees the last counts. */
 	atomic_store_explicit(&epochs->participant[participant].at, epoch, memory_order_release);
 }
 
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the release in epochs_recycle(): the zeroes are written before. */
+	/*
+	 * Pairs with the release in epochs_recycle(): the participant then sees a clean generation.
+	 */
 	return epoch < atomic_load_explicit(&epochs->ready, memory_order_acquire);
 }
 
@@ -92,8 +97,8 @@ static bool check_interval(const struct config *config,
 			return option_fault(fault,
 				measurement_sketch(&config->measurements[m])->load_option,
 				&config->measurements[m],
-				"has no effect with --interval 0: rows are fitted at the end of an "
-				"interval");
+				"has no effect with --interval 0: the size of the sketch changes "
+				"only at the end of an interval");
 	return true;
 }
 
@@ -121,9 +126,9 @@ const struct option_owner epoch_owner = {
 	.check = check_interval,
 };
 
-/* ns. An epoch that is closed within this time after its boundary ends at the boundary. */
+/* ns. An epoch that is closed up to 1 ms after its boundary ends at the boundary. */
 #define ON_TIME_NS  1000000
-/* ns. If the CPU was busy and the readings are further apart, they are repeated. */
+/* ns. If reading the two clocks takes longer than 0.1 ms, read them again. */
 #define TOGETHER_NS 100000
 #define READINGS    100
 
@@ -197,7 +202,7 @@ void epoch_clock_next(struct epoch_clock *clock, struct clock_time now)
 	clock->opened = now.monotonic;
 	clock->boundary = next_boundary(now.real, clock->interval);
 	clock->stepped = false;
-	/* A clock that was set back reaches old multiples again: continue the numbers. */
+	/* If the wall clock was set back, the number still increases by one. */
 	if (multiple - clock->first <= (int64_t)clock->number)
 		clock->first = multiple - (int64_t)clock->number - 1;
 	clock->number = (uint64_t)(multiple - clock->first);

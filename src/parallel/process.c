@@ -25,8 +25,8 @@
 static int directory_fd = -1;
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
-/* Unsets an empty variable, which EAL would read as the root directory. */
-static void forget_empty(const char *variable)
+/* Removes an environment variable if it is empty: EAL takes an empty directory for "/". */
+static void unset_if_empty(const char *variable)
 {
 	const char *value = getenv(variable);
 
@@ -34,7 +34,7 @@ static void forget_empty(const char *variable)
 		unsetenv(variable);
 }
 
-/* Returns the runtime directory that EAL chooses. */
+/* Returns the parent directory of the runtime directory "dpdk" of EAL, by the same rules as EAL. */
 static const char *runtime_root(void)
 {
 	const char *root = getenv("RUNTIME_DIRECTORY");
@@ -47,14 +47,14 @@ static const char *runtime_root(void)
 	return root != NULL ? root : "/tmp";
 }
 
-static bool is_everybodys(const struct stat *found)
+static bool is_shared(const struct stat *found)
 {
 	return (found->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
 /*
- * Makes DPDK's directory. Under a shared directory such as /tmp it must also be shared, because
- * other users also run DPDK.
+ * Creates the directory "dpdk". In a shared directory such as /tmp it must also be shared, because
+ * other users may run DPDK.
  */
 static bool make_root(const char *path)
 {
@@ -62,7 +62,7 @@ static bool make_root(const char *path)
 
 	if (mkdir(path, 0700) != 0)
 		return errno == EEXIST;
-	if (stat(runtime_root(), &above) == 0 && is_everybodys(&above))
+	if (stat(runtime_root(), &above) == 0 && is_shared(&above))
 		chmod(path, S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
 	return true;
 }
@@ -75,9 +75,9 @@ static const char *distrust(const struct stat *found, bool is_root)
 
 	if (!S_ISDIR(found->st_mode))
 		return "not a directory";
-	/* Other users may share a directory made by a user, but root shares none. */
-	if (is_root && geteuid() != 0 && is_everybodys(found) &&
-		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
+	/* Users may share the directory "dpdk" in a shared directory. Root must not. */
+	if (is_root && geteuid() != 0 && is_shared(found) && stat(runtime_root(), &above) == 0 &&
+		is_shared(&above))
 		return NULL;
 	error = is_root || found->st_uid == geteuid() ? file_folder_check(found, is_root)
 						      : FOLDER_OF_ANOTHER;
@@ -91,7 +91,7 @@ static bool is_trusted(const char *path, bool is_root, char *error)
 
 	if (lstat(path, &found) == 0)
 		why = distrust(&found, is_root);
-	else if (errno != ENOENT) /* its last owner may have just removed it */
+	else if (errno != ENOENT) /* ENOENT: the previous instance has just removed it */
 		why = strerror(errno);
 	if (why != NULL)
 		snprintf(error, PROCESS_ERROR_MAX,
@@ -106,7 +106,8 @@ static bool make_directories(char *error)
 	int len = snprintf(directory, sizeof(directory), "%s/dpdk", runtime_root());
 
 	if (len < 0 || (size_t)len + sizeof(prefix) + 1 > sizeof(directory)) {
-		snprintf(error, PROCESS_ERROR_MAX, "%.200s...: too long for a directory",
+		snprintf(error, PROCESS_ERROR_MAX,
+			"%.200s...: path too long; set RUNTIME_DIRECTORY to another directory",
 			runtime_root());
 		return false;
 	}
@@ -125,7 +126,7 @@ static bool make_directories(char *error)
 	return false;
 }
 
-/* Returns the descriptor that holds the lock; -1 with the reason in errno. */
+/* Returns a file descriptor that holds the lock, or -1 with the reason in errno. */
 static int lock_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -139,7 +140,7 @@ static int lock_directory(int parent, const char *name)
 	return -1;
 }
 
-/* Returns true if the name still refers to the open directory and it is trusted. */
+/* Returns true if the path still names the directory `fd`, and no other user can change it. */
 static bool is_there(int fd)
 {
 	struct stat named, locked;
@@ -149,14 +150,17 @@ static bool is_there(int fd)
 	       distrust(&locked, false) == NULL;
 }
 
-/* Runs after EAL has removed its socket, because exit handlers run in reverse order. */
+/*
+ * Exit handler. EAL registers its handler later and exit handlers run in reverse order, so EAL has
+ * already removed its socket.
+ */
 static void remove_directory(void)
 {
 	signals_remove_at_exit(NULL, NULL);
 	rmdir(directory);
 }
 
-/* Removes the files in a directory. Takes ownership of the descriptor. */
+/* Removes all files of a directory. Closes the descriptor. */
 static void empty_directory(int fd)
 {
 	DIR *stream = fdopendir(fd);
@@ -172,7 +176,7 @@ static void empty_directory(int fd)
 	closedir(stream);
 }
 
-/* Returns true for "sketchtap-PID" if that process does not exist. */
+/* Returns true if the name is "sketchtap-PID" and no process has this PID. */
 static bool names_dead_process(const char *name)
 {
 	size_t digits;
@@ -189,8 +193,8 @@ static bool names_dead_process(const char *name)
 }
 
 /*
- * Removes the directories of killed processes. These have numbers as names, and no instance reuses
- * them.
+ * Removes the directories of killed processes without --name. The next process with the same --name
+ * reuses a directory, but no process reuses the directory of a process ID.
  */
 static void remove_left_behind(void)
 {
@@ -215,7 +219,7 @@ static void remove_left_behind(void)
 			empty_directory(dup(fd));
 			unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
 		}
-		close(fd); /* also releases the lock */
+		close(fd); /* releases the lock */
 	}
 	closedir(stream);
 }
@@ -224,13 +228,14 @@ bool process_claim(const char *name, char *error)
 {
 	int fd;
 
-	forget_empty("RUNTIME_DIRECTORY");
-	forget_empty("XDG_RUNTIME_DIR");
+	unset_if_empty("RUNTIME_DIRECTORY");
+	unset_if_empty("XDG_RUNTIME_DIR");
 	if (name != NULL)
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%s", name);
 	else
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%d", (int)getpid());
-	do { /* repeat if another process removes the directory before this one has locked it */
+	/* Repeat if another process removes the directory between its creation and the lock. */
+	do {
 		if (!make_directories(error))
 			return false;
 		fd = lock_directory(AT_FDCWD, directory);
@@ -239,13 +244,13 @@ bool process_claim(const char *name, char *error)
 		snprintf(error, PROCESS_ERROR_MAX,
 			errno == EWOULDBLOCK ? "%.300s: another sketchtap has this name; give "
 					       "another --name"
-					     : "%.300s: cannot lock",
+					     : "%.300s: cannot lock this directory",
 			directory);
 		return false;
 	}
 	remove_left_behind();
 	directory_fd = fd;
-	/* The descriptor, and so the lock, stays open until the process ends. */
+	/* The descriptor stays open, so the process keeps the lock until it ends. */
 	snprintf(socket_path, sizeof(socket_path), "%s/" SOCKET, directory);
 	signals_remove_at_exit(socket_path, directory);
 	atexit(remove_directory);

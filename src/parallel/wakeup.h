@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Lets the consumer of a ring sleep until its producer adds an entry. The consumer announces that
- * it will sleep, reads the ring again, and then sleeps. The producer fills the ring and then reads
- * the announcement. Therefore at least one of them sees the store of the other.
+ * Lets the consumer of a ring sleep until the producer adds an entry. The consumer sets `asleep`,
+ * reads the ring again, and sleeps if it is still empty. The producer adds an entry, then reads
+ * `asleep`. Therefore the consumer sees the entry, or the producer sees `asleep`, or both.
  */
 
 #include <stdalign.h>
@@ -12,20 +12,23 @@
 #include <stdint.h>
 
 struct wakeup {
-	/* 1: announced. Written by both. */
+	/* 1: the consumer sleeps, or will sleep. Set by the consumer. Cleared by the producer. */
 	alignas(64) _Atomic uint32_t asleep;
 };
 
 /*
- * Called by the consumer if the ring was empty. Announces sleep or, if announced before, sleeps for
- * at most `ms`.
+ * Called by the consumer each time it finds the ring empty. The first call sets `asleep` and
+ * returns. The second call sleeps until the producer wakes the consumer, for `ms` or less.
  */
 void wakeup_wait(struct wakeup *wakeup, uint32_t ms);
 
-/* Wakes the consumer. Called by wakeup_look(). */
+/* Wakes the consumer. Only for wakeup_look(). */
 void wakeup_signal(struct wakeup *wakeup);
 
-/* Orders a store of this thread before its later loads. TSan does not support fences. */
+/*
+ * Orders earlier stores of this thread before its later loads. ThreadSanitizer does not support
+ * fences, so it gets an atomic operation.
+ */
 static inline void wakeup_order(struct wakeup *wakeup)
 {
 #ifdef __SANITIZE_THREAD__
@@ -36,10 +39,10 @@ static inline void wakeup_order(struct wakeup *wakeup)
 #endif
 }
 
-/* Called by the producer after it added an entry. Wakes the consumer if needed. */
+/* Called by the producer after it has added an entry. Wakes the consumer if it sleeps. */
 static inline void wakeup_look(struct wakeup *wakeup)
 {
-	/* Pairs with wakeup_order() in wakeup_wait(): the entry is stored before. */
+	/* Pairs with wakeup_order() in wakeup_wait(). The entry is in the ring already. */
 	wakeup_order(wakeup);
 	if (atomic_load_explicit(&wakeup->asleep, memory_order_relaxed) != 0)
 		wakeup_signal(wakeup);

@@ -842,7 +842,7 @@ static void contradictions_are_told(void **state)
 			"give rss or async"},
 		{"--pcap a --keep-up valve --states-from f", "--states-from: contradicts", ""},
 		{"--port a --forward loop --design sync",
-			"--design: sync contradicts --forward: packets would wait for every worker",
+			"--design: sync contradicts --forward: each packet would wait for all workers",
 			"--forward"},
 		{"plan --port a --pace recorded", "--pace: contradicts --port", ""},
 		{"plan --listen :2055 --pace recorded", "--pace: contradicts --listen", ""},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * ASYNC (Wu et al. 2016, Algorithm 2): one receiver distributes each burst over single-producer
- * single-consumer rings, one per worker, and does not wait for the workers, which poll their rings.
- * Epochs change in-band: the receiver puts a mark into every ring, after the last packet of the old
- * epoch. A worker enters the new epoch when it takes the mark, so packets in the ring stay in their
- * epoch.
+ * Design "async" (Wu et al. 2016, Algorithm 2). One receiver distributes each burst over the rings
+ * of the workers, one single-producer single-consumer ring per worker. The workers poll their
+ * rings. The receiver does not wait for them.
  *
- * A mark is a pointer with its lowest bit set. Marks are never dropped: packets leave MARK_SLOTS
- * entries of a ring free.
+ * To start an epoch, the receiver puts a mark into every ring after the last packet of the old
+ * epoch. A worker enters the new epoch when it takes the mark. A mark is a ring entry with bit 0
+ * set, unlike pointers to packets. The ring always has room for marks: packets leave MARK_SLOTS
+ * entries free.
  *
  * With --forward, workers receive digests instead of packets: parallel/designs/forward_off_path.h.
  */
@@ -24,7 +24,7 @@
 #include "rx/packet/parse_burst.h"
 #include "rx/packet/rss_hash.h"
 
-#define MARK_SLOTS 2 /* one mark of an epoch and one of the end */
+#define MARK_SLOTS 2 /* for one mark of an epoch, and the mark of the end of the run */
 #define MARK       ((uintptr_t)1)
 #define MARK_END   ((uintptr_t)2)
 
@@ -40,7 +40,7 @@ static bool is_mark(const void *entry)
 
 /* --- receiver --- */
 
-/* Returns the flow hash of the device, or computes it from the hashed fields if there is none. */
+/* Returns the RSS hash that the device computed, or computes the same hash in software. */
 static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
@@ -52,7 +52,7 @@ static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *
 	return rss_hash_masked(verdict, &parsed, &rx_core->hashed);
 }
 
-/* Callers pass a constant `dispatch`, so that each gets its own copy. */
+/* Callers pass a constant `dispatch`, so that the compiler specializes the loop. */
 static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
@@ -73,8 +73,9 @@ static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 }
 
 /*
- * Returns the number of entries that packets may take. Enqueues nothing in order to read the
- * consumer's tail with acquire order; rte_ring_free_count() reads it without.
+ * Returns the number of packets for which the ring has room. Calls the enqueue function with 0
+ * entries, because it reads the tail of the consumer with acquire order. rte_ring_free_count()
+ * reads it with relaxed order.
  */
 static uint32_t ring_room(struct rte_ring *ring)
 {
@@ -86,8 +87,8 @@ static uint32_t ring_room(struct rte_ring *ring)
 }
 
 /*
- * Enqueues a group on the ring of a worker. If the ring is full, packets are dropped and counted,
- * or the call waits.
+ * Moves the packets of a group to the ring of worker w. If the ring is full, drops and counts the
+ * rest, or waits if the receiver must not drop packets.
  */
 static void push_group(struct rx_core *rx_core, uint32_t w, struct rx_core_group *group)
 {
@@ -144,8 +145,9 @@ static void enter(void *arg, uint64_t epoch)
 	struct rx_core *rx_core = arg;
 
 	/*
-	 * First leave the old epoch: a full ring may empty only after the workers' new generation
-	 * is clean.
+	 * Leave the old epoch before push_marks(), which waits while a ring is full. The worker of
+	 * that ring may wait for a clean generation, and the reporter cleans it only after this
+	 * receiver has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	push_marks(rx_core, make_mark(epoch, false));
@@ -174,7 +176,7 @@ static void async_connect(struct rx_core *rx_core)
 
 /* --- worker --- */
 
-/* Returns false at the mark of the end. */
+/* Enters the epoch of a mark. Returns false if the mark ends the run. */
 static bool obey_mark(struct worker *worker, const void *entry)
 {
 	uint64_t epoch = (uint64_t)((uintptr_t)entry >> 2);
@@ -224,7 +226,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
-	.suits = "one receiver deals packets out; for NICs without RSS, and tunnels",
+	.suits = "one receiver distributes packets to workers; for NICs without RSS, and tunnels",
 	.options = &async_owner,
 	.rx_core = true,
 	.rings = true,
@@ -249,7 +251,6 @@ static const char *inapplicable_without_async(
 									: "without --design async";
 }
 
-/* Some sources have rings in every design. */
 static const char *inapplicable_without_rings(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -288,10 +289,10 @@ static const struct option_row async_rows[] = {
 		.power_of_two = true,
 		.default_text = "1024",
 		.config_only = true,
-		.help = "Set the entries of each ring between the receiver and a worker, a power "
-			"of two. Entries are packets, or with --forward digests of 64 bytes, or "
-			"with --kernel packet records of a CPU.",
-		.man = "With --forward, IPv4 uses twice as many entries. With --forward or "
+		.help = "Set the size of each ring between the receiver and a worker to N packets, "
+			"a power of two. With --forward, N counts blocks of 64 bytes, each for the "
+			"headers of one packet. With --kernel, N counts packet records of a CPU.",
+		.man = "With --forward, a ring has room for 2 N IPv4 packets. With --forward or "
 		       "--kernel the default is 16384.",
 	},
 	{0},

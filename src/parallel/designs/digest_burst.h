@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Writes bursts of keys to a digest ring and reads them. Both ends use the same form of digests,
- * which may change only after the mark of an epoch.
+ * Writes bursts of keys to a digest ring (parallel/designs/digest_ring.h), and reads them. Producer
+ * and consumer must use the same form of digests. The form may change only at the start of an
+ * epoch.
  */
 
 #include "key/key_burst.h"
 #include "parallel/designs/digest_ring.h"
 
-/* Contents of digests. Callers pass a constant, so that each form gets its own code. */
+/* Contents of digests. Callers pass a constant, so that the compiler specializes the code. */
 enum digest_form {
 	DIGEST_FORM_PLAIN,   /* keys and lengths */
 	DIGEST_FORM_DETAILS, /* also times and TCP flags */
@@ -49,7 +50,7 @@ DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct
 	return true;
 }
 
-/* Fast path: only IPv4 keys, and the ring has room for all. */
+/* Fast path for bursts with only IPv4 keys. The ring must have room for the burst. */
 static inline void digest_burst_put_plain(struct digest_ring *ring, const struct key_burst *burst)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
@@ -62,8 +63,8 @@ static inline void digest_burst_put_plain(struct digest_ring *ring, const struct
 }
 
 /*
- * Writes as many entries as fit and returns the number of the others. The consumer sees them after
- * digest_ring_publish().
+ * Writes the entries of the burst to the ring. Returns the number of entries without room. The
+ * consumer sees the entries after digest_ring_publish().
  */
 DIGEST_INLINE uint32_t digest_burst_put(
 	struct digest_ring *ring, const struct key_burst *burst, const enum digest_form form)
@@ -106,9 +107,8 @@ DIGEST_INLINE void digest_burst_add(
 	}
 }
 
-/* DIGEST_EPOCH or DIGEST_END; other kinds: no mark */
 struct digest_mark {
-	enum digest_kind kind;
+	enum digest_kind kind; /* DIGEST_EPOCH or DIGEST_END; any other kind: no mark */
 	uint64_t number;
 };
 
@@ -133,8 +133,8 @@ DIGEST_INLINE struct digest_mark digest_burst_take_in(
 }
 
 /*
- * Fills the burst until it is full, the ring is empty, or a mark follows. Takes the mark and
- * returns it.
+ * Reads digests until the burst is full, the ring is empty, or a mark is found. Returns the mark,
+ * if there is one.
  */
 static inline struct digest_mark digest_burst_take(
 	struct digest_ring *ring, struct key_burst *burst, enum digest_form form)

@@ -2,19 +2,19 @@
 #pragma once
 
 /*
- * Ring of digests from one forwarding lcore to one worker. A digest describes a packet: 32 bytes
- * for an IPv4 key and 64 for an IPv6 key, more if the key has fields outside the 5-tuple. Marks
- * separate the epochs.
+ * Ring of digests from one forwarding lcore to one worker. A digest is the key of a packet, with
+ * length and time: 32 bytes for an IPv4 5-tuple, more for IPv6 and for other key fields. A mark is
+ * an entry that starts an epoch or ends the run.
  *
  * Neither side waits. If the ring is full, the producer drops the digest. A mark always fits:
- * digests leave DIGEST_MARKS units free, and no more marks are in the ring, because an epoch is
- * opened only after every participant has left the one before the last (parallel/epoch.h), and the
- * mark of the end is the last entry.
+ * digests leave DIGEST_MARKS units free, and the ring never has more marks than this. The reason is
+ * that epoch s is opened only after every participant has left epoch s - 2 (parallel/epoch.h), and
+ * that the mark of the end is the last entry.
  *
- * The ring is an array of units of 32 bytes; a digest takes one or more consecutive units. `tail`
- * and `head` count units and never decrease; the ring holds units head to tail - 1. A digest that
- * begins in the last units extends into spare units after the array, and as many of the first units
- * stay empty.
+ * The ring is an array of units of 32 bytes. A digest takes one or more consecutive units. `tail`
+ * and `head` count units and never decrease. The ring has the units head to tail - 1. If a digest
+ * begins near the end of the array, it extends into spare units after the end. The same number of
+ * units at the start of the array then stays empty.
  */
 
 #include <stdalign.h>
@@ -33,18 +33,18 @@ enum digest_kind {
 	DIGEST_IPV6,
 	DIGEST_IPV4_EXTRA,
 	DIGEST_IPV6_EXTRA,
-	DIGEST_EPOCH, /* the next digests belong to epoch `number` */
-	DIGEST_END,   /* last entry; `number` is the epoch after the last */
+	DIGEST_EPOCH, /* mark: the next digests belong to epoch `number` */
+	DIGEST_END,   /* mark: end of the run; `number` is the epoch after the last one */
 };
 
 struct digest {
 	uint32_t wire_len; /* bytes without FCS */
 	uint8_t kind;      /* enum digest_kind */
-	uint8_t tcp_flags; /* if details are needed */
-	uint16_t overhead; /* if overhead is needed */
+	uint8_t tcp_flags; /* unset in DIGEST_FORM_PLAIN */
+	uint16_t overhead; /* bytes before the IP header; unset in DIGEST_FORM_PLAIN */
 	union {
-		int64_t time; /* ns since 1970-01-01 UTC, if details are needed */
-		uint64_t number;
+		int64_t time;    /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
+		uint64_t number; /* epoch of a mark */
 	};
 	union {
 		struct key4 key4;
@@ -62,7 +62,7 @@ struct digest {
 
 #define DIGEST_UNITS_MAX (sizeof(struct digest) / DIGEST_UNIT)
 #define DIGEST_MARKS     2
-#define DIGEST_AHEAD     32 /* prefetch distance in units */
+#define DIGEST_AHEAD     32 /* the producer prefetches the unit that it will write 32 units later */
 
 #define DIGEST_RING_UNITS(size) ((size) + DIGEST_UNITS_MAX - 1)
 
@@ -79,15 +79,15 @@ struct digest_ring {
 	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
 	uint32_t size;             /* a power of two */
 
-	/* Written by the producer. The consumer reads tail. */
+	/* Written by the producer. The consumer reads `tail`. */
 	alignas(64) _Atomic uint64_t tail;
-	uint64_t put;       /* next tail; earlier units are published together */
-	uint64_t head_seen; /* last value read from head */
+	uint64_t put; /* end of the written units; digest_ring_publish() copies it to `tail` */
+	uint64_t head_seen; /* value of `head` at its last load */
 
-	/* Written by the consumer. The producer reads head. */
+	/* Written by the consumer. The producer reads `head`. */
 	alignas(64) _Atomic uint64_t head;
-	uint64_t taken;     /* the next head */
-	uint64_t tail_seen; /* last value read from tail */
+	uint64_t taken;     /* end of the read units; digest_ring_give_back() copies it to `head` */
+	uint64_t tail_seen; /* value of `tail` at its last load */
 };
 
 static inline uint32_t digest_units(enum digest_kind kind)
@@ -102,21 +102,21 @@ static inline uint32_t digest_units(enum digest_kind kind)
 
 /* --- producer --- */
 
-/* Returns true if the ring has room for `units`. */
+/* Returns true if the ring has room for `units` and the marks. Updates head_seen if necessary. */
 static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units)
 {
 	uint64_t end = ring->put + units + DIGEST_MARKS;
 
 	if (__builtin_expect(end - ring->head_seen <= ring->size, 1))
 		return true;
-	/* Pairs with the release in digest_ring_give_back(): the units have been read. */
+	/* Pairs with the release in digest_ring_give_back(): the consumer has read the units. */
 	ring->head_seen = atomic_load_explicit(&ring->head, memory_order_acquire);
 	return end - ring->head_seen <= ring->size;
 }
 
 /*
- * Returns the slot of the next digest. The ring must have room for it. The consumer sees it after
- * digest_ring_publish().
+ * Returns the place of the next digest, for the caller to fill. The ring must have room for
+ * `units`. The consumer sees the digest after digest_ring_publish().
  */
 static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
 {
@@ -124,9 +124,7 @@ static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t 
 
 	ASSERT(ring->put + units - ring->head_seen, <=, ring->size);
 	ring->put += units;
-	/*
-	 * The line is in the consumer's cache; fetching it takes longer than filling many digests.
-	 */
+	/* The cache line is in the cache of the consumer's core. Fetch it before it is needed. */
 	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
 	return (struct digest *)place;
 }
@@ -143,7 +141,7 @@ static inline void digest_ring_mark(
 {
 	struct digest *mark;
 
-	/* A mark always fits; the call only updates head_seen. */
+	/* A mark always fits. The call is only needed to update head_seen. */
 	digest_ring_has_room(ring, 0);
 	mark = digest_ring_put(ring, 1);
 	mark->kind = (uint8_t)kind;
@@ -153,7 +151,10 @@ static inline void digest_ring_mark(
 
 /* --- consumer --- */
 
-/* Takes the next digest; NULL if there is none. It stays valid until digest_ring_give_back(). */
+/*
+ * Takes the next digest. It stays valid until digest_ring_give_back(). Returns NULL if the ring is
+ * empty.
+ */
 static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 {
 	const struct digest *digest;
@@ -169,7 +170,7 @@ static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 	return digest;
 }
 
-/* Returns the units of all taken digests to the producer. */
+/* Frees the units of all taken digests for the producer. */
 static inline void digest_ring_give_back(struct digest_ring *ring)
 {
 	ASSERT(ring->taken, <=, ring->tail_seen);

@@ -57,8 +57,8 @@ static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *
 }
 
 /*
- * Returns the measurements of the receiver's epoch. The workers may still count an earlier epoch,
- * but the receiver enters an epoch only after their generation for it was cleared.
+ * Returns the measurements of the receiver's epoch. Workers may still count into the epoch before,
+ * which uses the other generation.
  */
 static const struct counting *counting_of(const struct rx_core *rx_core)
 {
@@ -120,7 +120,10 @@ static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t ep
 	wake_all(rx_core);
 }
 
-/* The wait ends at once: the reporter opens an epoch of live ports only after it is ready. */
+/*
+ * The wait at the end is short: on live ports, the reporter opens an epoch only after it has
+ * cleaned its generation.
+ */
 static void enter(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * RSS: the device steers every flow to one of its queues. Each worker polls its own queue of every
- * port and counts the packets. With --forward it works on-path: it reads the headers of a burst,
- * sends the burst, and then counts it.
+ * Design "rss". The device distributes flows over its queues by receive side scaling. Each worker
+ * polls one queue of every port, and counts the packets. With --forward, the worker reads the
+ * headers of a burst, sends the burst, and then counts it.
  */
 
 #include "parallel/plan/design.h"

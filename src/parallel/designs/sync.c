@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * SYNC (Wu et al. 2016, Algorithm 1): one receiver polls a burst and raises a start flag for every
- * worker. Each worker counts the packets whose index modulo the number of workers is its own, and
- * raises its end flag. The receiver waits for all workers before the next burst.
+ * Design "sync" (Wu et al. 2016, Algorithm 1). One receiver polls a burst and raises a start flag
+ * for every worker. With N workers, each worker counts every N-th packet, and raises its end flag.
+ * The receiver waits for all workers before the next burst.
  *
- * The flags are counters, each on its own cache line: only the receiver writes `started`, only the
- * worker writes `done`, and the worker is busy while they differ. The receiver writes the burst of
- * a slot only while they are equal; the worker reads it only while they differ.
+ * The flags are counters, each on its own cache line. Only the receiver writes `started`, and only
+ * the worker writes `done`. The receiver writes the burst of a slot only while both are equal. The
+ * worker reads the burst only while they differ.
  */
 
 #include <rte_cycles.h>
@@ -17,7 +17,7 @@
 #include "parallel/plan/design.h"
 #include "parallel/workers/rx_core.h"
 
-_Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a full burst is full parts");
+_Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a poll returns a whole number of bursts");
 
 /* --- receiver --- */
 
@@ -29,7 +29,7 @@ static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 
 		slot->burst = *burst;
-		/* Pairs with the acquire in sync_work(): the burst is written before. */
+		/* Pairs with the acquire in sync_work(): the worker then sees the burst. */
 		atomic_store_explicit(&slot->started, started + 1, memory_order_release);
 		worker_wake(rx_core->workers[w]);
 	}
@@ -61,8 +61,9 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 }
 
 /*
- * Sends an empty burst of the new epoch, so that workers leave the old one even without traffic.
- * The receiver leaves first, because the workers' new generation may become clean only after that.
+ * Passes an empty burst of the new epoch to the workers, so that they leave the old epoch even
+ * without traffic. The receiver must leave the old epoch before them: the reporter cleans the
+ * generation that the workers need only after the receiver has left.
  */
 static void enter(void *arg, uint64_t epoch)
 {
@@ -99,9 +100,7 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 		uint64_t rx_cycles) = worker->shed != NULL ? worker_count_kept : worker_count;
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
-	/*
-	 * pkts[0] belongs to worker `first`, the next packets to the workers after it, in a cycle.
-	 */
+	/* Index of the first packet of this worker. Worker burst->first counts pkts[0]. */
 	uint32_t i = worker->part >= burst->first ? worker->part - burst->first
 						  : worker->part + nb_workers - burst->first;
 
@@ -129,14 +128,16 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 				worker_enter_epoch(worker, slot->burst.epoch);
 			count_part(worker, &slot->burst, nb_workers);
 		}
-		/* Pairs with the acquire in run_burst(), which may now overwrite the slot. */
+		/*
+		 * Pairs with the acquire in run_burst(): the receiver may now overwrite the slot.
+		 */
 		atomic_store_explicit(&slot->done, next, memory_order_release);
 	}
 }
 
 const struct design_ops design_sync = {
 	.name = "sync",
-	.suits = "one receiver passes each burst to all and waits; for comparison",
+	.suits = "one receiver passes each burst to all workers and waits; for comparison",
 	.rx_core = true,
 	.held = POLL_BURST_MAX,
 	.connect = sync_connect,

@@ -10,17 +10,20 @@
 
 #include <rte_mbuf.h>
 
-/* Burst of one epoch. Each worker counts its part of the packets. */
+/* A burst that the receiver passes to all workers. Each worker counts its part of the packets. */
 struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	uint32_t first; /* worker of pkts[0]: number of the packet in the run modulo workers */
-	bool last;      /* end of the run; the burst is empty */
+	uint32_t
+		first; /* worker that counts pkts[0]; the next packets belong to the next workers */
+	bool last;     /* true: end of the run, and no packets */
 };
 
 struct sync_slot {
-	alignas(64) _Atomic uint64_t started; /* number of bursts passed; written by the receiver */
-	struct sync_burst burst;              /* newest burst; written by the receiver */
-	alignas(64) _Atomic uint64_t done;    /* number of bursts counted; written by the worker */
+	/* Written by the receiver. */
+	alignas(64) _Atomic uint64_t started; /* number of bursts passed to the worker */
+	struct sync_burst burst;              /* the latest burst */
+	/* Written by the worker. */
+	alignas(64) _Atomic uint64_t done; /* number of bursts that the worker has counted */
 };
