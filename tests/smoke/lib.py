@@ -109,7 +109,7 @@ ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packe
 
 
 # Warnings about the test machine: few CPUs, or a small share of them.
-HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores that poll.* share \d+ CPUs|'
+HOST = re.compile(r'.*(?:the control group limits .* lcores that poll|lcores that poll.* share \d+ CPUs|'
                   r'on CPUs that are not isolated).*$', re.M)
 
 

@@ -106,9 +106,9 @@ def test_what_cannot_work(test):
     ports = ('--port', '0000:3b:00.0', '--port', '0000:af:00.0')
     for status, arguments, words in (
             (1, ('--topology', machine, *ports, '--workers', '1'), '--workers 2'),
-            (1, ('--topology', machine, *ports, '--lcores', '0-200'), 'no CPU 112'),
-            (1, ('--topology', test.path('none'), *ports), 'has no sys/devices/system/cpu/online'),
-            (1, ('--topology', machine, *ports, '--workers', '8', '--memory', '64GB'), 'are there')):
+            (1, ('--topology', machine, *ports, '--lcores', '0-200'), 'does not have CPU 112'),
+            (1, ('--topology', test.path('none'), *ports), 'no file sys/devices/system/cpu/online'),
+            (1, ('--topology', machine, *ports, '--workers', '8', '--memory', '64GB'), 'are available')):
         test.run('plan', *arguments).expect(status).expect_one_line(words)
     test.run('--topology', machine, *ports).expect(2).expect_one_line('--topology')
 

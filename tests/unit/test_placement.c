@@ -174,7 +174,7 @@ static void test_control_groups(void **state)
 	assert_int_equal(plan.nb_workers, 2); /* plus a receiver */
 	assert_int_equal(plan.nb_warnings, 0);
 	make("async", 4, NODES(0));
-	assert_true(warned("allows the time of 3.5 CPUs to 5 lcores"));
+	assert_true(warned("limits 5 lcores that poll to the time of 3.5 CPUs"));
 	/* A cpuset, or --lcores. */
 	describe(TWO_BY_SIX);
 	assert_int_equal(topology_restrict(&topology, "2-4,8", &(uint32_t){0}), 0);
@@ -226,10 +226,10 @@ static void test_two_ports_on_two_nodes(void **state)
 	assert_false(make_plan("rss", 1, NODES(0, 1)));
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "--workers 2"));
-	/* A shared sketch lies on one of the nodes. */
+	/* A shared sketch is on one of the nodes. */
 	edit_plan_options(&config)->sharing = SHARING_SHARED;
 	make("rss", 4, NODES(0, 1));
-	assert_true(warned("the shared sketch lies on NUMA node 0"));
+	assert_true(warned("the shared sketch is on NUMA node 0"));
 	assert_true(warned("workers 2-3"));
 	assert_int_equal(plan.nb_instances, 1);
 	edit_plan_options(&config)->sharing = SHARING_SEPARATE;
@@ -300,7 +300,7 @@ static void test_memory(void **state)
 	describe(.nodes = {{.cpus = "0-7", .memory_mb = 64}, {.cpus = "8-15", .memory_mb = 64}});
 	assert_false(make_plan("rss", 14, NODES(0, 1)));
 	assert_true(plan.machine);
-	assert_non_null(strstr(error, "128 MB are there"));
+	assert_non_null(strstr(error, "128 MB are available"));
 	/* Fits the machine, but not the node. */
 	make("rss", 6, NODES(0));
 	assert_true(warned("NUMA node 0 has 64 MB of free memory"));
@@ -365,7 +365,7 @@ static void test_queues_of_drivers(void **state)
 	make_picky("rss", 0, powers);
 	assert_int_equal(plan.groups[0].nb_workers, 4);
 	assert_int_equal(plan.groups[1].nb_workers, 6);
-	assert_true(warned("picky: its driver takes 1, 2, 4, 8, ... receive queues: 4 workers "
+	assert_true(warned("picky: its driver supports 1, 2, 4, 8, ... receive queues: 4 workers "
 			   "instead of 5; --design async"));
 	make_picky("rss", 6, powers);
 	assert_int_equal(plan.groups[0].nb_workers, 2);
@@ -375,7 +375,7 @@ static void test_queues_of_drivers(void **state)
 	assert_int_equal(plan.nb_warnings, 0);
 	make_picky("rss", 0, one);
 	assert_int_equal(plan.groups[0].nb_workers, 1);
-	assert_true(warned("picky: its driver takes 1 receive queue: 1 worker instead of 5"));
+	assert_true(warned("picky: its driver supports 1 receive queue: 1 worker instead of 5"));
 	make_picky("rss", 2, one);
 	assert_int_equal(plan.nb_warnings, 0);
 	make_picky("async", 6, one);
@@ -400,7 +400,7 @@ static void test_fit_to_drivers(void **state)
 	assert_int_equal(plan.nb_instances, 5);
 	assert_int_equal(plan.nb_warnings, 2);
 	assert_true(warned("4 workers instead of 5"));
-	assert_true(warned("it spreads packets over 1 receive queue: 1 worker instead of 6"));
+	assert_true(warned("it distributes packets to 1 receive queue: 1 worker instead of 6"));
 	make("rss", 6, NODES(0, 1));
 	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.groups[0].nb_workers, 2);

@@ -359,8 +359,8 @@ static void test_descriptors_of_a_driver(void **state)
 	assert_int_equal(plan.ports[0].descriptors, 512);
 	assert_int_equal(plan.ports[1].descriptors, 4096);
 	assert_int_equal(plan.nb_warnings, 1);
-	assert_string_equal(plan.warnings[0],
-		"port: its driver always takes 4096 descriptors: the option is ignored");
+	assert_string_equal(
+		plan.warnings[0], "port: descriptors ignored: its driver always uses 4096");
 	assert_true(plan.groups[0].mbufs >= 4 * (512 + 4096));
 }
 

@@ -281,7 +281,7 @@ def elsewhere(where):
     run.expect(sent)
     assert [node for role, _, node in lcores if role == 'worker'] == [0], before
     assert huge[1] > 9 > huge[0] and private[0] > 50 > 40 > private[1], f'packets {huge}, sketches {private}\n{before}'
-    warning = 'worker 0: not on NUMA node 1 as the port'
+    warning = 'worker 0: not on NUMA node 1 of the port'
     assert warning in before and warning in run.said(), f'{before}\n{run.said()}'
 
 

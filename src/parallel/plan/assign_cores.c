@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Assigns lcores to CPUs. A polling lcore takes the best free CPU. The first of these criteria that
- * differs decides between two CPUs:
+ * Assigns lcores to CPUs. A polling lcore gets the best free CPU. Criteria for the better of two
+ * CPUs, the most important one first:
  *
- * 1. not CPU 0, where the kernel does its own work;
- * 2. in the package of the group's node;
- * 3. isolated from other threads, if any CPU is;
- * 4. on a core with fewer polling threads;
- * 5. nearer to the group's node (0 on the node itself);
- * 6. not a thread of CPU 0's core;
- * 7. lower number.
+ * 1. It is not CPU 0, which the kernel uses for its own work. 2. It is in the CPU package of the
+ * group's NUMA node. 3. It is isolated from other threads (isolcpus, nohz_full). 4. Fewer lcores
+ * poll on its core. 5. It is nearer to the group's NUMA node. 6. It is not a hyperthread of the
+ * core of CPU 0. 7. Its number is lower.
  *
- * Every lcore that can get a whole core on its group's node gets it before any other lcore takes a
- * worse CPU, so that no group spreads over a node that another group needs. A receiver chooses
- * before its workers, because all packets pass it.
+ * There are two passes. The first pass assigns only whole cores on the node of an lcore's group.
+ * The second pass assigns CPUs to the other lcores. So a group gets CPUs of another node only after
+ * the groups of that node. Receivers come before workers, because all packets pass through them.
  */
 
 #include <string.h>
@@ -24,21 +21,21 @@
 
 struct core_allocator {
 	const struct topology *topology;
-	bool isolating;                    /* at least one CPU is isolated */
-	uint32_t nb_cores;                 /* physical cores */
-	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of each CPU, by index in the topology */
-	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* lcores that poll on a core */
-	bool busy[TOPOLOGY_CPUS_MAX];      /* CPU has a polling lcore */
-	int package[TOPOLOGY_NODES_MAX];   /* package of each node; -1: node without CPUs */
+	bool isolating;                    /* true: at least one CPU is isolated */
+	uint32_t nb_cores;                 /* number of physical cores */
+	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of each CPU of topology->cpus[] */
+	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* number of polling lcores of each physical core */
+	bool busy[TOPOLOGY_CPUS_MAX];      /* true: the CPU has a polling lcore */
+	int package[TOPOLOGY_NODES_MAX];   /* CPU package of each node; -1: the node has no CPUs */
 };
 
-#define NOBODY UINT32_MAX
+#define NO_CPU UINT32_MAX
 
-/* Bits of the rank of a CPU; lower is better. */
+/* Bit fields of the rank of a CPU. A lower rank is better. */
 #define RANK_ZERO     ((uint64_t)1 << 48)
 #define RANK_REMOTE   ((uint64_t)1 << 47)
 #define RANK_ORDINARY ((uint64_t)1 << 46)
-#define RANK_SHARED   32 /* first bit of the number of polling threads of the core */
+#define RANK_SHARED   32 /* lowest bit of the number of lcores that poll on the core */
 #define RANK_DISTANCE 16
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
@@ -66,7 +63,7 @@ static bool on_core_0(const struct core_allocator *allocator, uint32_t i)
 	return allocator->topology->cpus[0].id == 0 && allocator->core[i] == allocator->core[0];
 }
 
-/* Ranks a CPU for an lcore of `node`, which must be a real node. */
+/* Returns the rank of CPU i for an lcore of `node`, which must not be PLAN_NODE_ANY. */
 static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &allocator->topology->cpus[i];
@@ -81,7 +78,9 @@ static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int
 		rank |= RANK_ORDINARY;
 	if (on_core_0(allocator, i))
 		rank |= RANK_CORE_0;
-	/* The firmware's distances may be wrong: never rank another node as near as the own one. */
+	/*
+	 * The firmware may report a wrong distance. Another node is always farther than this one.
+	 */
 	if (cpu->node != node)
 		rank |= (uint64_t)(distance > TOPOLOGY_DISTANCE_LOCAL
 					   ? distance - TOPOLOGY_DISTANCE_LOCAL
@@ -92,7 +91,7 @@ static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int
 
 static uint32_t best_cpu(const struct core_allocator *allocator, int node, uint64_t *rank)
 {
-	uint32_t best = NOBODY;
+	uint32_t best = NO_CPU;
 
 	*rank = UINT64_MAX;
 	for (uint32_t i = 0; i < allocator->topology->nb_cpus; i++) {
@@ -106,15 +105,15 @@ static uint32_t best_cpu(const struct core_allocator *allocator, int node, uint6
 	return best;
 }
 
-/* Returns true for a whole core on the node: only criteria 6 and 7 count against it. */
+/* Returns true if criteria 1 to 5 are met: a whole core on the node. */
 static bool is_good(uint64_t rank)
 {
 	return rank <= (RANK_NUMBER | RANK_CORE_0);
 }
 
 /*
- * Counts the physical cores of a node without that of CPU 0, only the isolated ones if there are
- * any. PLAN_NODE_ANY: of all nodes.
+ * Returns the number of physical cores of a node, or of all nodes for PLAN_NODE_ANY. Does not count
+ * the core of CPU 0. Counts only isolated cores if there are any.
  */
 static uint32_t good_cores(const struct core_allocator *allocator, int node)
 {
@@ -134,7 +133,7 @@ static uint32_t good_cores(const struct core_allocator *allocator, int node)
 	return isolated > 0 ? isolated : all;
 }
 
-/* Returns the node of a group; if unknown, the node with most cores. */
+/* Returns the node of a group or, if it is unknown, the node with the most cores. */
 static int home_of(const struct core_allocator *allocator, const struct plan_group *group)
 {
 	uint32_t most = 0;
@@ -159,8 +158,8 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 
 	init_allocator(&allocator, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		uint32_t others = (plan->design->rx_core ? 1 : 0) +
-				  (plan->replay ? 1 : 0); /* a replay has one group */
+		/* receiver and feeder; only one group exists if there is a feeder */
+		uint32_t others = (plan->design->rx_core ? 1 : 0) + (plan->replay ? 1 : 0);
 		uint32_t cores = good_cores(&allocator, plan->groups[g].node);
 
 		plan->groups[g].nb_workers = cores > others ? cores - others : 1;
@@ -176,7 +175,7 @@ static void take_cpu(struct core_allocator *allocator, struct plan_lcore *lcore,
 	lcore->node = allocator->topology->cpus[i].node;
 }
 
-/* Lists the polling lcores in the order in which they choose: receivers, workers, feeder. */
+/* Lists the polling lcores in the order of their assignment. Returns their number. */
 static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_LCORES_MAX])
 {
 	static const enum plan_role roles[] = {PLAN_RECEIVER, PLAN_WORKER, PLAN_FEEDER};
@@ -210,8 +209,9 @@ static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 }
 
 /*
- * Ranks a CPU for the reporter and threads that are not lcores. They avoid polling CPUs, then cores
- * with polling threads, then isolated CPUs, and stay near the first group.
+ * Returns the rank of CPU i for threads that do not poll, such as the reporter. A lower rank is
+ * better. Cores without polling lcores come first, then CPUs that are not isolated, then CPUs near
+ * `node`.
  */
 static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
@@ -244,7 +244,7 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *allo
 	}
 	if (best != UINT64_MAX)
 		return;
-	/* Share the CPU of the first polling lcore, on a replay the feeder's, which may pause. */
+	/* No CPU is left. Use that of lcore 1: on a replay this is the feeder, which may wait. */
 	reporter->cpu = plan->lcores[1].cpu;
 	reporter->node = plan->lcores[1].node;
 	cpu_set_add(&plan->ordinary, (uint32_t)reporter->cpu);
@@ -252,39 +252,39 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *allo
 
 /* --- warnings --- */
 
-/* Workers of a warning, with or without the receiver. */
-struct who {
+/* The lcores that a warning names. */
+struct affected {
 	struct cpu_set workers;
 	bool rx_core;
 };
 
-static void add_who(struct who *who, const struct plan_lcore *lcore)
+static void add_affected(struct affected *affected, const struct plan_lcore *lcore)
 {
 	if (lcore->role == PLAN_WORKER)
-		cpu_set_add(&who->workers, lcore->worker);
+		cpu_set_add(&affected->workers, lcore->worker);
 	else
-		who->rx_core = true;
+		affected->rx_core = true;
 }
 
-/* Writes, for example, "the receiver and workers 3-5". Returns false if there are none. */
-static bool print_who(const struct who *who, char *text, size_t size)
+/* Writes text such as "the receiver and workers 3-5". Returns false if there are no lcores. */
+static bool print_affected(const struct affected *affected, char *text, size_t size)
 {
-	uint32_t n = cpu_set_count(&who->workers);
+	uint32_t n = cpu_set_count(&affected->workers);
 	char list[128];
 
-	cpu_set_print(&who->workers, list, sizeof(list));
-	snprintf(text, size, "%s%s%s%s", who->rx_core ? "the receiver" : "",
-		who->rx_core && n > 0 ? " and " : "",
+	cpu_set_print(&affected->workers, list, sizeof(list));
+	snprintf(text, size, "%s%s%s%s", affected->rx_core ? "the receiver" : "",
+		affected->rx_core && n > 0 ? " and " : "",
 		n == 0   ? ""
 		: n == 1 ? "worker "
 			 : "workers ",
 		list);
-	return who->rx_core || n > 0;
+	return affected->rx_core || n > 0;
 }
 
 static void warn_remote_node(struct plan *plan, uint32_t g)
 {
-	struct who who = {0};
+	struct affected remote = {0};
 	char text[192];
 
 	if (plan->groups[g].node == PLAN_NODE_ANY)
@@ -294,12 +294,12 @@ static void warn_remote_node(struct plan *plan, uint32_t g)
 
 		if ((lcore->role == PLAN_RECEIVER || lcore->role == PLAN_WORKER) &&
 			lcore->group == g && lcore->node != plan->groups[g].node)
-			add_who(&who, lcore);
+			add_affected(&remote, lcore);
 	}
-	if (print_who(&who, text, sizeof(text)))
+	if (print_affected(&remote, text, sizeof(text)))
 		plan_warn(plan,
-			"%s: not on NUMA node %d as the port%s, because its free CPUs do not "
-			"suffice: packets cross between nodes",
+			"%s: not on NUMA node %d of the port%s, which has too few free CPUs: "
+			"packets cross between nodes",
 			text, plan->groups[g].node, plan->groups[g].nb_ports == 1 ? "" : "s");
 }
 
@@ -314,7 +314,7 @@ static const struct topology_cpu *cpu_of(
 
 static void warn_shared_cores(struct plan *plan, const struct core_allocator *allocator)
 {
-	struct who sharing = {0}, ordinary = {0};
+	struct affected sharing = {0}, ordinary = {0};
 	char text[192];
 
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
@@ -328,25 +328,25 @@ static void warn_shared_cores(struct plan *plan, const struct core_allocator *al
 		if (cpu == NULL)
 			continue;
 		if (allocator->polls[allocator->core[index]] > 1)
-			add_who(&sharing, lcore);
+			add_affected(&sharing, lcore);
 		if (allocator->isolating && !cpu->isolated)
-			add_who(&ordinary, lcore);
+			add_affected(&ordinary, lcore);
 	}
-	if (print_who(&sharing, text, sizeof(text)))
+	if (print_affected(&sharing, text, sizeof(text)))
 		plan_warn(plan,
 			"%s share physical cores with lcores that poll: fewer --workers may be "
 			"faster",
 			text);
-	if (print_who(&ordinary, text, sizeof(text)))
+	if (print_affected(&ordinary, text, sizeof(text)))
 		plan_warn(plan,
-			"%s: on CPUs that are not isolated, because those that are do not suffice "
-			"or are in another package",
+			"%s: on CPUs that are not isolated, because the CPU package of the port "
+			"has too few isolated CPUs",
 			text);
 }
 
 static void warn_shared_sketch(struct plan *plan)
 {
-	struct who who = {0};
+	struct affected remote = {0};
 	char text[192];
 	int node = PLAN_NODE_ANY;
 
@@ -360,12 +360,12 @@ static void warn_shared_sketch(struct plan *plan)
 		if (lcore->worker == 0)
 			node = lcore->node;
 		else if (lcore->node != node)
-			add_who(&who, lcore);
+			add_affected(&remote, lcore);
 	}
-	if (print_who(&who, text, sizeof(text)))
+	if (print_affected(&remote, text, sizeof(text)))
 		plan_warn(plan,
-			"the shared sketch lies on NUMA node %d, from other nodes than %s: every "
-			"update crosses between nodes; --sharing separate avoids that",
+			"the shared sketch is on NUMA node %d, but not %s: their updates cross "
+			"between nodes; use --sharing separate",
 			node, text);
 }
 
@@ -398,7 +398,7 @@ void plan_assign_cores(struct plan *plan, const struct topology *topology)
 
 	allocator.topology = topology;
 	init_plan_cpus(plan, &allocator);
-	/* On a replay, the reporter may share the CPU of the feeder. */
+	/* The reporter also needs a CPU. On a replay it can use that of the feeder. */
 	plan->oversubscribed = plan_nb_polling(plan) + (plan->replay ? 0 : 1) > plan->nb_cpus;
 	if (plan->oversubscribed) {
 		float_all(plan);

@@ -42,7 +42,7 @@ struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b)
 	return both;
 }
 
-/* Reads a number below CPU_SET_MAX and moves *text after it. */
+/* Reads a number and moves *text after it. Returns false if it is not below CPU_SET_MAX. */
 static bool read_number(const char **text, unsigned long *number)
 {
 	char *end;
@@ -102,8 +102,8 @@ enum sys_read cpu_set_read(struct cpu_set *set, const char *root, const char *fo
 	vsnprintf(path, sizeof(path), format, args);
 	va_end(args);
 	result = sys_line(root, line, sizeof(line), "%s", path);
-	if (result != SYS_READ ||
-		strcmp(line, "(null)") == 0) /* an unset nohz_full reads "(null)" */
+	/* The kernel writes "(null)" to the file nohz_full if the parameter is not set. */
+	if (result != SYS_READ || strcmp(line, "(null)") == 0)
 		return result;
 	return cpu_set_parse(set, line) ? SYS_READ : SYS_GARBAGE;
 }

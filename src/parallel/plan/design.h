@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Distribution of packets to the cores that count them. A design owns the loops of its lcores and
- * declares what it needs. No other code depends on which design runs.
+ * A design distributes packets to the workers, which count them. It implements the loops of
+ * receivers and workers. Its struct design_ops has its requirements, so that other code does not
+ * depend on a certain design.
  */
 
 #include <stdbool.h>
@@ -17,20 +18,20 @@ struct design_options {
 
 OPTION_OWNER(design)
 
-/* Choice of the worker in the async design. */
+/* Rule by which the receiver of the async design selects the worker of a packet. */
 enum dispatch {
-	DISPATCH_FLOW,        /* flow hash: a flow stays on one worker */
-	DISPATCH_ROUND_ROBIN, /* packet index modulo workers */
+	DISPATCH_FLOW,        /* flow hash: all packets of a flow have the same worker */
+	DISPATCH_ROUND_ROBIN, /* one worker after the other */
 };
 
 struct async_options {
 	enum dispatch dispatch;
-	uint32_t ring_size; /* entries of each ring between receiver and worker */
+	uint32_t ring_size; /* entries of each ring between the receiver and a worker */
 };
 
 OPTION_OWNER(async)
 
-/* Returns the name; NULL after the last. */
+/* Returns the name of design i, or NULL after the last one. */
 const char *design_word(uint32_t i);
 
 struct rx_core;
@@ -39,43 +40,40 @@ struct worker;
 
 struct design_ops {
 	const char *name;                   /* value of --design */
-	const char *suits;                  /* one line of help: best use */
+	const char *suits;                  /* one line for --help: the best use of the design */
 	const struct option_owner *options; /* options of this design; NULL: none */
 	/*
-	 * Each group has a receiver, which polls one queue of each port for the workers. Otherwise
-	 * each worker polls its own queue.
+	 * true: each group of ports has a receiver, which polls one queue of each port. false: each
+	 * worker polls its own queue of each port.
 	 */
 	bool rx_core;
-	bool rings;   /* uses a ring of ring-size entries between the receiver and each worker */
-	bool digests; /* rings carry digests instead of packets with --forward */
-	/* the polling core may send packets before they are counted: supports --forward */
-	bool forwards;
-	bool queues; /* each worker has its own queue or ring, whose fill level --overload needs */
-	bool hashes; /* supports --dispatch by flow hash */
-	/* packets that a receiver holds until they are counted; 0: none, polls BURST_MAX */
+	bool rings;    /* true: a ring connects the receiver and each worker */
+	bool digests;  /* true: with --forward, rings have digests instead of packets */
+	bool forwards; /* true: supports --forward */
+	bool queues;   /* true: each worker has its own queue or ring; --overload needs this */
+	bool hashes;   /* true: supports --dispatch flow */
+	/*
+	 * Maximum packets that a receiver keeps until the workers have counted them. It then polls
+	 * up to this number. 0: a receiver keeps no packets, and polls up to BURST_MAX.
+	 */
 	uint32_t held;
-	/*
-	 * Sets the callbacks of the receiver's poller: enter(), take() and end(). NULL without a
-	 * receiver.
-	 */
+	/* Sets the callbacks of the poller of a receiver. NULL if there is no receiver. */
 	void (*connect)(struct rx_core *rx_core);
-	/* Runs the receiver's loop; NULL: poll_until_end(). */
+	/* Runs the loop of a receiver. NULL: poll_until_end(). */
 	void (*receive)(struct rx_core *rx_core);
-	/*
-	 * Runs the loop of one of the nb_workers workers of a group until it leaves the last epoch.
-	 */
+	/* Runs the loop of a worker until the end of the run. Its group has nb_workers workers. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
-	/* Takes counted packets: worker_free(), or the next stage. */
+	/* Called with packets that the worker has counted. worker_free() frees them. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 };
 
-/* Designs that other code refers to; designs[] has all. */
+/* Designs that other code names directly. */
 extern const struct design_ops design_rss, design_sync, design_async;
 
-/* All designs listed in src/parallel/designs/meson.build; NULL after the last. */
+/* All designs of src/parallel/designs/meson.build. The last element is NULL. */
 extern const struct design_ops *const designs[];
 
-/* Returns the design of this name, or NULL. */
+/* Returns the design with this name, or NULL. */
 const struct design_ops *design_find(const char *name);
-/* Returns the index in designs[] of a name that must exist. */
+/* Returns the index in designs[] of the design with this name, which must exist. */
 uint32_t design_index(const char *name);

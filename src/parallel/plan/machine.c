@@ -11,7 +11,7 @@
 #include "rx/port/port_name.h"
 #include "rx/source.h"
 
-/* Returns the queue limits of a card by its kernel or DPDK driver. device: NAME[,DEVARGS]. */
+/* Returns the queue limits of the driver of a NIC. `device` is NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
@@ -25,7 +25,9 @@ static struct plan_queues queues_of(const char *root, const char *device)
 		.max = card->queues_max, .power_of_two = card->queues_power_of_two};
 }
 
-/* Returns the NUMA node of a card, or of the card of a kernel interface. */
+/*
+ * Returns the NUMA node of a NIC. `device` is its PCI address, or `interface` its kernel interface.
+ */
 static int node_of(const struct topology *topology, const char *root, const char *device,
 	const char *interface)
 {
@@ -43,7 +45,7 @@ static int node_of(const struct topology *topology, const char *root, const char
 	return node >= 0 && topology->nodes[node].known ? node : PLAN_NODE_ANY;
 }
 
-/* device: NAME[,DEVARGS]. */
+/* Adds a port to machine->ports. `device` is NAME[,DEVARGS]. */
 static void add_port(struct machine *machine, const char *root, const char *called,
 	const char *device, const char *interface)
 {
@@ -56,15 +58,18 @@ static void add_port(struct machine *machine, const char *root, const char *call
 	machine->ports.ports[p].kernel = false;
 }
 
-/* Reads a machine from a copy of its files. The ports get the names that the files have. */
+/*
+ * Reads another machine from a copy of its files. Uses the arguments of --port as names of devices
+ * and interfaces of that machine.
+ */
 static bool read_copy(struct machine *machine, const struct config *config, char *error)
 {
 	const char *root = topology_options(config)->directory;
 
 	if (!topology_exists(root)) {
 		snprintf(error, MACHINE_ERROR_MAX,
-			"--topology %.256s: it has no sys/devices/system/cpu/online; docs/PLAN.md "
-			"explains how to copy a machine",
+			"--topology %.256s: no file sys/devices/system/cpu/online; docs/PLAN.md "
+			"explains how to copy the files of a machine",
 			root);
 		return false;
 	}
@@ -83,7 +88,7 @@ static void read_this(
 		add_port(machine, "", names[p].called, names[p].device, names[p].interface);
 		machine->ports.ports[p].kernel = port_through_kernel(&names[p]);
 	}
-	/* The doctor runs without a source: it assumes an unknown port. */
+	/* `sketchtap doctor` runs without a source. Assume one port with unknown properties. */
 	if (machine->ports.nb_ports == 0 && source_option(config) == NULL)
 		add_port(machine, "", "any", "", "");
 	machine->ports.mbuf_room = live_ports_mbuf_room(names, port_options(config)->names.n);
@@ -105,8 +110,9 @@ bool machine_read(struct machine *machine, const struct config *config,
 			0) {
 		snprintf(error, MACHINE_ERROR_MAX, "--lcores %s: %s CPU %u",
 			machine_options(config)->lcores,
-			topology_options(config)->directory != NULL ? "that machine has no"
-								    : "this process may not run on",
+			topology_options(config)->directory != NULL
+				? "the machine of --topology does not have"
+				: "this process is not allowed to use",
 			missing);
 		return false;
 	}
@@ -115,7 +121,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 
 /* --- options --- */
 
-/* Returns true for a CPU list without steps and white space, which the kernel's lists may have. */
+/* Returns true for a CPU list without steps (":2") and white space, unlike cpu_set_parse(). */
 static bool is_lcore_list(const char *text)
 {
 	struct cpu_set cpus;
@@ -160,8 +166,8 @@ static const struct option_row topology_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(topology_options, directory),
 		.default_note = "this machine",
-		.help = "Plan for another machine, from a copy of its /sys and /proc files in "
-			"DIR. docs/PLAN.md lists the files.",
+		.help = "Plan for another machine. DIR is a copy of files of its /sys and /proc, "
+			"which docs/PLAN.md lists.",
 	},
 	{0},
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Input of a plan: this machine, or a copy given by --topology, without the CPUs that --lcores
- * excludes, and the node of each --port.
+ * Reads the machine for which a run is planned: this one, or the copy of --topology. Excludes the
+ * CPUs that are not in --lcores. Finds the NUMA node of each --port.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct machine_options {
 OPTION_OWNER(machine)
 
 struct topology_options {
-	const char *directory; /* directory with the files of a machine; NULL: this machine */
+	const char *directory; /* copy of /sys and /proc of another machine; NULL: this machine */
 };
 
 OPTION_OWNER(topology)
@@ -33,8 +33,8 @@ struct machine {
 };
 
 /*
- * Reads the machine; EAL need not run. `names` are the resolved ports of config, if the machine is
- * this one. Returns true, or false with one line in error[MACHINE_ERROR_MAX].
+ * Reads the machine. EAL is not needed. names[] has one entry per --port, and is not used with
+ * --topology. Returns false on error, with one line in error[MACHINE_ERROR_MAX].
  */
 bool machine_read(struct machine *machine, const struct config *config,
 	const struct port_name *names, char *error);

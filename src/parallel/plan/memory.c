@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans mbufs and memory per node. Fails if a node has too little. */
+/* Computes the number of mbufs, and the memory of each NUMA node. */
 
 #include <string.h>
 
@@ -13,23 +13,23 @@
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128
-/* header of a mempool object, and padding that spreads objects over memory channels */
+/* Each object of a mempool has a header, and padding to spread objects over memory channels. */
 #define MBUF_OVERHEAD_BYTES 128
-/* Hugepages used by EAL and drivers on a node, besides pools, rings and rounding. */
+/* EAL and drivers use this memory on a node, in addition to pools and rings. */
 #define EAL_BYTES           ((size_t)64 << 20)
 
 #define MB(bytes) ((bytes) >> 20)
 
-/* Returns the entries of all rings in which packets of a port wait to be sent. */
+/* Returns the descriptors of each send queue that packets of port p use. */
 static uint32_t send_entries(const struct plan *plan, uint32_t p)
 {
 	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;
 }
 
 /*
- * Returns the mbufs that group g needs if all rings and caches are full and every lcore holds a
- * burst. A descriptor of a device takes one mbuf of any size; elsewhere, a long frame takes a
- * chain.
+ * Returns the number of mbufs that group g needs if all rings and caches are full and every lcore
+ * has a burst. A descriptor refers to one mbuf. In rings and bursts, a long frame is a chain of
+ * frame_mbufs.
  */
 static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 {
@@ -69,7 +69,7 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		/* A sender has no workers and sets group->mbufs itself. */
 		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
 
-		/* Sockets have their own buffers. */
+		/* A source without ethdevs needs no mbufs. */
 		if (plan->nb_ports == 0) {
 			group->packet_bytes = ring_bytes(plan, g);
 			plan->packet_bytes += group->packet_bytes;
@@ -79,12 +79,12 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		if (plan->nb_workers > 0 && pool_options(config)->mbufs > 0 &&
 			pool_options(config)->mbufs < needed) {
 			snprintf(error, PLAN_TEXT_MAX,
-				"mbufs %u is too small: these rings, bursts and caches hold up "
-				"to %u",
-				pool_options(config)->mbufs, needed);
+				"mbufs %u is too small: rings, bursts and caches can use %u; set "
+				"it to %u or more",
+				pool_options(config)->mbufs, needed, needed);
 			return false;
 		}
-		/* 2^n - 1 is the best size of a mempool. */
+		/* A mempool uses memory best with 2^n - 1 objects. */
 		group->mbufs = pool_options(config)->mbufs > 0
 				       ? pool_options(config)->mbufs
 				       : (uint32_t)power_of_two_at_least(needed) - 1;
@@ -97,7 +97,7 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 	return true;
 }
 
-/* Returns the entry of a node, and adds it if needed. */
+/* Returns the entry of a node in plan->nodes[]. Adds the entry if it is missing. */
 static struct plan_node *node_account(struct plan *plan, int node)
 {
 	uint32_t n = 0;
@@ -110,9 +110,7 @@ static struct plan_node *node_account(struct plan *plan, int node)
 	return &plan->nodes[n];
 }
 
-/*
- * Every worker counts distinct keys. The first worker of a sketch instance accounts for its memory.
- */
+/* Adds the memory of a worker to its node. The first worker of a shared sketch accounts for it. */
 static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
@@ -144,13 +142,12 @@ static void add_up_nodes(struct plan *plan)
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
 			add_worker(plan, &plan->lcores[i]);
-	/* sketches into which the reporter merges */
+	/* The reporter has a sketch and a HyperLogLog into which it merges those of the workers. */
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog) + plan->measurements[m].drill_down_bytes;
-	/* this memory is on the node of the reporter */
 	if (of_reporter > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -179,7 +176,7 @@ size_t plan_hugepage_bytes(const struct plan_node *node)
 	return node->packet_bytes > 0 ? 2 * node->packet_bytes + EAL_BYTES : 0;
 }
 
-/* Uses hugepages if every node has enough of its own for the packets planned there. */
+/* Decides to use hugepages if every node has enough free hugepages for its packets. */
 static void choose_pages(
 	struct plan *plan, const struct config *config, const struct topology *topology)
 {
@@ -208,12 +205,16 @@ static void choose_pages(
 	}
 }
 
-/* Warns about nodes with too little memory. The flag is set if packets already have theirs. */
-static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool beside)
+/*
+ * Warns about nodes with too little free memory. only_sketches: the instance is running, so only
+ * sketches are not allocated yet.
+ */
+static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool only_sketches)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		const struct plan_node *node = &plan->nodes[n];
-		size_t needed = beside ? node->sketch_bytes : plan_ordinary_bytes(plan, node);
+		size_t needed =
+			only_sketches ? node->sketch_bytes : plan_ordinary_bytes(plan, node);
 		uint64_t there;
 
 		if (node->node < 0 || node->node >= TOPOLOGY_NODES_MAX)
@@ -240,8 +241,8 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			(unsigned long long)MB(plan->source.bytes), plan->source.less);
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_set_error(plan, error,
-			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
-			"tables of DPDK take %llu MB (lower mbufs, descriptors or --workers), "
+			"%llu MB of memory are needed and %llu MB are available: mbufs, rings and "
+			"tables of DPDK %llu MB (lower mbufs, descriptors or --workers), "
 			"sketches %llu MB (lower --width, --memory or --workers), rules in "
 			"ordinary memory %llu MB%s",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
@@ -292,7 +293,7 @@ static const struct option_row pool_rows[] = {
 		.max = UINT64_C(1) << 26,
 		.default_note = "computed from rings and workers",
 		.config_only = true,
-		.help = "Set the packet buffers of a pool. Each NUMA node with ports has a pool.",
+		.help = "Set the number of packet buffers per NUMA node with ports.",
 	},
 	{0},
 };
@@ -308,7 +309,7 @@ static const struct option_row hugepages_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(hugepages_options, no_huge),
-		.help = "Run without hugepages. All memory is then on one NUMA node.",
+		.help = "Run without hugepages. DPDK then allocates all its memory on one NUMA node.",
 	},
 	{0},
 };

@@ -18,22 +18,18 @@
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
-/* queue limit of librte_net_ring, which makes an ethdev of rings */
+/* A replay uses librte_net_ring to make an ethdev of rings. That library has this limit. */
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* 16384 * 2 IPv4 digests: 32 ms at a million packets a second */
+/* Such a ring has room for 32768 IPv4 digests, 32 ms at 1 Mpps. */
 #define DIGEST_RING_DEFAULT 16384
-/* A replay copies only the parsed headers; few packets need more (parallel/sources/feeder.c). */
+/* On a replay, mbufs have only the parsed headers, which rarely need more bytes. */
 #define REPLAY_MBUF_ROOM    256
-/* A device writes whole frames: 1518 bytes with two tags, and DPDK's headroom. */
 #define HEADROOM            128
 #define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + HEADROOM)
 #define SENDER_MBUFS        4095
 #define SENDER_MBUF_CACHE   256
-
-/* default limit of growth, as a multiple of the width */
-#define GROWTH 4
 
 void plan_warn(struct plan *plan, const char *format, ...)
 {
@@ -72,9 +68,7 @@ static uint32_t group_of_node(struct plan *plan, int node)
 	return plan->nb_groups++;
 }
 
-/*
- * Makes one group per node, in the order of the ports. Ports of unknown nodes join the first group.
- */
+/* Makes one group per NUMA node. Ports whose node is unknown belong to the first group. */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
 	plan->replay = ports->nb_ports == 0 && ports->source.inputs == 0;
@@ -95,10 +89,7 @@ static void make_groups(struct plan *plan, const struct plan_ports *ports)
 		plan->groups[plan->ports[p].group].nb_ports++;
 }
 
-/*
- * Chooses the output port of each port. The core that sends to a port polls the same queues of
- * another port.
- */
+/* Selects the port that sends the packets of each port. */
 static void plan_forwarding(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
@@ -117,7 +108,7 @@ static void number_send_queues(struct plan *plan)
 	}
 }
 
-/* Shrinks the largest groups until at most `limit` workers remain, or one per group. */
+/* Removes workers from the largest groups until `limit` remain in total, or one per group. */
 static void limit_workers(struct plan *plan, uint32_t limit)
 {
 	for (;;) {
@@ -136,10 +127,11 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	uint32_t helpers = plan_nb_polling(plan), cores; /* without workers */
+	/* Feeder and receivers, because the plan has no workers yet. */
+	uint32_t helpers = plan_nb_polling(plan), cores;
 
 	cores = plan_count_workers(plan, topology);
-	/* One core is for the reporter. */
+	/* The reporter also needs a core. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan,
 		plan->replay && !plan->design->rx_core ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
@@ -151,7 +143,8 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 }
 
 /*
- * Returns the group that gets the next worker: the smallest one with room, else the smallest one.
+ * Returns the group that gets the next worker: the one with the fewest workers. Prefers groups that
+ * have fewer workers than room[], the number of cores on their node.
  */
 static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 {
@@ -168,10 +161,7 @@ static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 	return best;
 }
 
-/*
- * Shares the workers evenly. No group uses cores of another node while a group has free cores on
- * its own node.
- */
+/* Distributes `workers` evenly over the groups, but first over free cores on their own nodes. */
 static bool share_workers(
 	struct plan *plan, const struct topology *topology, uint32_t workers, char *error)
 {
@@ -179,9 +169,8 @@ static bool share_workers(
 
 	if (workers < plan->nb_groups)
 		return plan_set_error(plan, error,
-			"%u worker%s for ports on %u NUMA nodes: each node's ports need a worker "
-			"of their own; give --workers %u or more, or measure with one sketchtap a "
-			"node",
+			"%u worker%s for ports on %u NUMA nodes: each node needs its own worker; "
+			"give --workers %u or more, or run one sketchtap per node",
 			workers, workers == 1 ? "" : "s", plan->nb_groups, plan->nb_groups);
 	plan_count_workers(plan, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
@@ -193,7 +182,7 @@ static bool share_workers(
 	return true;
 }
 
-/* Numbers the workers over all groups, and sets the numbers of queues and sketches. */
+/* Numbers the workers over all groups. Sets the number of queues and of sketches. */
 static void number_workers(struct plan *plan)
 {
 	plan->nb_workers = 0;
@@ -209,7 +198,7 @@ static void number_workers(struct plan *plan)
 	number_send_queues(plan);
 }
 
-/* Removes workers from the group of a port that may have at most `limit` queues. */
+/* Reduces the workers of the group of port p to `limit`, because the port has no more queues. */
 static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const char *why)
 {
 	const struct plan_port *port = &plan->ports[p];
@@ -217,13 +206,13 @@ static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const ch
 
 	if (group->nb_workers <= limit)
 		return;
-	plan_warn(plan, "%.*s: %s: %u worker%s instead of %u; --design async takes any number",
+	plan_warn(plan, "%.*s: %s: %u worker%s instead of %u; --design async supports any number",
 		(int)strcspn(port->name, ","), port->name, why, limit, limit == 1 ? "" : "s",
 		group->nb_workers);
 	group->nb_workers = limit;
 }
 
-/* Limits queues to those that the driver supports, even if the user set their number. */
+/* Limits the queues of port p to a number that its driver supports, even with --workers. */
 static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
 {
 	uint32_t power = 1;
@@ -231,14 +220,14 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 
 	if (plan->design->rx_core || plan->replay)
 		return;
-	snprintf(why, sizeof(why), "its driver takes %u receive queue%s", queues->max,
+	snprintf(why, sizeof(why), "its driver supports %u receive queue%s", queues->max,
 		queues->max == 1 ? "" : "s");
 	if (queues->max > 0)
 		limit_queues(plan, p, queues->max, why);
 	while (power * 2 <= plan->groups[plan->ports[p].group].nb_workers)
 		power *= 2;
 	if (queues->power_of_two)
-		limit_queues(plan, p, power, "its driver takes 1, 2, 4, 8, ... receive queues");
+		limit_queues(plan, p, power, "its driver supports 1, 2, 4, 8, ... receive queues");
 }
 
 static bool count_workers(struct plan *plan, const struct config *config,
@@ -255,7 +244,7 @@ static bool count_workers(struct plan *plan, const struct config *config,
 	number_workers(plan);
 	if (plan->replay && plan->groups[0].nb_queues > REPLAY_QUEUES_MAX) {
 		snprintf(error, PLAN_TEXT_MAX,
-			"%u workers on a replay, whose port has at most %u queues: lower --workers",
+			"%u workers: a replay supports at most %u; lower --workers",
 			plan->nb_workers, REPLAY_QUEUES_MAX);
 		return false;
 	}
@@ -285,7 +274,7 @@ static void assign_roles(struct plan *plan)
 			};
 }
 
-/* Plans memory for the largest width. The sketch starts with at most its default width. */
+/* Plans memory for the largest width. The sketch starts with its default width or a smaller one. */
 static void plan_growth(struct plan_measurement *m)
 {
 	m->params.width_max = m->params.width;
@@ -303,16 +292,17 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 
 	m->config = config;
 	m->ops = measurement_sketch(config);
-	/*
-	 * Candidates compete for the cells of a bucket, and the heaviest must always win. 0: the
-	 * default of the sketch.
-	 */
+	/* With --threshold F, at most 1 / F keys have rows. */
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
 	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 &&
 			     !source_is(run_config, SOURCE_KEYS) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
+	/*
+	 * A sketch has room for 10 times the wanted heavy keys, because they compete for the cells
+	 * of a bucket. 0: the default of the sketch.
+	 */
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
 	m->params.atomic = plan_options(run_config)->atomic;
@@ -321,13 +311,13 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 		m->params.width = sketch_width_for(m->ops, &m->params, options->memory);
 		if (m->params.width == 0) {
 			snprintf(error, PLAN_TEXT_MAX,
-				"--memory %llu is less than the smallest %s needs",
+				"--memory %llu is too small for the smallest %s",
 				(unsigned long long)options->memory, m->ops->name);
 			return false;
 		}
 	}
 	why = sketch_inapplicable(m->ops, &m->params, plan->sharing,
-		/* Sampled packets also have weights. */
+		/* With load shedding, packets are sampled, and a sampled packet has a weight. */
 		plan->source.weights || plan->policy.worker_bytes > 0);
 	if (why != NULL) {
 		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s %s", config->name, m->ops->name,
@@ -381,15 +371,15 @@ static void warn_speed(struct plan *plan, const struct topology *topology)
 
 	if (plan->oversubscribed)
 		plan_warn(plan,
-			"%u lcores that poll%s share %u CPUs: they take turns%s, and measured speeds "
-			"are too low",
+			"%u lcores that poll%s share %u CPUs%s: each is slower than with its own "
+			"CPU",
 			polling, polling > plan->nb_cpus ? "" : " and the reporter", plan->nb_cpus,
 			plan->idle != IDLE_SPIN ? "" : " without yielding (--idle spin)");
 	if (topology->cpu_quota > 0 && topology->cpu_quota < polling)
 		plan_warn(plan,
-			"the control group allows the time of %.2g CPUs to %u lcores that poll: "
-			"the kernel will stop them at times; raise its cpu.max",
-			topology->cpu_quota, polling);
+			"the control group limits %u lcores that poll to the time of %.2g CPUs: "
+			"the kernel will interrupt them; raise cpu.max",
+			polling, topology->cpu_quota);
 }
 
 /* Sizes the rings between receivers and workers. */
@@ -405,7 +395,8 @@ static void plan_rings(struct plan *plan, const struct config *config)
 }
 
 /*
- * Returns the descriptors to request. of_driver: the only number that the driver accepts; 0: any.
+ * Returns the number of descriptors to request for port p. `of_driver` is the only number that its
+ * driver accepts; 0: any.
  */
 static uint32_t descriptors_of(
 	struct plan *plan, uint32_t p, const struct config *config, uint32_t of_driver)
@@ -414,8 +405,7 @@ static uint32_t descriptors_of(
 	const char *name = plan->ports[p].name;
 
 	if (of_driver > 0 && asked > 0 && asked != of_driver)
-		plan_warn(plan,
-			"%.*s: its driver always takes %u descriptors: the option is ignored",
+		plan_warn(plan, "%.*s: descriptors ignored: its driver always uses %u",
 			(int)strcspn(name, ","), name, of_driver);
 	if (of_driver > 0)
 		return of_driver;
@@ -458,19 +448,18 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 }
 
 /*
- * Removes workers without a queue from their groups and renumbers the others. If the user requested
- * more queues than a device has, the port fails.
+ * Removes workers that have no queue, and renumbers the others. may_choose: the user did not set
+ * the number of workers. Otherwise, a device with too few queues fails later, at its setup.
  */
-static void release_workers(
-	struct plan *plan, const struct plan_device *devices, bool ours_to_choose)
+static void release_workers(struct plan *plan, const struct plan_device *devices, bool may_choose)
 {
 	uint32_t kept[PLAN_GROUPS_MAX] = {0}, number = 0;
 	char why[80];
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
-		snprintf(why, sizeof(why), "it spreads packets over %u receive queue%s",
+		snprintf(why, sizeof(why), "it distributes packets to %u receive queue%s",
 			devices[p].queues_max, devices[p].queues_max == 1 ? "" : "s");
-		if (devices[p].queues_max > 0 && ours_to_choose)
+		if (devices[p].queues_max > 0 && may_choose)
 			limit_queues(plan, p, devices[p].queues_max, why);
 		obey_driver(plan, p, &devices[p].queues);
 	}
@@ -492,11 +481,13 @@ static void release_workers(
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error)
 {
-	bool hugepages = plan->hugepages; /* fixed since EAL started */
+	/* EAL has started, so the kind of pages cannot change. */
+	bool hugepages = plan->hugepages;
 	uint32_t nb_warnings;
 	bool fits;
 
-	plan->nb_warnings = 0; /* already logged */
+	/* The caller has logged the warnings of plan_make(). */
+	plan->nb_warnings = 0;
 	if (!plan->design->rx_core)
 		release_workers(plan, devices, plan_options(config)->workers == 0);
 	nb_warnings = plan->nb_warnings;
@@ -507,7 +498,8 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 			plan->mbuf_room = devices[p].mbuf_room;
 	}
 	fits = plan_memory(plan, config, topology, error);
-	plan->nb_warnings = nb_warnings; /* memory warnings were already logged */
+	/* Drop the warnings about memory, which plan_make() has also given. */
+	plan->nb_warnings = nb_warnings;
 	plan->hugepages = hugepages;
 	return fits;
 }
@@ -523,8 +515,8 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 }
 
 /*
- * Returns the mbuf size that frames need. Not more, because af_xdp rejects mbufs larger than a
- * page.
+ * Returns the bytes of data in an mbuf of a sender. They are not more than its largest frame needs,
+ * because af_xdp rejects mbufs larger than a page.
  */
 static uint32_t sender_room(const struct config *config, const struct plan_ports *ports)
 {
@@ -568,8 +560,8 @@ const char *plan_sharing_word(uint32_t i)
 }
 
 OPTION_WORDS_OF(sharing_suits,
-	[SHARING_SEPARATE] = "one sketch per worker: the fastest; memory grows with workers",
-	[SHARING_SHARED] = "one sketch for all: memory hardly grows, atomics cost time")
+	[SHARING_SEPARATE] = "one sketch per worker: the fastest, but each needs memory",
+	[SHARING_SHARED] = "one sketch for all workers: less memory, but slower atomic updates")
 
 const char *plan_atomic_word(uint32_t i)
 {
@@ -578,8 +570,8 @@ const char *plan_atomic_word(uint32_t i)
 	return words[i];
 }
 
-OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "compare-and-swap: always possible",
-	[ATOMIC_ADD] = "fetch-and-add: faster if possible")
+OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "compare-and-swap, for all sketches",
+	[ATOMIC_ADD] = "fetch-and-add, faster, if the sketch allows it")
 
 OPTION_WORDS_OF(idle_word, [IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield",
 	[IDLE_SLEEP] = "sleep")
@@ -591,7 +583,7 @@ static const char *inapplicable_without_shared(
 	return plan_options(config)->sharing == SHARING_SHARED ? NULL : "without --sharing shared";
 }
 
-/* Checks that every sketch supports sharing, if workers share it. */
+/* Checks that every sketch supports --sharing shared. */
 static bool check_sharing(const struct config *config, struct option_fault *fault)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
@@ -614,8 +606,8 @@ static const char *not_for_deep(const struct config *config, enum flow_depth dee
 		return source_of(config)->no_packets;
 	if (deepest == FLOW_TCP && forward_asked(config) &&
 		designs[design_options(config)->design]->rx_core)
-		return "tcp needs more of a packet than --forward with --design async passes to "
-		       "workers; give --design rss or --flow-detail rate";
+		return "tcp does not work with --forward and --design async: workers do not get "
+		       "all of the TCP header; give --design rss or --flow-detail rate";
 	return NULL;
 }
 
@@ -632,7 +624,6 @@ static bool check_deep(const struct config *config, struct option_fault *fault)
 	return true;
 }
 
-/* a replay has an ethdev of rings with a limited number of queues */
 static bool check_plan(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
@@ -662,9 +653,10 @@ static const struct option_row plan_rows[] = {
 		.word = plan_sharing_word,
 		OPTION_FIELD(plan_options, sharing),
 		.default_text = "separate",
-		.help = "Select the sketch that a worker updates. separate: its own, and the "
-			"reporter merges them. shared: one for all, updated atomically. With "
-			"--kernel and --design rss: a table per CPU, or one.",
+		.help = "Select the sketch that a worker updates. separate: each worker has its own "
+			"sketch, and the sketches are merged at the end of an interval. shared: all "
+			"workers update one sketch with atomic operations. With --kernel and "
+			"--design rss: a table per CPU, or one table.",
 	},
 	{
 		.name = "atomic",
@@ -680,8 +672,8 @@ static const struct option_row plan_rows[] = {
 		.hidden = true,
 		.part_of = "sharing",
 		.part = "shared:",
-		.help = "Select the atomic operation. cas: compare-and-swap. add: fetch-and-add "
-			"where possible.",
+		.help = "Select the atomic operation of updates. cas: compare-and-swap. add: "
+			"fetch-and-add if the sketch allows it.",
 	},
 	{
 		.name = "workers",
@@ -692,9 +684,9 @@ static const struct option_row plan_rows[] = {
 		.min = 1,
 		.max = PLAN_WORKERS_MAX,
 		.default_note = "as many as fit",
-		.help = "Set the number of counting cores. rss: they also receive, and are at "
-			"most 16 with --pcap and --synthetic. async, sync: the receiver is one "
-			"more core.",
+		.help = "Use N cores to count packets. With --design rss they also receive, and N "
+			"is at most 16 with --pcap and --synthetic. With async and sync, another "
+			"core receives.",
 	},
 	{
 		.name = "mbuf-cache",
@@ -709,8 +701,7 @@ static const struct option_row plan_rows[] = {
 		.max = 512,
 		.default_text = "256",
 		.config_only = true,
-		.help = "Set the packet buffers that each core caches outside the shared pool. 0: "
-			"no cache.",
+		.help = "Set the size of the packet buffer cache of each core. 0: no cache.",
 	},
 	{
 		.name = "idle",
@@ -721,9 +712,10 @@ static const struct option_row plan_rows[] = {
 		.word = idle_word,
 		OPTION_FIELD(plan_options, idle),
 		.default_text = "auto",
-		.help = "Select what a core without packets does. spin: poll. yield: yield to "
+		.help = "Select the action of a core without packets. spin: poll. yield: yield to "
 			"other threads. sleep: yield, then sleep 50us at a time. auto: sleep if "
-			"lcores outnumber CPUs or packets come from a kernel interface, else spin.",
+			"there are fewer CPUs than polling threads, or packets come from a kernel "
+			"interface; else spin.",
 	},
 	{0},
 };
@@ -779,8 +771,8 @@ static const struct option_row seed_rows[] = {
 		.read = read_seed,
 		OPTION_FIELD(seed_options, seed),
 		.default_note = "random",
-		.help = "Fix the hash key: the same input, options and seed give the same output. "
-			"N is decimal or 0x hexadecimal.",
+		.help = "Set the seed of hash keys and sampling. The same input, options and seed "
+			"give the same output. N is decimal, or hexadecimal after 0x.",
 	},
 	{0},
 };

@@ -28,7 +28,6 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* Prints a size, for example "1.5 MB". */
 static void print_size(FILE *out, size_t bytes)
 {
 	if (bytes >= 1 << 20)
@@ -37,7 +36,7 @@ static void print_size(FILE *out, size_t bytes)
 		fprintf(out, "%.1f KB", (double)bytes / (1 << 10));
 }
 
-/* Writes "2 ports", or the port numbers if there are several groups. */
+/* Writes text such as "2 ports", or "ports 0,2" if there are several groups. */
 static void describe_ports(const struct plan *plan, uint32_t g, char *text, size_t size)
 {
 	const struct plan_group *group = &plan->groups[g];
@@ -55,7 +54,6 @@ static void describe_ports(const struct plan *plan, uint32_t g, char *text, size
 	snprintf(text, size, "port%s %s", plural(group->nb_ports), list);
 }
 
-/* Returns the part of a worker's tasks that covers --forward. */
 static const char *sends(const struct plan *plan)
 {
 	return plan->forward != FORWARD_OFF ? "sends, " : "";
@@ -82,7 +80,6 @@ static void describe_worker(
 			sends(plan), instance);
 }
 
-/* Describes the task of an lcore. */
 static void describe_lcore(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -105,14 +102,14 @@ static void describe_lcore(
 	case PLAN_RECEIVER:
 		describe_ports(plan, lcore->group, ports, sizeof(ports));
 		snprintf(text, size,
-			plan->digest_ring > 0 ? "receives queue 0 of %s, deals digests to %u "
+			plan->digest_ring > 0 ? "receives queue 0 of %s, writes digests to %u "
 						"ring%s, sends"
-			: plan->ring_size > 0 ? "receives queue 0 of %s, deals to %u ring%s"
+			: plan->ring_size > 0 ? "receives queue 0 of %s, distributes to %u ring%s"
 					      : "receives queue 0 of %s, starts %u worker%s",
 			ports, group->nb_workers, plural(group->nb_workers));
 		break;
 	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
-	case PLAN_SPARE: snprintf(text, size, "spare: there is no queue for it"); break;
+	case PLAN_SPARE: snprintf(text, size, "not used: no queue is left"); break;
 	}
 }
 

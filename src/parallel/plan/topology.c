@@ -7,23 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "parallel/plan/topology.h"
 #include "base/sys_file.h"
 #include "parallel/plan/cpu_set.h"
 
-/* --- control groups of this process and of their parents, of both versions --- */
+/* --- control groups of this process, versions 1 and 2 --- */
 
 #define PATH_LEN 1024
 
-/* Directory of a control group, below a root. */
+/* A control group. */
 struct group {
-	const char *root;
-	char path[PATH_LEN];
-	size_t mount_len; /* length of the mount point in `path` */
-	bool v2;
+	const char *root;    /* root directory of the machine */
+	char path[PATH_LEN]; /* directory of the control group */
+	size_t mount_len;    /* length of the mount point in `path` */
+	bool v2;             /* true: version 2 */
 };
 
 /* Returns true if a comma-separated list contains the word. */
@@ -63,8 +62,8 @@ static bool parse_line(char *line, const char *controller, struct group *group)
 }
 
 /*
- * Finds the group of this process: in the hierarchy of the controller if there is one, else in
- * version 2.
+ * Finds the control group of this process for a controller such as "cpu". Prefers the hierarchy of
+ * the controller (version 1) to the unified hierarchy (version 2).
  */
 static bool find_group(const char *root, const char *controller, struct group *found)
 {
@@ -86,7 +85,7 @@ static bool find_group(const char *root, const char *controller, struct group *f
 	return any;
 }
 
-/* Moves to the parent group; returns false at the top. */
+/* Replaces the group by its parent. Returns false if it has no parent. */
 static bool go_up(struct group *group)
 {
 	char *slash = strrchr(group->path + group->mount_len, '/');
@@ -98,8 +97,8 @@ static bool go_up(struct group *group)
 }
 
 /*
- * Reads up to two numbers from a file of the group; "max" and -1 are UINT64_MAX. Returns their
- * count.
+ * Reads one or two numbers from a file of the group. Stores UINT64_MAX for "max" and -1, which mean
+ * no limit. Returns the number of values.
  */
 static int read_numbers(const struct group *group, const char *file, uint64_t numbers[2])
 {
@@ -180,7 +179,7 @@ static bool cgroup_cpus(struct cpu_set *cpus, const char *root)
 
 	if (!find_group(root, "cpuset", &group))
 		return false;
-	/* A group without the controller uses the CPUs of its parent. */
+	/* If the group does not have the controller, the limits of its parent apply. */
 	do
 		result = cpu_set_read(cpus, root, "%s/%s", group.path,
 			group.v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
@@ -200,7 +199,7 @@ static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uin
 	return (uint32_t)value;
 }
 
-/* Reads the affinity; allows every CPU if procfs does not have it. */
+/* Reads the CPU affinity of this process. Allows every CPU if the affinity is unknown. */
 static void read_affinity(struct cpu_set *allowed, const char *root)
 {
 	FILE *file = sys_open(root, "/proc/self/status");
@@ -218,8 +217,9 @@ static void read_affinity(struct cpu_set *allowed, const char *root)
 }
 
 /*
- * isolcpus removes CPUs from the default affinity. A process that may use all other CPUs was
- * therefore not restricted and may also use these, within its cpuset.
+ * Finds the CPUs that this process may use. The kernel parameter isolcpus removes CPUs from the
+ * default affinity. If the affinity has all other CPUs, it is this default: then the process may
+ * also use the isolated CPUs of its cpuset.
  */
 static void read_allowed(struct cpu_set *allowed, const char *root, const struct cpu_set *online,
 	const struct cpu_set *isolated)
@@ -238,7 +238,7 @@ static void read_allowed(struct cpu_set *allowed, const char *root, const struct
 			cpu_set_add(allowed, cpu);
 }
 
-/* Returns the free bytes of a node. Lines are like "Node 0 MemFree: 5 kB". */
+/* Returns the free bytes of a node. The lines of the file look like "Node 0 MemFree: 5 kB". */
 static uint64_t node_memory(const char *root, uint32_t node)
 {
 	FILE *file = sys_open(root, "/sys/devices/system/node/node%u/meminfo", node);
@@ -250,7 +250,9 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	while (fgets(line, sizeof(line), file) != NULL) {
 		char name[64];
 
-		/* the kernel reclaims the page cache on demand */
+		/*
+		 * The page cache (Active and Inactive) counts as free: the kernel can reclaim it.
+		 */
 		if (sscanf(line, "Node %*u %63[^:]: %" SCNu64, name, &kilobytes) == 2 &&
 			(strcmp(name, "MemFree") == 0 || strcmp(name, "Inactive(file)") == 0 ||
 				strcmp(name, "Active(file)") == 0))
@@ -260,7 +262,7 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	return sum;
 }
 
-/* Returns the bytes of free hugepages of all sizes. */
+/* Returns the total bytes of free hugepages in a directory of sysfs. */
 static uint64_t hugepages(const char *root, const char *folder)
 {
 	DIR *sizes = sys_directory(root, "%s", folder);
@@ -282,7 +284,7 @@ static uint64_t hugepages(const char *root, const char *folder)
 	return bytes;
 }
 
-/* Distances are in the order of the online nodes. */
+/* Reads the distances of a node. The file has one number per online node, in ascending order. */
 static void read_distances(
 	struct topology *topology, const char *root, uint32_t node, const struct cpu_set *nodes)
 {
@@ -385,7 +387,8 @@ void topology_read(struct topology *topology, const char *root)
 				.isolated =
 					cpu_set_has(&isolated, cpu) || cpu_set_has(&tickless, cpu),
 			};
-	if (topology->nb_cpus == 0) /* the process runs on some CPU */
+	/* If the files do not have CPUs, assume one. */
+	if (topology->nb_cpus == 0)
 		topology->nb_cpus = 1;
 	topology->memory = topology_memory(root);
 	topology->cpu_quota = cgroup_cpu_quota(root);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * CPUs that this process may use, NUMA nodes, and their free memory. Reads the kernel's files, or a
- * copy of them.
+ * CPUs that this process may use, NUMA nodes, and free memory of the nodes. Reads sysfs and procfs,
+ * or a copy of their files.
  */
 
 #include <stdbool.h>
@@ -15,62 +15,62 @@
 #define TOPOLOGY_CPUS_MAX  CPU_SET_MAX
 #define TOPOLOGY_NODES_MAX 64
 
-#define TOPOLOGY_DISTANCE_LOCAL  10 /* distance as in the SLIT of ACPI */
-#define TOPOLOGY_DISTANCE_REMOTE 20 /* distance if unknown */
+/* Distances between NUMA nodes, in the units of the SLIT of ACPI. */
+#define TOPOLOGY_DISTANCE_LOCAL  10 /* distance of a node to itself */
+#define TOPOLOGY_DISTANCE_REMOTE 20 /* used if the distance is unknown */
 
 struct topology_cpu {
-	uint32_t id; /* CPU number of the kernel */
+	uint32_t id; /* number of the CPU in the kernel */
 	uint32_t package;
-	uint32_t die;  /* die in its package */
-	uint32_t core; /* core in its die; CPUs of one core are hyperthreads */
+	uint32_t die;  /* number of the die in its package */
+	uint32_t core; /* number of the core in its die; hyperthreads have the same core */
 	int node;      /* NUMA node */
-	bool isolated; /* isolated from other threads (isolcpus) or from the tick (nohz_full) */
+	bool isolated; /* true: in the kernel parameter isolcpus or nohz_full */
 };
 
 /* Unknown values are 0. */
 struct topology_node {
-	bool known;                           /* the node is present */
+	bool known;                           /* true: the node exists */
 	uint64_t free_memory;                 /* bytes */
-	uint64_t free_hugepages;              /* bytes in pages of all sizes */
-	uint8_t distance[TOPOLOGY_NODES_MAX]; /* distances to all nodes, by node number */
+	uint64_t free_hugepages;              /* bytes, over all page sizes */
+	uint8_t distance[TOPOLOGY_NODES_MAX]; /* distance to each node, indexed by its number */
 };
 
 struct topology {
 	uint32_t nb_cpus;
-	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX];    /* online and allowed, by id */
+	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX];    /* usable CPUs, sorted by id */
 	struct topology_node nodes[TOPOLOGY_NODES_MAX]; /* indexed by node number */
-	uint64_t memory;                                /* bytes: see topology_memory() */
-	double cpu_quota; /* limit of CPU time by the control group, in CPUs; 0: no limit */
+	uint64_t memory;                                /* result of topology_memory() */
+	double cpu_quota; /* CPUs whose time the control group may use, such as 1.5; 0: no limit */
 };
 
 /*
- * Reads the machine described by the files under `root` ("": this one): sysfs, the affinity of this
- * process from procfs, limited by its cpuset, and the limits of its control groups. There is always
- * at least one CPU.
+ * Reads the machine from its files under the directory `root`; "": this machine. Includes only CPUs
+ * that the affinity and the cpuset of this process allow. There is always at least one CPU.
  */
 void topology_read(struct topology *topology, const char *root);
 
 /* Returns true if `root` has the files of a machine. */
 bool topology_exists(const char *root);
 
-/* Returns the NUMA node of a device by its sysfs directory; -1: unknown. */
+/* Returns the NUMA node of a device, or -1 if unknown. `folder` is its sysfs directory. */
 int topology_device_node(const char *root, const char *folder);
 
 /*
- * Returns the bytes available without swapping, for the machine and its control groups; 0: unknown.
+ * Returns the bytes that this process can allocate without swapping, or 0 if unknown. The machine
+ * and the control groups of the process limit them.
  */
 uint64_t topology_memory(const char *root);
 
 /*
- * Keeps only the CPUs of a list such as "0-3,6". Returns 0, or -1 with the first absent CPU of the
- * list in *missing.
+ * Removes the CPUs that are not in a list such as "0-3,6". If the list has a CPU that the topology
+ * does not have, stores its number in *missing and returns -1. Else returns 0.
  */
 int topology_restrict(struct topology *topology, const char *list, uint32_t *missing);
 
-/* Returns the distance from CPUs of node a to memory of node b; 10 if they are equal. */
+/* Returns the distance from the CPUs of node a to the memory of node b. */
 uint32_t topology_distance(const struct topology *topology, int a, int b);
 
-/* Returns true if both are hyperthreads of one core, or equal. */
 static inline bool topology_same_core(const struct topology_cpu *a, const struct topology_cpu *b)
 {
 	return a->package == b->package && a->die == b->die && a->core == b->core;
