@@ -251,7 +251,7 @@ def test_sampled(test):
 def test_bad_input(test):
     for text, line, *mentions in (
             ('[measurement a]\nwithin = b:5%\n', 2, "'b': no such measurement"),
-            ('[measurement a]\nwithin = a:5%\n', 2, "'a': is this measurement itself"),
+            ('[measurement a]\nwithin = a:5%\n', 2, "'a': is this measurement; name another one"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nwithin = c:5%\n[measurement c]\nwithin = a:5%\n', 2,
              "'b' drills"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nkey = dst,vlan\n', 2, "'b' has key = dst,vlan"),
@@ -263,7 +263,7 @@ def test_bad_input(test):
             (f'[measurement a]\nwithin = {"b" * 64}:5%\n[measurement b]\n', 2, 'not MEAS'),
             ('[measurement a]\nstay = 5s\n', 2, 'if within is not set'),
             ('[measurement a]\nwithin = b:5%\nstay = -1\n[measurement b]\n', 3, 'stay'),
-            ('keep-up = best\n[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 4, 'must keep their keys'),
+            ('keep-up = best\n[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 4, 'must not change; omit key:KEY'),
             ('keep-up = best\n[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 3, 'omit key:KEY'),
             ('interval = 0\n[measurement a]\nwithin = b:5%\n[measurement b]\n', 3, 'with --interval 0')):
         config = test.path('bad.conf')
@@ -272,7 +272,7 @@ def test_bad_input(test):
         result = test.run('--config', config, '--synthetic', 'packets=5', '--output', test.path('none')).expect(2)
         result.expect_one_line(f'bad.conf:{line}:', *mentions)
     result = test.run('--within', 'main:5%', '--synthetic', 'packets=5').expect(2)
-    result.expect_one_line('--within', 'itself')
+    result.expect_one_line('--within', 'is this measurement')
 
 
 def test_planned(test):

@@ -15,9 +15,9 @@ struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	uint32_t
-		first; /* worker that counts pkts[0]; the next packets belong to the next workers */
-	bool last;     /* true: end of the run, and no packets */
+	/* Worker that counts pkts[0]. The next packets belong to the next workers. */
+	uint32_t first;
+	bool last; /* true: end of the run, and no packets */
 };
 
 struct sync_slot {

@@ -208,8 +208,8 @@ struct plan {
 	uint32_t digest_ring; /* entries of each digest ring, PLAN_DIGEST_BYTES each; 0: no rings */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
 	uint32_t frame_mbufs; /* mbufs in the chain of the longest frame */
-	uint32_t
-		mbuf_cache; /* size of the mempool cache of each lcore; at most 1.5 times as full */
+	/* Size of the mempool cache of each lcore. The cache can have 1.5 times as many mbufs. */
+	uint32_t mbuf_cache;
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages; /* true: packets are in hugepages */

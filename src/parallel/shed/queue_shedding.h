@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Chooses the share of packets that a worker processes, by the fill level of its queues. A queue is
- * checked after each poll; the resulting level applies to the polled burst. docs/ADAPTIVE.md has
- * the proof. One instance per lcore. No DPDK.
+ * Queue shedding: selects the share of packets that a worker processes, by the fill level of its
+ * receive queues. After each poll of a queue, its fill level determines the shedding level of the
+ * polled burst. docs/ADAPTIVE.md proves that no packet is lost. One instance per lcore.
  */
 
 #include <stdbool.h>
@@ -12,21 +12,22 @@
 
 #include "base/assertion.h"
 
+/* Fill levels of a queue are in quarters of its descriptors. */
 #define SHED_QUARTERS  4
 /*
- * Shifts of SHED_LEVEL_SOME. At 1/2, every second full burst would exceed SHED_LOOKS_MAX; at 1/4,
- * one in 10^5.
+ * SHED_LEVEL_SOME samples one packet of 2^shift. The largest rate is 1/4, because a sample of a
+ * full burst then has more than SHED_LOOKS_MAX packets only in one of 10^5 bursts.
  */
 #define SHED_SHIFT_MIN 2
 #define SHED_SHIFT_MAX 6
-/* Maximum of processed packets of a burst at SHED_LEVEL_SOME. */
+/* SHED_LEVEL_SOME processes at most this number of packets of a burst. */
 #define SHED_LOOKS_MAX 32
 
 enum shed_level {
 	SHED_LEVEL_FULL,
-	SHED_LEVEL_WAIT,  /* measurements of lower priority skip the burst */
-	SHED_LEVEL_SOME,  /* one packet in 2^shift is processed */
-	SHED_LEVEL_COUNT, /* no packet is processed */
+	SHED_LEVEL_WAIT,  /* only measurements of the best priority process packets */
+	SHED_LEVEL_SOME,  /* these measurements process only one packet of 2^shift */
+	SHED_LEVEL_COUNT, /* packets are only counted, not processed */
 };
 
 struct queue_shedding {
@@ -34,12 +35,12 @@ struct queue_shedding {
 	uint32_t nb_queues;
 
 	uint8_t level;                   /* enum shed_level */
-	uint8_t shift;                   /* shift of SHED_LEVEL_SOME, now or next time */
-	uint32_t nb_full[SHED_QUARTERS]; /* number of queues per fill level, in quarters */
-	uint32_t nb_waiting;             /* queues that the last poll did not empty */
+	uint8_t shift;                   /* sampling rate of SHED_LEVEL_SOME: 1/2^shift */
+	uint32_t nb_full[SHED_QUARTERS]; /* number of queues with 0 to 3 full quarters */
+	uint32_t nb_waiting;             /* number of queues that were not empty after their poll */
 };
 
-/* Part of a burst that is processed. */
+/* Shedding level of a burst. */
 struct burst_shed_level {
 	uint8_t level; /* enum shed_level */
 	uint8_t shift; /* shift of SHED_LEVEL_SOME; else 0 */
@@ -57,10 +58,10 @@ static inline bool burst_shed_level_equal(struct burst_shed_level a, struct burs
 	return a.level == b.level && a.shift == b.shift;
 }
 
-/* State of a queue at its last check. */
+/* State of a queue after its last poll. */
 struct shedding_queue {
-	uint8_t quarters; /* full quarters: 0 to 3 */
-	bool waiting;     /* the poll did not empty the queue */
+	uint8_t quarters; /* number of full quarters, 0 to 3 */
+	bool waiting;     /* true: the queue was not empty */
 };
 
 static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t nb_queues)
@@ -71,7 +72,7 @@ static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t
 		.nb_full = {nb_queues}};
 }
 
-/* Returns the full quarters of the fullest queue. */
+/* Returns the number of full quarters of the fullest queue. */
 static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shedding)
 {
 	uint32_t quarters = SHED_QUARTERS - 1;
@@ -82,9 +83,12 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shed
 }
 
 /*
- * Raises the level at once to the number of full quarters. Lowers it by one when the queues are two
- * quarters below the level, and to SHED_LEVEL_FULL when they are empty. At SHED_LEVEL_SOME, the
- * sampled share halves after it was too large, and doubles after it was not.
+ * Updates the level. The level increases at once to the number of full quarters of the fullest
+ * queue. It decreases by one if this number is 2 or more below the level, and from SHED_LEVEL_WAIT
+ * to SHED_LEVEL_FULL if all queues are empty.
+ *
+ * Halves the sampling rate each time the level reaches SHED_LEVEL_COUNT, because the rate was too
+ * high. Doubles it each time the level returns to SHED_LEVEL_WAIT.
  */
 static inline void queue_shedding_decide(struct queue_shedding *shedding)
 {
@@ -104,7 +108,7 @@ static inline void queue_shedding_decide(struct queue_shedding *shedding)
 	}
 }
 
-/* Updates the fill level of a queue after a poll. */
+/* Updates the fill level of a queue after its poll, and then the shedding level. */
 static inline void queue_shedding_look(struct queue_shedding *shedding,
 	struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
@@ -118,8 +122,8 @@ static inline void queue_shedding_look(struct queue_shedding *shedding,
 }
 
 /*
- * Returns the number of packets, at most n, that contain at most SHED_LOOKS_MAX of those set in
- * `looked_at`.
+ * Shortens a burst of n packets so that at most SHED_LOOKS_MAX of its packets are in the sample.
+ * Bit i of looked_at is set if packet i is in the sample. Returns the new number of packets.
  */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {

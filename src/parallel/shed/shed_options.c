@@ -26,7 +26,6 @@ const char *shed_policy_given_inapplicable(
 
 /* --- options of a run --- */
 
-/* Sources and modes that cannot shed load. */
 static const char *inapplicable_without_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -114,13 +113,14 @@ static const struct option_row policy_rows[] = {
 		OPTION_FIELD(shed_policy_options, schedule),
 		.default_note = "no schedule",
 		.config_only = true,
-		.help = "Repeat the changes of detail in FILE, which --export overload wrote. "
-			"A capture then gives the same output each time.",
-		.man = "FILE is CSV. A row applies from the packet in column packet of the worker "
-		       "in column worker. Column to is the level: full, wait (only measurements of "
-		       "the best priority), 1/2 to 1/64 (one of N packets) or count (none). With "
-		       "a name in column measurement it is full, one of the steps of that "
-		       "measurement, or a limit of its flow states.",
+		.help = "Change the detail at the packets that FILE lists, a file of --export "
+			"overload. A capture then gives the same output each time.",
+		.man = "FILE is CSV. A row applies from a packet of a worker on: column worker has "
+		       "the worker, column packet the packet number. If column measurement is "
+		       "empty, column to is the level of the worker: full, wait (only measurements "
+		       "of the best priority), 1/2 to 1/64 (sample one of N packets) or count (only "
+		       "count packets). Otherwise, column to is full, a step of that measurement, "
+		       "or a limit of its flow states.",
 	},
 	{0},
 };
@@ -227,15 +227,15 @@ static bool check_steps(const struct config *config, const struct measurement_co
 					  : NULL;
 
 		if (step->kind == STEP_KEY && !key_rule_is_coarser(&step->key, key))
-			why = "not coarser than the key before it";
+			why = "not coarser than the previous key";
 		if (step->kind == STEP_KEY)
 			key = &step->key;
 		if (step->kind == STEP_RATE && step->shift <= shift)
-			why = "samples no fewer packets than a step before it";
+			why = "must sample fewer packets than the previous rate";
 		if (step->kind == STEP_RATE)
 			shift = step->shift;
 		if (step->kind == STEP_KEYS && step->shift <= keys)
-			why = "counts no fewer keys than a step before it";
+			why = "must count fewer keys than the previous share";
 		if (step->kind == STEP_KEYS)
 			keys = step->shift;
 		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)

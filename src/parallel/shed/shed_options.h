@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Options of load shedding: policy of the run, and steps of measurements. */
+/* Options of load shedding: --overload and its parameters, and the steps of measurements. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@
 
 enum shed_policy {
 	SHED_POLICY_OFF,
-	SHED_POLICY_SAMPLE, /* decided by the queues of each worker */
-	/* Also decided by the reporter, every 10 ms (adapt/choose.h). */
+	SHED_POLICY_SAMPLE, /* queue shedding in each worker (parallel/shed/queue_shedding.h) */
+	/* Queue shedding, and a controller in the reporter, every 10 ms (adapt/choose.h). */
 	SHED_POLICY_GREEDY,
 	SHED_POLICY_LSF,
 	SHED_POLICY_QUERIES,
@@ -20,16 +20,16 @@ enum shed_policy {
 
 struct shed_policy_options {
 	enum shed_policy policy;
-	double reserve;       /* idle share of a worker's time, 0 to 1 */
-	const char *schedule; /* path of the schedule; NULL: none */
+	double reserve;       /* share of the time of workers to keep idle, 0 to 1 */
+	const char *schedule; /* file for parallel/shed/shed_schedule.h; NULL: none */
 };
 
 OPTION_OWNER(shed_policy)
 
-/* Returns the words of --overload; NULL after the last. */
+/* Returns value i of --overload, or NULL after the last one. */
 const char *shed_policy_word(uint32_t i);
 
-/* Returns true if the reporter also decides. */
+/* Returns true if the run needs the controller in the reporter. */
 static inline bool shed_policy_needs_controller(const struct config *config)
 {
 	return shed_policy_options(config)->policy > SHED_POLICY_SAMPLE;
@@ -43,8 +43,8 @@ static inline bool shed_policy_given(const struct config *config)
 }
 
 /*
- * Serve as option_row.inapplicable: the first requires that the run can switch to --overload, the
- * second requires shed_policy_given().
+ * Callbacks for option_row.inapplicable, which return NULL if the option has an effect. The first
+ * requires --overload, the second accepts --overload or a schedule.
  */
 const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
@@ -53,13 +53,13 @@ const char *shed_policy_given_inapplicable(
 
 /* Options of a measurement. */
 struct steps_options {
-	uint32_t priority; /* 1 is highest */
+	uint32_t priority; /* 1 is the best priority */
 	const char *steps; /* text for steps_parse(); NULL: none */
-	/* ns; one whole interval at full detail per this time; 0: not required */
+	/* ns. One interval in this time should have full detail. 0: no such requirement. */
 	uint64_t deadline;
 };
 
 OPTION_OWNER_OF_MEASUREMENT(steps)
 
-/* Returns true if a step changes to other keys. */
+/* Returns true if a step of the measurement changes its key (STEP_KEY). */
 bool steps_to_keys(const struct measurement_config *measurement);

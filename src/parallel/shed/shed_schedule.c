@@ -30,10 +30,10 @@ struct shed_schedule_reading {
 	const char *path;
 	const struct shed_schedule_plan *plan;
 	uint32_t line;
-	bool any;            /* the file has rows after the header */
-	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: none */
+	bool any;            /* true: a row follows the header */
+	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: no such column */
 	bool *mistake;
-	char *error; /* preset to out of memory */
+	char *error; /* "out of memory" until another error occurs */
 };
 
 __attribute__((format(printf, 2, 3))) static bool set_line_error(
@@ -53,8 +53,8 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 }
 
 /*
- * Returns the field that begins at *rest without its quotes and moves *rest after it. Returns NULL
- * if the quotes are not around the field. Quotes inside are not supported.
+ * Returns the field that begins at *rest, without quotes, and moves *rest after it. Returns NULL if
+ * a field begins with a quote but does not end with one. Quotes inside fields are not supported.
  */
 static char *next_field(char **rest)
 {
@@ -70,7 +70,7 @@ static char *next_field(char **rest)
 	return field;
 }
 
-/* Splits the line at commas. Returns the number of fields; 0 if it is malformed. */
+/* Splits the line at commas. Returns the number of fields, or 0 on error. */
 static uint32_t split(
 	const struct shed_schedule_reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
 {
@@ -108,7 +108,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 	return n > 0;
 }
 
-/* Reads the setting of all measurements or of the named one. */
+/* Reads the level of a worker (`name` is empty), or the setting of the named measurement. */
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *entry)
 {
@@ -166,7 +166,7 @@ static bool read_row(
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
 			return set_line_error(reading, "no %s", field_names[f]);
-	/* the row applies to a whole interval */
+	/* Rows without a packet apply to a whole interval. A schedule does not need them. */
 	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
 		*fields[reading->at[FIELD_WORKER]] == '\0')
 		return true;
@@ -182,7 +182,8 @@ static bool read_row(
 		return set_line_error(
 			reading, "'%s': not a packet number", fields[reading->at[FIELD_PACKET]]);
 	if (list->n > 0 && list->decisions[list->n - 1].packet > entry.packet)
-		return set_line_error(reading, "packet %llu of worker %llu comes after a later one",
+		return set_line_error(reading,
+			"packet %llu of worker %llu: rows of a worker must be sorted by packet",
 			(unsigned long long)entry.packet, (unsigned long long)worker);
 	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &entry))
 		return false;
@@ -192,7 +193,7 @@ static bool read_row(
 static bool read_lines(
 	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
-	char line[LINE_MAX_BYTES + 2]; /* one byte more than the limit, and the final 0 */
+	char line[LINE_MAX_BYTES + 2]; /* a line that is too long, and the final 0 */
 	ssize_t length;
 	bool good = true;
 
@@ -220,7 +221,7 @@ static bool read_lines(
 	return good;
 }
 
-/* Adds the final entry to each list. */
+/* Adds a last entry to the list of each worker, whose packet number is never reached. */
 static bool end_lists(struct shed_schedule *schedule)
 {
 	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};

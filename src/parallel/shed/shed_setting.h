@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Shedding state shared by the reporter and one worker: settings in one direction, acknowledgement
- * and load in the other. Each cache line has one writer, which uses plain stores; neither side
- * blocks.
+ * Shedding state shared by the reporter and one worker. The reporter publishes settings. The worker
+ * acknowledges them, and publishes its load. Each cache line has one writer, so no locked
+ * instructions are necessary. Neither side waits.
  */
 
 #include <stdalign.h>
@@ -17,58 +17,59 @@
 #include "parallel/shed/steps.h"
 #include "sketch/flow_states.h"
 
-/* Settings of a worker. Immutable while published. */
+/* Settings of a worker, per measurement m. Published settings do not change. */
 struct shed_setting {
 	uint64_t number; /* sequence number of the settings of this worker, from 0 */
-	/* Number of the set of measurements that has these settings. Other sets shed nothing. */
+	/* Number of the set of measurements (counting.set) that the settings are for. */
 	uint64_t of;
-	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* current step in struct steps */
-	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one packet of 2^shift is processed */
-	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* a share of 2^-keys of the keys is counted */
-	uint32_t off;   /* measurements that receive no packets, one bit each */
-	uint32_t first; /* measurements that never skip packets, regardless of priority */
-	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* flow detail of flow tables */
+	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* number of steps that apply (struct steps) */
+	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* m processes one packet of 2^shift[m] */
+	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* m counts one key of 2^keys[m] */
+	uint32_t off;                           /* bit m: m processes no packets */
+	uint32_t first; /* bit m: the deadline of m is due: it does not skip bursts by priority */
+	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* limits of the flow states of m */
 };
 
-/* Combined effect of level and settings on a burst. */
+/* Combined effect of shedding level and settings on a burst, per measurement m. */
 struct burst_shedding {
-	bool count_only; /* packets are only counted */
-	uint8_t shift;   /* smallest shift of any measurement: one packet in 2^shift is processed */
-	uint32_t off;    /* measurements that skip the burst, one bit each */
-	/* Measurements that sample the processed packets, one bit each, at 1 in 2^rarer[m]. */
-	uint32_t rare;
+	bool count_only; /* true: packets are only counted */
+	uint8_t shift;   /* one packet of 2^shift is processed, by one measurement or more */
+	uint32_t off;    /* bit m: m skips the burst */
+	uint32_t rare;   /* bit m: m processes only one of 2^rarer[m] processed packets */
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
-	uint32_t shifts; /* non-zero values in rarer[], one bit each */
-	/* Measurements that count a share of 2^-keys[m] of their keys, one bit each. */
-	uint32_t sifting;
+	uint32_t shifts;  /* bit k: k > 0 is a value in rarer[] */
+	uint32_t sifting; /* bit m: m counts only one key of 2^keys[m] */
 	uint8_t keys[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* Mailbox of a worker. */
+/* Data that the reporter and a worker exchange. */
 struct shed_mailbox {
-	/* Written by the reporter, with release. Pairs with the acquire in take_setting(). */
+	/*
+	 * The newest settings. Written by the reporter. Pairs with the acquire in take_setting().
+	 */
 	alignas(64) _Atomic(const struct shed_setting *) next;
 
-	/* Written by the worker. Sums over the run; packets by shedding level. */
+	/* Written by the worker: number of packets in the run, per shedding level. */
 	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
-	/* Bursts at SHED_LEVEL_FULL without preemption: packets, and TSC cycles spent. */
+	/* Packets and TSC cycles of bursts at SHED_LEVEL_FULL, without preempted bursts. */
 	_Atomic uint64_t smooth_packets, smooth_busy;
-	_Atomic uint64_t backlog; /* packets waiting after the last poll */
-	_Atomic uint32_t shift;   /* sampling of SHED_LEVEL_SOME */
+	_Atomic uint64_t backlog;    /* packets waiting after the last poll */
+	_Atomic uint32_t shift;      /* SHED_LEVEL_SOME samples one packet of 2^shift */
+	_Atomic uint64_t taken_from; /* first packet to which the settings `taken` apply */
 	/*
-	 * Number of the current setting, stored with release: the worker no longer reads older
-	 * ones. taken_from, stored before, is its first packet.
+	 * Number of the settings in use. Stored after taken_from, with release: the worker does not
+	 * read older settings any more.
 	 */
-	_Atomic uint64_t taken, taken_from;
+	_Atomic uint64_t taken;
 };
 
-/* Full detail. */
+/* Initializer of a struct shed_setting with full detail. */
 #define SHED_SETTING_WHOLE                                                                         \
 	{                                                                                          \
 		.flows = { [0 ... CONFIG_MEASUREMENTS_MAX - 1] = FLOW_STATES_IDENTITY }            \
 	}
 
-/* Applies the first `steps` steps of measurement m. */
+/* Applies the first `steps` steps of measurement m to the setting. */
 static inline void shed_setting_step(
 	struct shed_setting *setting, const struct steps *of, uint32_t m, uint32_t steps)
 {

@@ -11,9 +11,9 @@
 static const char full_word[] = "full";
 static const char key_prefix[] = "key:";
 
-_Static_assert(SHED_SHIFT_MAX == KEY_SHARE_MAX, "both go to the same share");
+_Static_assert(SHED_SHIFT_MAX == KEY_SHARE_MAX, "rate: and keys: have the same smallest share");
 
-/* Reads a share such as "rate:1/2" to "rate:1/64", or with another prefix. */
+/* Parses step->word as `prefix` and a share, 1/2 to 1/64. Stores the share in step->shift. */
 static bool read_share(struct step *step, const char *prefix)
 {
 	for (step->shift = 1; step->shift <= SHED_SHIFT_MAX; step->shift++) {
@@ -26,7 +26,7 @@ static bool read_share(struct step *step, const char *prefix)
 	return false;
 }
 
-/* Reads a step. Returns NULL, or the reason, which may be in why[STEPS_WHY_MAX]. */
+/* Parses step->word. Returns NULL or, on error, the reason. It may use why[STEPS_WHY_MAX]. */
 static const char *read_step(struct step *step, char *why)
 {
 	if (strcmp(step->word, "off") == 0) {
@@ -51,7 +51,7 @@ static const char *read_step(struct step *step, char *why)
 	return why;
 }
 
-/* Returns the length of a step. Fields of a key also contain commas. */
+/* Returns the length of the first step. Commas separate steps, but also fields of a key. */
 static size_t step_length(const char *text)
 {
 	bool is_key = strncmp(text, key_prefix, strlen(key_prefix)) == 0;
@@ -104,7 +104,7 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 bool steps_parse(struct steps *steps, const char *text, char *why)
 {
 	*steps = (struct steps){0};
-	if (text == NULL) /* the command does not have these options */
+	if (text == NULL) /* a command without these options */
 		return true;
 	for (;;) {
 		size_t length;
@@ -174,7 +174,7 @@ bool steps_find_level(const char *word, struct burst_shed_level *level)
 
 static const char flow_letters[] = "crt";
 static const char flows_prefix[] = "flows:";
-_Static_assert(sizeof(flow_letters) == FLOW_STATES + 1, "a letter for each state");
+_Static_assert(sizeof(flow_letters) == FLOW_STATES + 1, "each flow state has a letter");
 
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX])
 {
@@ -199,7 +199,7 @@ static bool read_letters(const char *letters, uint8_t to[FLOW_STATES])
 		if (letter == NULL)
 			return false;
 		to[state] = (uint8_t)(letter - flow_letters);
-		if (to[state] > state) /* detail may only be reduced */
+		if (to[state] > state) /* a higher state would increase the detail */
 			return false;
 	}
 	return true;
@@ -218,7 +218,7 @@ bool steps_find_flows(const char *word, struct flow_states *flows)
 	if (word[FLOW_STATES] == '-' && read_letters(word + FLOW_STATES + 1, flows->to[1]) &&
 		word[2 * FLOW_STATES + 1] == ':')
 		flows->share = (uint32_t)strtoul(word + 2 * FLOW_STATES + 2, NULL, 10);
-	/* Accept only the canonical form. */
+	/* Accept a text only if steps_flows_word() writes the same text. */
 	steps_flows_word(flows, again);
 	return strcmp(again + strlen(flows_prefix), word) == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Steps by which a measurement reduces detail, in order. */
+/* Steps of a measurement: ways to reduce its detail, applied one after the other. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,20 +14,20 @@
 #define STEP_WORD_MAX 128
 
 enum step_kind {
-	STEP_RATE, /* count one packet of 2^shift */
-	STEP_KEYS, /* count only a share of 2^-shift of the keys (sketch/key_sampling.h) */
-	STEP_KEY,  /* use another key rule; from the start of an interval on, for all workers */
-	STEP_OFF,  /* count no packet */
+	STEP_RATE, /* sample one packet of 2^shift */
+	STEP_KEYS, /* count only one key of 2^shift (sketch/key_sampling.h) */
+	STEP_KEY,  /* use another key from the next interval on, in all workers */
+	STEP_OFF,  /* count no packets */
 };
 
 struct step {
 	enum step_kind kind;
-	char word[STEP_WORD_MAX]; /* "rate:1/4", "keys:1/4", "key:src/24", "off" */
+	char word[STEP_WORD_MAX]; /* text of the step, such as "rate:1/4" or "key:src/24" */
 	uint8_t shift;
-	struct key_rule key; /* its name points into `word` */
+	struct key_rule key; /* key.name points to `word` */
 };
 
-/* Must not be copied, because names point into it. */
+/* Do not copy this struct, because key names point to its strings. */
 struct steps {
 	uint32_t n;
 	struct step steps[STEPS_MAX];
@@ -35,36 +35,39 @@ struct steps {
 
 #define STEPS_WHY_MAX (KEY_RULE_WHY_MAX + STEP_WORD_MAX)
 
-/* Parses a list of steps. Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
+/* Parses a list of steps. Returns false on error, with the reason in why[STEPS_WHY_MAX]. */
 bool steps_parse(struct steps *steps, const char *text, char *why);
 
-/* Detail after the first n steps; the last step of each kind applies. */
+/* Detail of a measurement. */
 struct detail {
 	bool off;
-	uint8_t shift, keys;        /* parameters of STEP_RATE and STEP_KEYS */
+	uint8_t shift;              /* one packet of 2^shift is sampled */
+	uint8_t keys;               /* one key of 2^keys is counted */
 	const struct key_rule *key; /* NULL: the key of the measurement */
 };
 
+/* Returns the detail after the first n steps. A later step replaces earlier ones of its kind. */
 struct detail steps_detail(const struct steps *steps, uint32_t n);
 
-/* Returns the word of the last of n steps, or "full". */
+/* Returns the text of step n, counted from 1, or "full" for n = 0. */
 const char *steps_word(const struct steps *steps, uint32_t n);
 
-/* Finds the number of steps that end with this word. Returns false if there is none. */
+/* Sets *n to the step with this text, as in steps_word(). Returns false if there is none. */
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
-/* Writes the level of a burst: "full", "wait", "1/2" to "1/64", "count". */
+/* Writes a level as text: "full", "wait", "1/2" to "1/64", or "count". */
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 
-/* Parses such a word. Returns false if it is invalid. */
+/* Parses the text of a level. Returns false if it is invalid. */
 bool steps_find_level(const char *word, struct burst_shed_level *level);
 
 /*
- * Writes the flow detail: "flows:crt" lists the detail of flows in states count, rate and tcp
- * (struct flow_states). "flows:crt-ccr:SHARE": flows whose part of the hash is below SHARE have the
- * second detail.
+ * Writes the limits of flow states (struct flow_states) as text. The letters c, r and t are the
+ * states count, rate and tcp. "flows:ccr" limits flows in state c to c, in state r to c, and in
+ * state t to r. "flows:crt-ccr:SHARE" has the second limits for flows whose hash is below SHARE,
+ * and the first limits for other flows.
  */
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
 
-/* Parses such a word. Returns false if it is invalid. */
+/* Parses the text of limits of flow states. Returns false if it is invalid. */
 bool steps_find_flows(const char *word, struct flow_states *flows);

@@ -7,8 +7,8 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * Computes masked keys and hashes. rules: key rules to hash, one bit each. timer: NULL if the burst
- * is not timed.
+ * Masks and hashes the keys of a burst for the key rules in `rules`, one bit per rule. `timer` is
+ * NULL if the burst is not timed.
  */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
 	const uint32_t rules, struct stage_timer *timer)
@@ -55,7 +55,10 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
 }
 
-/* Returns the key rules that active measurements need for all packets, one bit each. */
+/*
+ * Returns the key rules for which all packets must be hashed, one bit per rule. Excludes
+ * measurements that skip the burst.
+ */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
 {
@@ -94,8 +97,8 @@ uint64_t drill_down_entries(
 }
 
 /*
- * Returns the hashed keys of measurement m for the selected entries of a burst. hashed: bit r is set
- * if the keys of rule r already have their hashes.
+ * Copies the selected entries of the burst, with the hashed keys of measurement m, and returns the
+ * copy. Bit r of `hashed` is set if bursts[r] has hashes already.
  */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
@@ -131,7 +134,10 @@ static void add_inside(
 	inside->added_bytes += (bytes << shift) - bytes;
 }
 
-/* Returns the part of the burst that measurement m counts; NULL: none. */
+/*
+ * Returns a burst with the selected entries that are inside the networks of measurement m, or NULL
+ * if there are none.
+ */
 static const struct key_burst *burst_of(const struct counting *counting,
 	const struct drill_down_sets *sets, uint32_t m, uint32_t hashed, uint64_t entries,
 	uint32_t shift)
@@ -150,7 +156,7 @@ static const struct key_burst *burst_of(const struct counting *counting,
 	return burst;
 }
 
-/* Sums the entries whose keys are in the share of 2^-keys. */
+/* Sums the packets of the keys in the sample of one key of 2^keys (sketch/key_sampling.h). */
 static struct key_sample_counts sum_share(
 	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {
@@ -166,7 +172,10 @@ static struct key_sample_counts sum_share(
 		packets, bytes, (uint64_t)packets << shift, (uint64_t)bytes << shift};
 }
 
-/* Returns the entries whose keys are in the share, and adds up the others by rank. */
+/*
+ * Returns a burst with the entries whose keys are in the sample of one key of 2^keys. Adds the
+ * other entries to left_out[], by the rank of their keys (sketch/key_sampling.h).
+ */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
 	uint32_t keys, uint32_t shift, struct key_sample_counts left_out[KEY_SHARE_MAX])
 {
@@ -222,7 +231,7 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	}
 }
 
-/* Removes entries without packets. Keeps the order. */
+/* Removes entries with a weight of 0 packets. Keeps the order of the others. */
 static void leave_empty_out(struct key_burst *burst)
 {
 	struct key_weights *weights = burst->weights;

@@ -27,12 +27,13 @@ void drill_down_renew(
 	for (uint32_t i = 0; i < drill_down->heavy.n; i++) {
 		const struct key *key = &drill_down->heavy.of[i].key;
 
-		/* in one of millions of sets, a key does not fit and is left out */
+		/* This fails, and drops the key, in about one of a million sets. */
 		key_set_add(set, key, hash_one(hash_key, key));
 	}
 }
 
-_Static_assert(sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "as planned");
+_Static_assert(
+	sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "a plan has HEAVY_KEYS_BYTES for it");
 
 /* --- options --- */
 
@@ -65,8 +66,8 @@ static const struct measurement_config *find_measurement(
 }
 
 /*
- * Returns true if the source of the drill-down depends on the measurement itself, directly or
- * through others.
+ * Returns true if measurements drill down in a circle: this one into the keys of another, and so on
+ * until one drills down into the keys of this one.
  */
 static bool is_circle(const struct config *config, const struct measurement_config *measurement)
 {
@@ -93,14 +94,16 @@ static bool check_source(const struct config *config, const struct measurement_c
 			"'%s': no such measurement; name one that counts networks", name);
 	if (networks == measurement)
 		return option_fault(fault, "within", measurement,
-			"'%s': is this measurement itself; name another", name);
+			"'%s': is this measurement; name another one", name);
 	if (is_circle(config, measurement))
 		return option_fault(fault, "within", measurement,
 			"'%s' drills down into '%s' in turn; omit it in one of them", name,
 			measurement->name);
 	if (steps_to_keys(measurement) || steps_to_keys(networks))
 		return option_fault(fault, "within", measurement,
-			"it and '%s' must keep their keys; omit key:KEY in steps", name);
+			"the keys of this measurement and of '%s' must not change; omit key:KEY in "
+			"steps",
+			name);
 	if (measurement_options(networks)->key.extra)
 		return option_fault(fault, "within", measurement,
 			"'%s' has key = %s; name a measurement of addresses, ports and proto "
@@ -116,7 +119,6 @@ static const char *inapplicable_without_intervals(
 	return epoch_options(config)->interval == 0 ? "with --interval 0" : NULL;
 }
 
-/* A line before the first section applies to all measurements. */
 static const char *inapplicable_without_within(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -139,7 +141,8 @@ static const struct option_row option_rows_of_source[] = {
 		.config_only = true,
 		.help = "Drill down: count only packets that match a heavy key of another "
 			"measurement. A key is heavy if its share was at least FRACTION two "
-			"intervals earlier. At most 1024 keys of addresses, ports and proto.",
+			"intervals earlier. The limit is 1024 keys. Keys may have addresses, ports "
+			"and proto.",
 	},
 	{
 		.name = "stay",
@@ -155,7 +158,7 @@ static const struct option_row option_rows_of_source[] = {
 		.max = OPTION_CENTURY,
 		.default_text = "0",
 		.config_only = true,
-		.help = "Keep drilling into a key for TIME after it was last heavy.",
+		.help = "Continue drilling into a key for TIME after it was last heavy.",
 	},
 	{0},
 };

@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Drill-down: measurements that count only packets inside keys ("networks") that another
- * measurement reported as heavy. The set of networks belongs to a generation: keys heavy in epoch s
- * are used in epoch s + 2, which has the same generation and starts after it was recycled
- * (parallel/epoch.h). Each epoch therefore has one set, independent of the number and timing of
- * workers.
+ * Drill-down. A measurement with drill-down counts only packets that match a heavy key of another
+ * measurement. These keys are called networks here. The keys that were heavy in epoch s are the
+ * networks of epoch s + 2, which uses the same generation (parallel/epoch.h). The set of networks
+ * is replaced while no worker uses the generation. So all workers use the same set in an epoch.
  */
 
 #include <stdbool.h>
@@ -21,11 +20,11 @@
 
 struct drill_down_options {
 	struct drill_down_source {
-		/* name of the measurement that provides the networks; empty: no drill-down */
+		/* Name of the measurement whose heavy keys are the networks. "": no drill-down. */
 		char networks[DRILL_DOWN_NAME_MAX];
-		double share; /* smallest share of a heavy key */
+		double share; /* minimum share of a heavy key, 0 to 1 */
 	} within;
-	uint64_t stay; /* ns for which a key is kept after it was last heavy */
+	uint64_t stay; /* ns; time for which a key remains a network after it was last heavy */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(drill_down)
@@ -35,29 +34,30 @@ static inline bool drill_down_given(const struct measurement_config *measurement
 	return drill_down_options(measurement)->within.networks[0] != '\0';
 }
 
-/* Returns true if a measurement has a drill-down. */
+/* Returns true if at least one measurement has drill-down. */
 bool drill_down_any(const struct config *config);
 
-/* Drill-down of a measurement. Owned by the reporter, except the set of an open generation. */
+/* Drill-down of a measurement. Owned by the reporter. Workers only read sets[]. */
 struct drill_down {
-	uint32_t networks; /* measurement that provides the networks */
+	uint32_t networks; /* number of the measurement whose heavy keys are the networks */
 	struct heavy_keys heavy;
-	struct key_set sets[2];    /* indexed by generation */
-	struct log_ratelimit full; /* warning: more keys were heavy than fit */
+	struct key_set sets[2];    /* networks, indexed by generation */
+	struct log_ratelimit full; /* limits the warning about too many heavy keys */
 };
 
-/* Updates the heavy keys in the generation of `epoch`, which no worker owns. */
+/* Replaces the networks in the generation of `epoch`, which no worker must be using. */
 void drill_down_renew(struct drill_down *down, const struct hash_key *hash_key, uint64_t epoch);
 
-/* Part of a worker's packets that a measurement counted. */
+/* Packets inside the networks of a measurement. */
 struct drill_down_counts {
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* packets and bytes added by weights */
+	/* Packets and bytes that sampled packets represent, in addition to themselves. */
+	uint64_t added, added_bytes;
 };
 
-/* Part of a generation. Owned by the worker until it leaves the epoch. */
+/* Drill-down of a worker in an epoch. Owned by the worker until it leaves the epoch. */
 struct drill_down_sets {
-	/* NULL: the measurement counts all packets */
+	/* Networks of each measurement. NULL: the measurement counts all packets. */
 	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];
 };

@@ -13,7 +13,7 @@
 #include "parallel/workers/poll.h"
 #include "rx/packet/captured.h"
 
-/* us between two system calls to send pending packets, so that other paths do not wait */
+/* us. Minimum time between two flushes of a socket, so that they do not delay other queues. */
 #define FLUSH_US 50
 
 static size_t bytes_of(uint32_t nb_ways)
@@ -130,7 +130,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
 		longest = RTE_MAX(longest, pkts[i]->pkt_len);
-		segments |= pkts[i]->nb_segs; /* 1 if no packet is a chain */
+		segments |= pkts[i]->nb_segs; /* remains 1 if no packet is a chain of mbufs */
 		cut |= pkts[i]->pkt_len - mbuf_captured(pkts[i]);
 	}
 	counts->received += n;

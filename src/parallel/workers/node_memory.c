@@ -17,11 +17,11 @@
 #include "base/huge_map.h"
 #include "parallel/plan/topology.h"
 
-#define LOOKS_MAX 64 /* maximum pages of one allocation to look up */
+#define LOOKS_MAX 64 /* number of pages of an allocation whose NUMA node is checked */
 
 static _Thread_local struct memory_tally tallies[TOPOLOGY_NODES_MAX];
 
-/* Prefers a node without binding to it: if it is full, the run is slower but does not fail. */
+/* Uses MPOL_PREFERRED, not MPOL_BIND: if the node is full, the run is slower but does not fail. */
 static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
 {
 	unsigned long nodes[16] = {0};
@@ -95,11 +95,11 @@ void node_memory_look(const void *memory, size_t size, int node)
 		return;
 	for (size_t i = 0; i < n; i++)
 		pages[i] = (const char *)memory + size / n * i;
-	/* without target nodes, the call returns the node of each page */
+	/* If the target nodes are NULL, move_pages(2) only returns the node of each page. */
 	if (syscall(SYS_move_pages, 0, n, pages, NULL, where, 0) != 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (where[i] < 0) /* negative: the page was never touched */
+		if (where[i] < 0) /* the kernel has not allocated the page yet */
 			continue;
 		tallies[node].pages++;
 		if (where[i] != node) {
@@ -149,7 +149,8 @@ static void free_zone(struct rte_mempool_memhdr *chunk, void *zone)
 }
 
 /*
- * Places objects one after another, in memory that is contiguous for the devices and the process.
+ * Reserves memory for all objects of the pool, one after the other. The memory is contiguous in the
+ * addresses of the process and of devices (IOVA).
  */
 static bool fill(struct rte_mempool *pool)
 {
@@ -167,9 +168,10 @@ static bool fill(struct rte_mempool *pool)
 }
 
 /*
- * rte_pktmbuf_pool_create() never places an mbuf across pages, because devices may use physical
- * addresses. With 4 KB pages each mbuf then has its own page, and all headers compete for one set
- * of the L1 cache, which holds 12 of a burst's 64.
+ * Creates a pool in 4 KB pages, without rte_pktmbuf_pool_create(). That function places no mbuf
+ * across two pages, because devices may use physical addresses. Each mbuf then has its own page,
+ * and the headers of all mbufs map to the same set of the L1 cache. This set has room for 12
+ * headers, but a burst has 64.
  */
 static struct rte_mempool *create_dense(
 	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room)

@@ -14,39 +14,41 @@
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* ms: limit for draining a device that still receives packets */
+/* ms. After a stop, a device that still receives packets is polled for at most this time. */
 #define DRAIN_MS 200
 
-/* State of draining after a live run is stopped. TSC; 0: not set. */
+/* Times at which the polling ends after a stop, in TSC cycles. 0: not set yet. */
 struct drain {
-	uint64_t give_up, quiet;
+	uint64_t give_up; /* even if packets arrive */
+	uint64_t quiet;   /* if no packets arrive until then */
 };
 
-/*
- * Number of yields before the first sleep, and the us within which the next empty round must
- * follow.
- */
+/* A thread yields in this number of successive empty rounds before it sleeps. */
 #define IDLE_YIELDS   8
+/* us. Empty rounds are successive if the time between them is shorter than this. */
 #define AT_ONCE_US    50
-#define IDLE_SLEEP_NS 1000 /* the kernel adds the timer slack of the thread, usually 50 us */
+/* ns. The kernel adds the timer slack of the thread, usually 50 us. */
+#define IDLE_SLEEP_NS 1000
 
-/* Longest nap while packets arrive, and the shortest time per packet; ns. */
+/* ns. Longest sleep while packets arrive. */
 #define NAP_MAX_NS         1000000u
+/* ns. Assumed shortest time between two packets, 16 Mpps. */
 #define PACKET_NS          62u
-/* Longest sleep in ms, and number of sleeps per interval. */
+/* ms. Longest sleep of a thread that waits for packets. */
 #define WAIT_MAX_MS        10
+/* A waiting thread wakes up at least this often in an interval. */
 #define WAITS_PER_INTERVAL 10
-/* Empty rounds with short naps before a poller blocks: about 1 ms. */
+/* After this number of empty rounds with short sleeps, about 1 ms, a poller blocks in poll(2). */
 #define ROUNDS_AWAKE       24
 
 static _Thread_local struct {
-	uint64_t last; /* TSC of the end of the last empty round */
+	uint64_t last; /* TSC at the end of the last empty round */
 	uint32_t rounds;
 } yields;
 
 /*
- * The scheduler gives little time to a thread that only yields if spinning threads share its CPU. A
- * thread that sleeps is scheduled when it wakes.
+ * Only a few yields precede a sleep. If a thread only yields, and other threads spin on its CPU,
+ * the scheduler gives it little time. If it sleeps, the scheduler runs it as soon as it wakes up.
  */
 bool poll_yields(void)
 {
@@ -84,8 +86,9 @@ uint32_t poll_wait_ms(uint64_t interval)
 }
 
 /*
- * While packets arrive the poller naps, and each round takes all that arrived meanwhile. If nap_ns
- * is 0 it waits as in poll_idle() until a number of rounds were empty.
+ * Sleeps for a short time after the first empty round, because packets probably arrive again soon.
+ * Blocks in poll(2) after further empty rounds. If nap_ns is 0, blocks only after ROUNDS_AWAKE
+ * empty rounds.
  */
 void poll_wait(struct poller *poller)
 {
@@ -135,7 +138,7 @@ static void rest(struct poller *poller)
 		poll_idle(poller->idle);
 }
 
-/* Splits a burst of a replay at epoch changes. Marks never decrease within a queue. */
+/* Splits a burst of a replay at epoch changes. The epochs of packets in a queue never decrease. */
 static void take_marked(
 	struct poller *poller, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -150,7 +153,7 @@ static void take_marked(
 		if (mark != (uint32_t)poller->epoch)
 			enter(poller, poller->epoch + (uint32_t)(mark - (uint32_t)poller->epoch));
 		poller->take(poller->arg, pkts + begin, end - begin, rx_cycles);
-		rx_cycles = 0; /* counted in the first epoch of the burst */
+		rx_cycles = 0; /* the first part of the burst counts all cycles */
 	}
 }
 
@@ -168,7 +171,7 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 		queue->fill = QUEUE_FILL_POLLS;
 }
 
-/* Returns how many quarters of the entries the packets fill: 0 to 3. */
+/* Returns the number of full quarters, 0 to 3, of a queue with `packets` in it. */
 static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
@@ -178,7 +181,10 @@ static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 	return quarters;
 }
 
-/* Returns the number of waiting packets or a lower bound; a guess for QUEUE_FILL_POLLS. */
+/*
+ * Returns the number of packets that wait in a queue. QUEUE_FILL_DESCRIPTORS: a lower bound.
+ * QUEUE_FILL_POLLS: an estimate.
+ */
 static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 {
 	uint32_t quarter = queue->entries >> 2, quarters = 0;
@@ -195,15 +201,15 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
 			quarters++;
 		return quarters * quarter;
-	default: /* full queues may follow one another */
+	default: /* estimate from the number of successive full polls */
 		queue->full_polls += queue->full_polls < queue->entries;
 		return RTE_MIN(queue->full_polls * polled, queue->entries);
 	}
 }
 
 /*
- * Returns true if the poll may have left packets. A short poll may have: some drivers return at
- * most 32 packets, or stop at the end of their ring.
+ * Returns true if the queue may have more packets after the poll. This is possible even if the poll
+ * did not fill the burst: some drivers return at most 32 packets, or stop at the end of their ring.
  */
 static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
 {
@@ -265,7 +271,7 @@ static uint32_t poll_round(struct poller *poller)
 	return received;
 }
 
-/* Returns true if a round was the last one after the end was announced. */
+/* Returns true if polling can end. Called after each round since the end of the run was set. */
 static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
@@ -285,8 +291,8 @@ void poll_until_end(struct poller *poller)
 
 	for (;;) {
 		/*
-		 * Read before the poll: an empty round proves that every packet of the older epochs
-		 * was received. Pairs with the release in epochs_open().
+		 * Pairs with the release in epochs_open(). Read `open` before the poll: if the poll
+		 * then returns no packets, all packets of epochs before `open` were received.
 		 */
 		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(poller->epochs, open);

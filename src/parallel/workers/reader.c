@@ -25,7 +25,7 @@ static void parse(struct reader *reader, const struct counting *counting,
 			reader->in_ports);
 }
 
-/* Moves the packets that match to the front, and returns their number. */
+/* Moves the packets that match the filter to the front of pkts[]. Returns their number. */
 static uint32_t filter(
 	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
 {
@@ -97,7 +97,8 @@ uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t poll
 	reader->times.polled = packet_clock_now(&reader->clock);
 	packet_times_follow(&reader->times);
 	waited = reader->times.polled - packet_time(&reader->times, mbuf);
-	if (waited == 0) /* the packet has no usable timestamp */
+	if (waited ==
+		0) /* without a usable timestamp, packet_time() returns the time of the poll */
 		return polled;
 	return rte_rdtsc() - (uint64_t)((double)waited / reader->clock.ns_of_tsc);
 }

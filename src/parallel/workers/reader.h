@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * First half of counting: turns a burst of packets into a burst of keys (second half:
- * parallel/workers/count.h). The packets are not used afterwards. One instance per lcore.
+ * First half of counting: reads the headers of a burst of packets and writes a burst of keys. The
+ * second half (parallel/workers/count.h) uses only the keys. One instance per lcore.
  */
 
 #include <stdbool.h>
@@ -20,17 +20,17 @@
 #include "rx/packet/parse_burst.h"
 
 /*
- * Time of polls: UTC computed from the TSC, because the system clock may need a system call.
- * Synchronized with the system clock once a second. Not thread-safe.
+ * Clock for the time of polls. Computes UTC from the TSC, because reading the system clock may need
+ * a system call. Reads the system clock once a second. Not thread-safe.
  */
 
 #define PACKET_CLOCK_SECOND 1000000000
 
 struct packet_clock {
-	uint64_t hz;      /* TSC frequency; 0: not synchronized yet */
-	uint64_t tsc;     /* TSC at the last reading of the system clock */
-	int64_t utc;      /* last reading, ns since 1970-01-01 UTC */
-	double ns_of_tsc; /* ns per cycle */
+	uint64_t hz;      /* TSC frequency; 0: the system clock was not read yet */
+	int64_t utc;      /* last reading of the system clock, ns since 1970-01-01 UTC */
+	uint64_t tsc;     /* TSC at that reading */
+	double ns_of_tsc; /* ns per TSC cycle */
 };
 
 static inline void packet_clock_read(struct packet_clock *clock)
@@ -53,9 +53,9 @@ static inline int64_t packet_clock_now(struct packet_clock *clock)
 
 struct reader {
 	/* Set before start. */
-	bool replay;                         /* packets carry struct packet_meta */
+	bool replay;                         /* true: mbufs have a struct packet_meta */
 	const struct filter *filter;         /* NULL: all packets are measured */
-	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of each device among the --port options */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of the --port option of each DPDK port ID */
 
 	/* Owned by the lcore. */
 	struct packet_clock clock;
@@ -63,29 +63,33 @@ struct reader {
 };
 
 /*
- * Fills `burst` with the keys of n <= BURST_MAX packets and the details that `counting` needs. Adds
- * filtered packets to *filtered. May reorder the packets.
+ * Fills `burst` with the keys of n <= BURST_MAX packets, and with the details that `counting`
+ * needs. Adds the number of packets that do not match the filter to *filtered. May reorder the
+ * packets.
  */
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
 
-/* As reader_read(), with the time of each part. */
+/* As reader_read(). Adds the time of filter and parser to timer->costs. */
 struct stage_timer;
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
 	uint64_t *filtered, struct stage_timer *timer);
 
 /*
- * Counts packets that are not processed: adds their sizes to the frame sizes in `counts` and
- * returns their wire bytes.
+ * Counts packets without parsing them. Returns their bytes on the wire, and updates the largest
+ * frame in `counts`.
  */
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
 	struct parse_counts *counts);
 
-/* As reader_read(), but keeps the packets and their order for further use. */
+/* As reader_read(), but does not reorder the packets. */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);
 
-/* Returns the TSC of the arrival of a polled packet by its own timestamp, else `polled`. */
+/*
+ * Returns the TSC at the arrival of a packet, computed from its timestamp. Returns `polled` if it
+ * has no timestamp.
+ */
 uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Lcore that receives for the workers of a group, in designs that have one. It is a participant of
- * epochs like a worker, for its own counters: received packets, and packets dropped because the
- * ring of a worker was full.
+ * The receiver: an lcore that polls the ports of a group for its workers, in designs async and
+ * sync. It has its own counters, and enters epochs like a worker (parallel/epoch.h).
  */
 
 #include <stdalign.h>
@@ -17,21 +16,20 @@
 #include "parallel/workers/worker.h"
 #include "rx/packet/rss_hash.h"
 
-/* Counters of one epoch; see struct generation. */
+/* Counters of one epoch. Owned like struct generation (parallel/workers/worker.h). */
 struct rx_core_generation {
 	alignas(64) uint64_t received;
-	uint64_t rx_cycles; /* cycles of successful polls and of passing packets on */
-	/*
-	 * Off-path only: counts of packets without a digest, and TSC cycles of parsing and passing
-	 * digests, and of sending. Workers count the bytes.
-	 */
-	uint64_t filtered;
-	struct parse_counts counts;
-	uint64_t ppt_cycles, free_cycles;
-	uint64_t ring_full[PLAN_WORKERS_MAX]; /* dropped packets, by worker of the group */
+	uint64_t rx_cycles; /* TSC cycles of polls with packets and of dispatch to workers */
+	/* Only with off-path forwarding (parallel/designs/forward_off_path.h): */
+	uint64_t filtered;          /* packets that do not match the filter */
+	struct parse_counts counts; /* results of the parser, without bytes */
+	uint64_t ppt_cycles;        /* TSC cycles of parsing and of writing digests */
+	uint64_t free_cycles;       /* TSC cycles of sending */
+	/* Packets or digests dropped because the ring of a worker was full. */
+	uint64_t ring_full[PLAN_WORKERS_MAX];
 };
 
-/* Packets of one burst that go to one worker. */
+/* Packets of one burst for one worker. */
 struct rx_core_group {
 	uint32_t n;
 	struct rte_mbuf *pkts[POLL_BURST_MAX];
@@ -43,23 +41,23 @@ struct off_path;
 struct rx_core {
 	/* Set before start, read by the receiver. */
 	const struct run *run;
-	void *source;         /* same as in struct worker */
-	uint32_t participant; /* index among the participants of epochs */
+	void *source;         /* see struct worker */
+	uint32_t participant; /* number of this receiver as a participant (parallel/epoch.h) */
 	uint32_t nb_workers;  /* workers in the group */
 	struct worker *const *workers;
-	bool may_drop; /* async: drops packets if a ring is full; else waits */
+	bool may_drop; /* async. true: drop packets if a ring is full; false: wait */
 	enum dispatch dispatch;
-	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
-	struct rss_mask hashed;      /* hash fields for packets without a hash */
-	struct poller poller;        /* queues of the devices */
+	uint8_t reta[RSS_RETA_SIZE]; /* index of the worker, by flow hash modulo RSS_RETA_SIZE */
+	struct rss_mask hashed;      /* fields for the flow hash, if the device computes none */
+	struct poller poller;        /* queues of the ports */
 	struct forward *forward;     /* NULL: without --forward */
 
 	/* Written by the receiver. */
 	alignas(64) uint64_t epoch;
 	struct rx_core_generation generations[2];
-	struct rx_core_group *groups; /* [nb_workers], async */
-	struct off_path *off_path;    /* NULL: workers get packets, not digests */
-	uint32_t next;                /* next worker if packets are distributed by index */
+	struct rx_core_group *groups; /* [nb_workers]; only used in design async */
+	struct off_path *off_path;    /* NULL: without off-path forwarding */
+	uint32_t next;                /* worker of the next packet, if not selected by flow hash */
 
 	/* Set by the receiver after its loop, with release. */
 	alignas(64) _Atomic bool finished;
@@ -70,9 +68,9 @@ static inline struct rx_core_generation *rx_core_generation(struct rx_core *rx_c
 	return &rx_core->generations[epoch & 1];
 }
 
-/* Called by the receiver: it never touches an epoch before `epoch` again. */
+/* Leaves all epochs before `epoch`. Called by the receiver. */
 void rx_core_leave(struct rx_core *rx_core, uint64_t epoch);
-/* Called by the reporter. Clears the generation of `epoch`. */
+/* Clears the counters of `epoch`. Called by the reporter. */
 void rx_core_recycle(struct rx_core *rx_core, uint64_t epoch);
-/* Waits until the generation of the receiver's epoch is clean. */
+/* Waits until the reporter has cleared the counters for the present epoch of the receiver. */
 void rx_core_wait(const struct rx_core *rx_core);

@@ -5,9 +5,9 @@
 #include "base/random.h"
 #include "parallel/workers/count.h"
 
-static const struct shed_setting nothing_given_up = SHED_SETTING_WHOLE;
+static const struct shed_setting full_detail = SHED_SETTING_WHOLE;
 
-/* Applies the entries of the schedule up to the next packet. */
+/* Applies the entries of the schedule that are due at the next packet. */
 static void decide(struct shed_worker *shed)
 {
 	const struct shed_schedule_entry *next = shed->decisions;
@@ -73,7 +73,7 @@ static uint8_t most(uint8_t a, uint8_t b)
 static void make_state(struct shed_worker *shed, const struct counting *counting)
 {
 	const struct shed_setting *setting =
-		shed->states->of == counting->set ? shed->states : &nothing_given_up;
+		shed->states->of == counting->set ? shed->states : &full_detail;
 	const struct burst_shed_level *level = &shed->level;
 	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
 	struct burst_shedding *state = &shed->state;
@@ -124,9 +124,12 @@ const struct burst_shedding *shed_worker_state(
 }
 
 /*
- * Derives eight one-byte numbers from each 64-bit number of SplitMix64. The trailing zeros of
- * number i give the sampling: an entry in the 1-in-2^k sample is also in the 1-in-2^(k-1) sample.
- * The result does not depend on burst boundaries.
+ * Returns the sample of one entry of 2^shift for entries `first` to first + n - 1. Bit i is set if
+ * entry first + i is in the sample. Each entry has a random byte, eight from each number of the
+ * generator SplitMix64. An entry is in the sample if the lowest `shift` bits of its byte are 0.
+ *
+ * So an entry in the sample of one in 2^k is also in that of one in 2^(k-1). The sample does not
+ * depend on the burst boundaries.
  */
 static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
 {
@@ -154,7 +157,7 @@ uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n)
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
 {
-	/* independent of the sampling of packets */
+	/* A seed other than in shed_worker_choose() makes the two samples independent. */
 	uint64_t seed = ~shed->seed;
 
 	for (uint32_t left = shed->state.shifts; left != 0; left &= left - 1) {
@@ -205,7 +208,7 @@ static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker)
 {
-	/* The key of the hash also derives from the seed, in another way. */
+	/* `seed` itself determines the hash key. ~seed makes the samples independent of hashes. */
 	uint64_t state = ~seed;
 
 	*shed = (struct shed_worker){

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Load shedding of a worker: some measurements skip packets, packets are sampled 1 in 2^k, or
- * packets are only counted. All packets of a part of a burst have the same state. The generation
- * counts shed packets.
+ * Load shedding of a worker. Measurements can skip packets, packets can be sampled, or packets are
+ * only counted. The worker also counts skipped packets. A burst is divided into parts at the
+ * packets where the detail changes.
  */
 
 #include <stdbool.h>
@@ -19,25 +19,28 @@
 struct counting;
 
 /*
- * Packets of processed bursts that a measurement did not count. Terms of the sums may be negative
- * modulo 2^64, because a sampling measurement adds larger weights.
+ * Packets that one measurement did not count. The sums are modulo 2^64: `added` and `added_bytes`
+ * can decrease, because a measurement with a lower sampling rate has larger weights.
  */
 struct shed_counts_measurement {
-	uint64_t measured, bytes;      /* processed by other measurements */
-	uint64_t added, added_bytes;   /* added by the weights of others beyond its own */
-	uint64_t unseen, unseen_bytes; /* packets of bursts that it skipped completely */
-	uint64_t weight;               /* largest weight of its bursts; 0: 1 */
+	uint64_t measured, bytes; /* packets that other measurements processed */
+	/* shed_counts.added, minus the packets that this measurement added by its own weights. */
+	uint64_t added, added_bytes;
+	uint64_t unseen, unseen_bytes; /* packets of completely skipped bursts */
+	uint64_t weight;               /* largest weight of a counted packet; 0 means 1 */
 };
 
 /* Packets not measured in an epoch. Owned by the worker until it leaves the epoch. */
 struct shed_counts {
-	uint64_t skipped, skipped_bytes; /* not processed */
-	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
-	uint64_t added, added_bytes;     /* unmeasured packets that sampled ones stand for */
-	/* Largest values after a poll: known waiting packets, and shedding level. */
-	uint64_t backlog_max, level_max;
+	uint64_t skipped, skipped_bytes; /* packets that no measurement processed */
+	uint64_t unseen, unseen_bytes; /* part of `skipped`: in bursts without a processed packet */
+	uint64_t added, added_bytes; /* packets that sampled packets represent besides themselves */
+	uint64_t backlog_max;        /* largest number of waiting packets after a poll */
+	uint64_t level_max;          /* highest shedding level after a poll */
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
-	/* Keys not counted by a measurement in processed bursts, by rank of the key. */
+	/*
+	 * Packets of keys that a measurement does not count, by rank of the key (key_sampling.h).
+	 */
 	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
@@ -48,8 +51,8 @@ struct shed_counts_burst {
 };
 
 /*
- * Adds a burst. rarer[k]: the measured packets in the 1-in-2^k sample, for each k that the state
- * has.
+ * Adds a burst to the counts. rarer[k] has its packets that are in the sample of one packet of 2^k,
+ * for each bit k of state->shifts.
  */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
@@ -58,30 +61,29 @@ void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *st
 /* Shedding state of a worker. */
 struct shed_worker {
 	/* Set before start. */
-	uint64_t seed;                               /* seed of the sampling */
-	const struct shed_schedule_entry *decisions; /* ordered by packet, with a final entry */
-	const struct steps *steps;                   /* steps of the measurements */
-	struct shed_mailbox *line;                   /* shared with the reporter; NULL: none */
-	uint64_t interrupted;                        /* TSC cycles; a longer burst was preempted */
+	uint64_t seed;             /* seed of the sampling */
+	const struct steps *steps; /* steps of the measurements */
+	struct shed_mailbox *line; /* NULL: without a controller in the reporter */
+	uint64_t interrupted;      /* TSC cycles. A burst that takes longer was preempted. */
 
 	/* Owned by the worker. */
+	const struct shed_schedule_entry *decisions; /* next entry of the schedule */
 	struct queue_shedding shedding;
-	uint64_t backlog; /* waiting packets, sum of the last polls of all queues */
-	uint64_t packet;  /* index of the next packet */
-	uint64_t entry;   /* index of the next processed packet with a key */
+	uint64_t backlog; /* packets that waited after the last poll, over all queues */
+	uint64_t packet;  /* number of the next packet */
+	uint64_t entry;   /* number of the next processed packet with a key */
 	struct burst_shed_level level;
-	const struct shed_setting *states;
-	struct shed_setting decided; /* settings of the schedule */
-	/* Combined effect of level and settings in an epoch. */
-	struct burst_shedding state;
-	uint64_t state_of;               /* epoch of `state` */
-	bool stale;                      /* `state` must be computed again */
-	bool remade;                     /* `state` was computed; flow tables are not updated yet */
-	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX], current flow detail */
-	bool whole;                      /* the settings keep full detail */
+	const struct shed_setting *states; /* current settings */
+	struct shed_setting decided;       /* settings of the schedule */
+	struct burst_shedding state;       /* combined effect of level and settings */
+	uint64_t state_of;                 /* epoch for which `state` was computed */
+	bool stale;                        /* true: `state` must be computed again */
+	bool remade;                       /* true: flow tables must be updated to `state` */
+	const struct flow_states *flows;   /* [CONFIG_MEASUREMENTS_MAX]: limits of flow states */
+	bool whole;                        /* true: the settings keep full detail */
 };
 
-/* Returns true if no packets wait, all are processed, and the state of the epoch is current. */
+/* Returns true if a burst can be counted without load shedding: full detail, and no backlog. */
 static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t epoch)
 {
 	return shed->shedding.on && shed->shedding.level == SHED_LEVEL_FULL && shed->backlog == 0 &&
@@ -90,27 +92,28 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 					      memory_order_relaxed) == shed->states);
 }
 
-/* Applies the level of queue shedding, if enabled, and the newest settings to the next burst. */
+/* Applies the newest settings, and the level of queue shedding, to the next burst. */
 void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
 
 /*
- * Takes some of the next n > 0 packets: those with the same state as the first. Returns their
- * number, at least 1.
+ * Takes the first part of the next n > 0 packets: up to the packet where the schedule changes the
+ * detail. Returns the number of packets, at least 1.
  */
 uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n);
 
-/* Returns the combined effect of level and settings in the epoch. */
+/* Returns the combined effect of level and settings in `epoch`. */
 const struct burst_shedding *shed_worker_state(
 	struct shed_worker *shed, const struct counting *counting, uint64_t epoch);
 
 /*
- * Returns the packets to process of the n <= BURST_MAX packets before shed->packet, one bit each.
+ * Selects the sampled packets of the last n <= BURST_MAX packets that shed_worker_take() returned.
+ * Bit i is set if packet i is in the sample.
  */
 uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n);
 
 /*
- * Returns the number of packets, at most n, that queue shedding allows to process. Only its own
- * level has this limit; settings of the reporter fix the share instead.
+ * Returns the number of packets of a burst up to which its sample is processed. Only queue shedding
+ * limits it. Without this limit, returns n.
  */
 static inline uint32_t shed_worker_cut(
 	const struct shed_worker *shed, uint64_t looked_at, uint32_t n)
@@ -121,8 +124,8 @@ static inline uint32_t shed_worker_cut(
 }
 
 /*
- * Sets rarer[k] to the entries in the 1-in-2^k sample, one bit each, for each k that the state has.
- * Takes the n processed entries.
+ * Samples the next n processed entries. Bit i of rarer[k] is set if entry i is in the sample of one
+ * entry of 2^k. Sets rarer[k] only for the bits k of state.shifts.
  */
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
@@ -133,7 +136,7 @@ static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
 }
 
-/* Reports n packets and their TSC cycles to the reporter, if it decides. */
+/* Adds n packets, and the TSC cycles that they took, to the mailbox, if there is one. */
 static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uint64_t cycles)
 {
 	const struct queue_shedding *shedding = &shed->shedding;
@@ -150,15 +153,15 @@ static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uin
 	atomic_store_explicit(&line->shift, shedding->shift, memory_order_relaxed);
 }
 
-/* Initializes without queue shedding and without a schedule. seed: seed of the run. */
+/* Initializes full detail, without queue shedding and schedule. `seed` is the seed of the run. */
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker);
 
-/* Sets the schedule. Call before start. Both arguments must outlive `shed`. */
+/* Sets the schedule. Call before start. `schedule` and `steps` must outlive `shed`. */
 void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *schedule,
 	const struct steps *steps, uint32_t worker);
 
 /*
- * Lets the reporter decide through the mailbox, which starts with the current settings. Call before
- * start. Bursts of `interrupted` TSC cycles or more were preempted and do not count as load.
+ * Connects the worker and the controller in the reporter by a mailbox. Call before start. Bursts
+ * that take `interrupted` TSC cycles or longer were preempted, and do not count as load.
  */
 void shed_worker_govern(struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted);

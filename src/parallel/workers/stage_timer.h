@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Timer of the parts of a burst. Callers pass a constant NULL for bursts that are not timed, which
- * leaves no code.
+ * Measures the time of each part of the processing of a burst. For bursts that are not timed,
+ * callers pass the constant NULL, so that the compiler removes the code.
  */
 
 #include <stddef.h>

@@ -56,7 +56,7 @@ void worker_rest(struct worker *worker)
 		wakeup_wait(&worker->wakeup, worker->wait_ms);
 }
 
-/* Keeps the packets that match a rule of the epoch. */
+/* Removes packets from the burst that match no rule of --prefixes. */
 static void match(
 	struct generation *generation, struct key_burst *burst, struct prefix_matches *hits)
 {
@@ -66,7 +66,6 @@ static void match(
 	generation->filtered += n - burst->n;
 }
 
-/* timer: NULL if the burst is not timed. */
 static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *timer)
 {
 	static const struct burst_shedding in_full;
@@ -132,7 +131,7 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 	generation->free_cycles += rte_rdtsc() - counted;
 }
 
-/* Starts the timer of a burst whose parts are timed. */
+/* Starts to time the parts of a burst of n packets. */
 static struct stage_timer begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
 {
 	generation->costs.bursts++;
@@ -141,7 +140,7 @@ static struct stage_timer begin_lap(struct generation *generation, uint32_t n, u
 	return (struct stage_timer){.costs = &generation->costs};
 }
 
-/* A separate function, so that other bursts run unchanged code. */
+/* Not inlined, so that bursts that are not timed do not run code of the timer. */
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -150,7 +149,7 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	count(worker, generation, pkts, n, rx_cycles, &timer);
 }
 
-/* Returns the packets and bytes of some entries of a burst. */
+/* Returns the number of the selected entries of a burst, and their bytes. */
 static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64_t entries)
 {
 	struct shed_counts_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
@@ -160,7 +159,7 @@ static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64
 	return sum;
 }
 
-/* Counts the processed packets of a burst, some of them only for some measurements. */
+/* Counts the keys in bursts[0]. `state` selects the entries that each measurement counts. */
 static void count_seen(struct worker *worker, struct generation *generation,
 	struct shed_counts_burst *burst, const struct burst_shedding *state)
 {
@@ -183,8 +182,8 @@ static void count_seen(struct worker *worker, struct generation *generation,
 }
 
 /*
- * Counts a burst that some measurements skip or sample. looked_at: packets to process, one bit
- * each; UINT64_MAX: all.
+ * Counts a burst that some measurements skip or sample. Processes the packets whose bits in
+ * looked_at are set, or all packets if it is UINT64_MAX.
  */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
@@ -230,8 +229,8 @@ static void count_none(struct worker *worker, struct generation *generation,
 }
 
 /*
- * Counts a sampled burst. If too many packets are in the sample, the last packets of the burst are
- * all skipped.
+ * Counts a sample of a burst. If the sample has too many packets, skips the packets at the end of
+ * the burst.
  */
 static void count_sampled(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_shedding *state)
@@ -253,7 +252,7 @@ static void count_all(
 	worker_count_read(generation);
 }
 
-/* Counts packets with the same reduction of detail. */
+/* Counts packets that have the same shedding state. */
 static void count_state(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, const struct burst_shedding *state)
 {
@@ -267,7 +266,7 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_all(worker, generation, pkts, n);
 }
 
-/* Returns the state of the next packets, and passes changes to the flow tables. */
+/* Returns the shedding state of the next packets. Updates the flow tables if it has changed. */
 static const struct burst_shedding *next_state(struct worker *worker, struct generation *generation)
 {
 	const struct counting *counting = generation->counting;
@@ -284,13 +283,11 @@ static const struct burst_shedding *next_state(struct worker *worker, struct gen
 	return state;
 }
 
-/* Returns the cycles spent on packets in an epoch. */
 static uint64_t cycles_of(const struct generation *generation)
 {
 	return generation->rx_cycles + generation->ppt_cycles + generation->free_cycles;
 }
 
-/* As worker_count(), for packets that load shedding may skip. */
 static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t rx_cycles)
 {
@@ -352,7 +349,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		/* reading may reorder; packets are sent in order */
+		/* reader_read_timed() may reorder the copy. The packets are sent in their order. */
 		struct rte_mbuf *copy[BURST_MAX];
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * State of a worker and the processing of a burst in all designs: filter, parse once, hash once per
- * key rule, update the sketch of every measurement. The design (parallel/plan/design.h) owns the
- * loop that receives the bursts.
+ * State of a worker, and the processing of a burst: filter, parse, hash once per key rule, and
+ * update the sketch of every measurement. It is the same in all designs. The loop that receives
+ * bursts is in the design (parallel/plan/design.h).
  */
 
 #include <stdalign.h>
@@ -30,32 +30,33 @@
 #include "sketch/sketch.h"
 
 /*
- * Counts of a worker in one epoch. Owned by the worker while it is in the epoch, then read and
- * cleared by the reporter (parallel/epoch.h).
+ * Counts of a worker in one epoch. Owned by the worker while it is in the epoch. Then the reporter
+ * reads and clears it (parallel/epoch.h).
  */
 struct generation {
-	alignas(64) uint64_t received; /* packets polled from a device; 0 if a receiver polls */
-	uint64_t counted;              /* packets that reached the worker */
-	uint64_t filtered;             /* part of these not selected by filter and rules */
-	uint64_t duplicate; /* packets reported by more than one flow record (collector_source.h) */
-	uint64_t ring_full; /* received packets dropped because a ring was full */
+	alignas(64) uint64_t received; /* packets that this worker polled; 0 if a receiver polls */
+	uint64_t counted;              /* packets that this worker got */
+	uint64_t filtered;  /* part of `counted` that does not match the filter or --prefixes */
+	uint64_t duplicate; /* packets that another flow record has reported (collector_source.h) */
+	uint64_t ring_full; /* received packets that were dropped because a ring was full */
 	uint64_t measured;
 	struct sketch_undecoded undecoded; /* measured packets whose flow could not be decoded */
 	struct parse_counts counts;
-	/* TSC cycles of successful polls, of parsing and updating, and of freeing. */
-	uint64_t rx_cycles, ppt_cycles, free_cycles;
-	uint64_t bursts; /* bursts of all epochs; selects the timed ones */
-	/* --prefixes: rules of the epoch, and their counters of this worker; NULL: none. */
+	uint64_t rx_cycles;   /* TSC cycles of polls with packets */
+	uint64_t ppt_cycles;  /* TSC cycles of parsing and counting */
+	uint64_t free_cycles; /* TSC cycles of freeing or sending packets */
+	uint64_t bursts;      /* bursts in the whole run, for costs_due() */
+	/* Rules of --prefixes in this epoch, and the counters of this worker. NULL: no rules. */
 	const struct prefix_filter *monitor;
 	struct prefix_counts *rules;
 	/* Measurements of the epoch (parallel/run/measurements.h). */
-	struct counting *counting;                             /* this worker's */
-	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
-	/* owned by this worker, or shared by all workers */
+	struct counting *counting;
+	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX];
+	/* Owned by this worker or, with --sharing shared, shared by all workers. */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];
-	struct costs costs;            /* cost of the timed bursts */
-	struct shed_counts kept;       /* 0 without load shedding */
-	struct drill_down_sets within; /* empty without drill-down */
+	struct costs costs;            /* times of the timed bursts */
+	struct shed_counts kept;       /* packets that load shedding did not measure */
+	struct drill_down_sets within; /* networks and counts of drill-down */
 };
 
 struct digest_ring;
@@ -66,32 +67,32 @@ struct sync_slot;
 struct worker {
 	/* Set before start, read by the worker. */
 	uint32_t id;
-	uint32_t group, part; /* group, and index among the workers of the group */
+	uint32_t group;
+	uint32_t part; /* index among the workers of the group */
 	const struct run *run;
-	void *source; /* input of the design of a source of keys or records; else NULL */
+	void *source; /* input, if the source delivers keys or flow records; else NULL */
 	enum idle_mode idle;
-	bool blocks;      /* sleeps until its receiver or the kernel has packets for it */
+	bool blocks;      /* true: the worker sleeps until another thread wakes it */
 	uint32_t wait_ms; /* longest sleep, ms */
 	struct epochs *epochs;
-	struct shed_worker *shed; /* NULL: every packet is processed */
-	struct poller poller;     /* rss: its own queues; async: only `ring`, for load shedding */
+	struct shed_worker *shed; /* NULL: without load shedding */
+	struct poller poller;     /* rss: queues of this worker; async: `ring`, for load shedding */
 	struct forward *forward;  /* NULL: without --forward */
-	/* Callback of the design; its time counts as freeing. */
+	/* The function design_ops.done. Its time counts in free_cycles. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
-	struct sync_slot *slot; /* sync: its part of a burst, written by the receiver */
-	struct rte_ring *ring;  /* async: packets from the receiver */
-	/* async with --forward: digests from the receiver; else NULL */
-	struct digest_ring *digests;
+	struct sync_slot *slot;      /* sync: bursts from the receiver */
+	struct rte_ring *ring;       /* async: packets from the receiver */
+	struct digest_ring *digests; /* async with --forward: digests from the receiver */
 
 	/* Owned by the worker. */
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct reader reader;
 
-	struct wakeup wakeup;       /* signaled by its receiver */
-	struct shed_mailbox states; /* mailbox between reporter and worker */
+	struct wakeup wakeup;       /* signaled by the receiver */
+	struct shed_mailbox states; /* exchange with the controller in the reporter */
 
-	/* Set by the worker after its loop, with release. */
+	/* Set by the worker after its loop, with release order. */
 	alignas(64) _Atomic bool finished;
 };
 
@@ -100,29 +101,29 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 	return &worker->generations[epoch & 1];
 }
 
-/* Leaves every epoch before `epoch`, and waits until the generation of `epoch` is clean. */
+/* Leaves all epochs before `epoch`, and waits until the generation of `epoch` is clean. */
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
-/* Leaves every epoch before `epoch`, the one after the last. */
+/* Leaves all epochs at the end of the run. `epoch` follows the last epoch. */
 void worker_leave(struct worker *worker, uint64_t epoch);
 
-/* Called if no packet arrived: looks for idle keys, and yields or sleeps. */
+/* Called if no packets arrived. Calls worker_look_for_idle_keys(), then waits. */
 void worker_rest(struct worker *worker);
-/* First part of worker_rest(). */
+/* Lets sketches with an idle timeout remove idle keys. */
 void worker_look_for_idle_keys(struct worker *worker);
 
-/* Called by the receiver after it filled the ring or slot of the worker. */
+/* Wakes the worker. Called by the receiver after it has filled the ring or slot of the worker. */
 static inline void worker_wake(struct worker *worker)
 {
 	if (worker->blocks)
 		wakeup_look(&worker->wakeup);
 }
 
-/* Frees counted packets. */
+/* Frees packets. For design_ops.done. */
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 
 /*
- * Counts n <= BURST_MAX packets of the worker's epoch, received in rx_cycles, and passes them to
- * done().
+ * Counts n <= BURST_MAX packets in the epoch of the worker, and passes them to done(). Their poll
+ * took rx_cycles TSC cycles.
  */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
@@ -130,11 +131,10 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/*
- * Second half of worker_count(): matches rules, and counts the keys, lengths and details in
- * bursts[0].
- */
+/* Applies --prefixes to the keys in bursts[0], and counts them. Second half of worker_count(). */
 void worker_count_read(struct generation *generation);
 
-/* As worker_count(), but forwards the packets after reading their headers. */
+/*
+ * As worker_count(), but sends the packets after reading their headers, and does not call done().
+ */
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
