@@ -26,20 +26,18 @@
 #include "rx/filter/filter.h"
 #include "rx/packet/meta.h"
 
-/* records that may wait for a worker: about 500 KB */
+/* Size of the ring of a worker in records. The ring takes about 500 KB. */
 #define RING_RECORDS 4096
 
-/* bytes of a datagram in a capture; larger than one mbuf segment */
+/* Largest packet of a capture in bytes. It can be larger than one mbuf segment. */
 #define DATAGRAM_MAX (65536 * 2)
 
-/* ms: limit for reading sockets after the end */
+/* ms. After a stop, sockets that still receive datagrams are read for at most this time. */
 #define DRAIN_MS 200
 
-/*
- * Bytes of the largest IP packet in most networks, and of the largest possible one without
- * jumbograms, which records do not report.
- */
+/* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
+/* Largest possible IP packet, bytes. Flow records do not report larger ones (IPv6 jumbograms). */
 #define PACKET_MAX      (65535 + 40)
 
 /* Limits for the reassembly of datagrams of a capture. */
@@ -53,19 +51,22 @@ struct counter {
 	struct collector_source *collect;
 	struct worker *worker;
 	struct dedup *dedup;
-	struct rte_ring *ring; /* records from the decoder; NULL: same lcore */
+	struct rte_ring *ring; /* records from the decoder; NULL: the worker is the decoder */
 	struct collector_source_counts generations[2];
-	int64_t now; /* time of the newest record of the last epoch with records */
-	bool begins; /* no record of this epoch has arrived yet */
+	int64_t now; /* latest record time of the last epoch that has records */
+	bool begins; /* true: no record of the present epoch has arrived */
 };
 
-/* Marks have this value as exporter. */
+/*
+ * A mark is a ring entry that is not a record. Its member `exporter` has this value, and its member
+ * `flags` the kind of mark.
+ */
 #define MARK EXPORTER_NONE
 
-enum template_mark {
-	MARK_EPOCH,  /* the next records belong to epoch `time` */
-	MARK_END,    /* no more records; `time` is the epoch after the last */
-	MARK_FORGET, /* slot `next` belongs to another exporter from now on */
+enum mark_kind {
+	MARK_EPOCH,  /* the next records belong to the epoch with the number in `time` */
+	MARK_END,    /* end of the run; `time` is the number of the epoch after the last one */
+	MARK_FORGET, /* another exporter uses the slot `next` from now on */
 };
 
 struct collector_source {
@@ -75,32 +76,37 @@ struct collector_source {
 	struct collector_source_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters;    /* counters by worker */
-	struct rx_core *rx_core;     /* decoding core; NULL: worker 0 decodes */
-	struct role_snapshot *roles; /* NULL: neither exported nor saved */
+	struct counter *counters;    /* [nb_counters], indexed by worker */
+	struct rx_core *rx_core;     /* the decoder; NULL: worker 0 is the decoder */
+	struct role_snapshot *roles; /* NULL: roles are neither exported nor saved */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
-	int64_t exporter_life;       /* ns for which an exporter is alive after its last datagram */
-	const struct filter *filter; /* NULL: all records are counted */
-	bool tags;                   /* the filter uses VLAN tags */
-	struct listener *listener;   /* NULL: datagrams come from the feeder */
-	struct fragments *fragments; /* reassembly of a replay; else NULL */
-	struct fragments_counts unread; /* reported to the collector */
+	int64_t exporter_life; /* ns; an exporter without datagrams for this time is not alive */
+	const struct filter *filter;    /* NULL: all records are counted */
+	bool tags;                      /* true: the filter uses VLAN tags */
+	struct listener *listener;      /* NULL: datagrams come from the feeder */
+	struct fragments *fragments;    /* reassembly of IP fragments; NULL: sockets */
+	struct fragments_counts unread; /* counts of `fragments` that the collector has got */
 	uint32_t nb_sockets;
-	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket counted so far */
-	bool lost_totals;           /* totals dropped in this epoch because a ring was full */
-	uint64_t seed;              /* seed of the distribution of records */
-	uint8_t *linear;            /* [DATAGRAM_MAX] */
-	uint32_t largest_frame;     /* owned by the reporter: bytes, maximum over all epochs */
-	_Atomic uint64_t datagrams; /* datagrams of sockets; read by any thread */
+	uint64_t dropped[OPTION_LIST_MAX]; /* counted drops of each socket */
+	/* true: in this epoch, records with totals were dropped because a ring was full. */
+	bool lost_totals;
+	uint64_t seed;   /* seed of the hash that selects the worker of a record */
+	uint8_t *linear; /* [DATAGRAM_MAX]: copy of a packet in several mbuf segments */
+
+	/* Written by the decoder. Read by any thread. */
+	_Atomic uint64_t datagrams; /* datagrams from sockets in the run */
+
+	/* Owned by the reporter. */
+	uint32_t largest_frame; /* largest frame of the run, bytes */
 };
 
-_Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
+_Static_assert(sizeof(struct observation) % 4 == 0, "rte_ring_create_elem() requires this");
 
 /* --- rows of a generation --- */
 
-/* Adds n items and returns the first. Returns NULL and sets no_memory if out of memory. */
+/* Appends n items, and returns the first one. If out of memory, sets no_memory and returns NULL. */
 static void *add_rows(struct collector_source_rows *rows, size_t size, uint64_t n)
 {
 	if (rows->n + n > rows->room) {
@@ -170,7 +176,7 @@ static struct collector_source_counts *counts_of(struct counter *counter, uint64
 	return &counter->generations[epoch & 1];
 }
 
-/* The link overhead added to layer 3 bytes does not belong to IP packets. */
+/* Sets the bytes of each packet before its IP header, to compute the size of IP packets. */
 static void set_overhead(const struct counter *counter, struct key_burst *burst)
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
@@ -191,7 +197,7 @@ static void count_doubt(struct collector_source_counts *counts, const struct ded
 		counts->counts.observers = more->observers;
 }
 
-/* Counts a burst and its effect on the ledger. */
+/* Counts the keys in bursts[0]. of_burst has the packets and bytes of the burst. */
 static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
 {
 	struct worker *worker = counter->worker;
@@ -201,8 +207,8 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
 	/*
-	 * Computed over the epoch, because deferred packets are received in one burst and measured
-	 * in another.
+	 * Use the sums of the epoch, not of the burst: deferred packets are received in one burst
+	 * and measured in another.
 	 */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
@@ -234,7 +240,10 @@ static void count_records(
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
 	count_burst(counter, &of_burst);
-	/* Data that waited for its template has its time of arrival, and clocks may be set back. */
+	/*
+	 * Times can decrease: records that waited for their template have the time of their
+	 * arrival, and the clock can be set back.
+	 */
 	if (counter->begins || observations[n - 1].time > counter->now)
 		counter->now = observations[n - 1].time;
 	counter->begins = false;
@@ -265,7 +274,7 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Marks exporters that sent datagrams without records in the epoch as alive. */
+/* Marks exporters as alive that have sent datagrams, but no records, in the epoch. */
 static void hear_others(struct counter *counter)
 {
 	const struct collector_source_rows *rows =
@@ -290,7 +299,7 @@ static void learn(struct counter *counter, bool last)
 			counter->dedup, add_role, counts_of(counter, counter->worker->epoch));
 }
 
-/* Ends the epoch of a worker. Call it before the worker leaves the epoch. */
+/* Ends the epoch of a worker. Call this before the worker leaves the epoch. */
 static void end_counting(struct counter *counter, bool last)
 {
 	learn(counter, last);
@@ -301,7 +310,7 @@ static void end_counting(struct counter *counter, bool last)
 	counter->begins = true;
 }
 
-/* Moves the counts of an exporter in this epoch to the row of other exporters. */
+/* Frees the slot of an exporter. Adds its counts to the sum of other exporters. */
 static void forget(struct counter *counter, uint32_t exporter)
 {
 	struct collector_source_counts *counts = counts_of(counter, counter->worker->epoch);
@@ -314,7 +323,7 @@ static void forget(struct counter *counter, uint32_t exporter)
 	*of = (struct record_counts){0};
 }
 
-/* --- one worker that decodes and counts --- */
+/* --- one worker, which decodes and counts --- */
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
 {
@@ -335,8 +344,8 @@ static void forget_here(void *arg, uint32_t exporter)
 /* --- several workers --- */
 
 /*
- * Selects the worker. The hash has no other use, and the seed is secret, so that a sender cannot
- * choose a worker.
+ * Returns the hash that selects the worker of a record. The seed is secret, and the hash has no
+ * other use. So a sender cannot select the worker of its records.
  */
 static uint64_t hash_of(
 	const struct collector_source *source, const struct observation *observation)
@@ -377,13 +386,13 @@ static void put_all(struct collector_source *source, struct rte_ring *ring,
 }
 
 /*
- * Entries of a ring that are free for marks. If a ring of a live run is full, records are dropped
- * and counted, so that a slow worker does not cost others their datagrams. Marks wait if even these
- * entries are full.
+ * Entries of a ring that only marks use. In a live run, the decoder drops and counts records if a
+ * ring is full, because waiting for one worker would delay the records of the others. Marks are not
+ * dropped: the decoder waits if also these entries are full.
  */
 #define MARK_SLOTS 64
 
-/* Returns the packets of a record; 0 for totals. */
+/* Returns the packets of a record, or 0 if the record has totals since the start of its flow. */
 static uint64_t reported_packets(const struct observation *observation)
 {
 	return observation->flags & OBSERVATION_SINCE_START
@@ -391,7 +400,7 @@ static uint64_t reported_packets(const struct observation *observation)
 		       : observation->packets * observation->sampling;
 }
 
-/* Returns true if a record matches the filter. If not, counts its packets on the decoding lcore. */
+/* Returns true if a record matches the filter. Otherwise counts its packets as filtered. */
 static bool matches(void *arg, const struct observation *observation)
 {
 	struct collector_source *source = arg;
@@ -437,7 +446,7 @@ static void put_records(struct collector_source *source, struct counter *counter
 
 		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
-		/* The packets since the last total are now unknown. */
+		/* A dropped total has an unknown number of packets since the previous total. */
 		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
@@ -446,7 +455,7 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 {
 	struct collector_source *source = arg;
 
-	/* Passes successive records of the same worker together. */
+	/* Put successive records of the same worker on its ring together. */
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
 		struct counter *counter = counter_of(source, &observations[begin]);
 
@@ -458,7 +467,7 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 }
 
 static void put_marks(
-	struct collector_source *source, enum template_mark kind, uint64_t epoch, uint32_t slot)
+	struct collector_source *source, enum mark_kind kind, uint64_t epoch, uint32_t slot)
 {
 	const struct observation mark = {
 		.exporter = MARK,
@@ -480,7 +489,7 @@ static void forget_there(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/* Returns false at the mark of the end. */
+/* Executes a mark. Returns false if it ends the run. */
 static bool obey_mark(struct counter *counter, const struct observation *mark)
 {
 	struct worker *worker = counter->worker;
@@ -535,7 +544,7 @@ static const uint8_t *linear(struct collector_source *source, const struct rte_m
 	return rte_pktmbuf_read(mbuf, 0, len, source->linear);
 }
 
-/* Takes packets that the feeder read from a capture. */
+/* Decodes the datagrams in packets from the feeder. */
 static void take_packets(struct collector_source *source, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -555,7 +564,7 @@ static void take_packets(struct collector_source *source, struct rte_mbuf **pkts
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-/* Reports kernel drops of a socket since the last call. */
+/* Counts the datagrams that the kernel has dropped at a socket since the last call. */
 static void count_drops(struct collector_source *source, uint32_t socket)
 {
 	uint64_t dropped = listener_dropped(source->listener, socket);
@@ -564,7 +573,7 @@ static void count_drops(struct collector_source *source, uint32_t socket)
 	source->dropped[socket] = dropped;
 }
 
-/* Returns the number of datagrams received. */
+/* Receives and decodes datagrams from sockets. Returns their number. */
 static uint32_t take_datagrams(struct collector_source *source)
 {
 	struct datagram datagrams[LISTEN_BATCH];
@@ -579,7 +588,7 @@ static uint32_t take_datagrams(struct collector_source *source)
 	return n;
 }
 
-/* Reports datagrams since the last epoch that are incomplete in the capture. */
+/* Counts the datagrams of the epoch that are incomplete in the capture. */
 static void count_unread(struct collector_source *source, bool last)
 {
 	const struct fragments_counts *now = fragments_counted(source->fragments);
@@ -587,7 +596,7 @@ static void count_unread(struct collector_source *source, bool last)
 	uint32_t *ports = fragments_lost_ports(source->fragments);
 	struct collector_lost lost = {.ports = ports};
 
-	if (last) /* waiting fragments will not be completed */
+	if (last) /* the missing fragments will not arrive */
 		fragments_give_up(source->fragments);
 	lost.counts[COLLECTOR_LOST_CUT] = now->cut - before->cut;
 	lost.counts[COLLECTOR_LOST_BAD_HEADERS] = now->bad - before->bad;
@@ -601,9 +610,7 @@ static void count_unread(struct collector_source *source, bool last)
 	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
-/*
- * Returns the time of the oldest last datagram with which an exporter counts as alive in the epoch.
- */
+/* An exporter is alive in the epoch if its last datagram came at this time or later. */
 static int64_t alive_since(const struct collector_source *source)
 {
 	struct epochs *epochs = source->params.workers[0]->epochs;
@@ -611,7 +618,7 @@ static int64_t alive_since(const struct collector_source *source)
 	return epochs_info(epochs, source->epoch)->start - source->exporter_life;
 }
 
-/* Ends the epoch of the decoder. Call it before the decoder leaves the epoch. */
+/* Ends the epoch of the decoder. Call this before the decoder leaves the epoch. */
 static void end_decoding(struct collector_source *source, bool last)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -672,8 +679,9 @@ static void enter_there(void *arg, uint64_t epoch)
 
 	end_decoding(source, false);
 	/*
-	 * First leave the old epoch: a full ring may empty only after the workers' new generation
-	 * is clean.
+	 * Leave the old epoch before put_marks(), which waits while a ring is full. The worker of
+	 * that ring may wait for a clean generation, and the reporter cleans it only after this
+	 * lcore has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	put_marks(source, MARK_EPOCH, epoch, 0);
@@ -699,8 +707,8 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 }
 
 /*
- * Returns true if the run has ended and the sockets are empty, or after DRAIN_MS if datagrams still
- * arrive.
+ * Called after each read of the sockets since the end of the run. Returns true if they are empty,
+ * or after DRAIN_MS.
  */
 static bool is_drained(uint64_t *give_up, uint32_t received)
 {
@@ -722,7 +730,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 		listener_rest(source->listener, received);
 }
 
-/* Serves as poll_until_end() for sockets. The poller has the callbacks and no queues. */
+/* Does the same as poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
 	uint64_t give_up = 0;
@@ -823,7 +831,7 @@ static bool open_sockets(struct collector_source *source, char *error)
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
-			return set_error(error, why); /* checked when options were read */
+			return set_error(error, why); /* not possible after check_listen() */
 	source->listener = listener_open(addresses, options->listen.n, wanted, error);
 	source->nb_sockets = options->listen.n;
 	if (source->listener == NULL)
@@ -836,7 +844,7 @@ static bool open_sockets(struct collector_source *source, char *error)
 	buffer = listener_buffer(source->listener, 0);
 	if (buffer < wanted)
 		log_warning("receive buffers are %llu KB instead of %llu KB: bursts may be lost; "
-			    "raise net.core.rmem_max, or give CAP_NET_ADMIN",
+			    "raise net.core.rmem_max, or run with CAP_NET_ADMIN",
 			(unsigned long long)buffer >> 10, (unsigned long long)wanted >> 10);
 	return true;
 }
@@ -854,7 +862,7 @@ static bool create_source(struct collector_source *source, char *error)
 
 static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
 {
-	static unsigned int serial; /* names must be unique in the process */
+	static unsigned int serial; /* makes ring names unique in the process */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "records%u_%u", worker, serial++);
@@ -1021,7 +1029,7 @@ static void collector_source_set_filter(void *arg, const struct filter *filter)
 	source->tags = record_filter_has_tags(filter_options(source->params.config)->expression);
 }
 
-/* Warns about a capture with packets but without datagrams. */
+/* Warns about a capture that has packets, but no datagrams. */
 static void log_no_datagram(const struct fragments_counts *counts)
 {
 	if (counts->whole + counts->fragments > 0 ||
@@ -1034,7 +1042,7 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-/* Waits until the templates are saved. */
+/* Waits until the template file is written. */
 static bool collector_source_finish(void *arg)
 {
 	struct collector_source *source = arg;
@@ -1131,7 +1139,6 @@ static void collector_source_recycle(void *arg, uint64_t epoch)
 
 /* --- plan --- */
 
-/* Describes a worker or receiver. */
 static void describe_collector(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -1148,7 +1155,7 @@ static void describe_collector(
 	}
 	used = snprintf(text, size, "takes datagrams of %s, decodes them, ", from);
 	if (lcore->role == PLAN_RECEIVER)
-		snprintf(text + used, size - (size_t)used, "deals records to %u rings",
+		snprintf(text + used, size - (size_t)used, "distributes records to %u rings",
 			plan->nb_workers);
 	else
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
@@ -1166,7 +1173,7 @@ static void collector_source_plan(const struct config *config, struct plan_sourc
 		.workers = workers,
 		.inputs = sockets,
 		.weights = true,
-		.mbuf_room = PLAN_PORT_MBUF_BYTES, /* nearly all datagrams fit in one mbuf */
+		.mbuf_room = PLAN_PORT_MBUF_BYTES, /* enough for nearly all datagrams */
 		.bytes = collect_memory(config, workers) +
 			 (sockets > 0 ? 0 : fragments_memory(&fragments_limits)) +
 			 (size_t)workers * 2 * collect_options(config)->exporters_max *
@@ -1174,10 +1181,10 @@ static void collector_source_plan(const struct config *config, struct plan_sourc
 		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
 		.describe = describe_collector,
 		.queues = "sockets",
-		.no_packets = "sockets have buffers of their own",
+		.no_packets = "sockets have their own buffers",
 		.user = "exporters and their flows",
 		.less = "--flow-cache-size",
-		.memory = "exporters, their templates, and flows that they observe",
+		.memory = "exporters, their templates and their flows",
 	};
 }
 
@@ -1222,8 +1229,8 @@ static const struct option_row listen_rows[] = {
 		.type = OPTION_LIST,
 		OPTION_FIELD(collect_options, listen),
 		SOURCE_OPTION(source_listen),
-		.help = "Receive NetFlow v5 and v9, IPFIX and sFlow v5 on this UDP address. "
-			":PORT: all addresses of this host. [ADDRESS]:PORT: IPv6. Each port "
+		.help = "Receive NetFlow v5 and v9, IPFIX and sFlow v5 on a UDP address. :PORT: "
+			"all addresses of this host. [ADDRESS]:PORT: an IPv6 address. Each port "
 			"accepts all protocols. Repeatable.",
 	},
 	{0},

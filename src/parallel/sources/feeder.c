@@ -25,21 +25,23 @@
 #include "base/units.h"
 
 /*
- * The first hundred bytes decide nearly every key, so mbufs are small and stay in cache. A packet
- * with longer headers takes large mbufs from a second small pool, chained if needed; a segment
- * holds 64 KB.
+ * The first 100 bytes of a packet determine nearly every key. So most mbufs are small, and stay in
+ * the cache. A second pool with a few mbufs of 64 KB is for packets with longer headers. Several
+ * of these mbufs can form a chain.
  */
 #define LONG_MBUFS 64
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
-#define FETCH_AHEAD 8 /* prefetch distance in mbufs */
+#define FETCH_AHEAD 8 /* the feeder prefetches the mbuf that it will fill 8 packets later */
 
-#define CLOCK_READINGS                                                                             \
-	1000 /* readings of the clock per second; the TSC gives the time between them */
+/* Readings of the clock per second. Between two readings, the TSC gives the time. */
+#define CLOCK_READINGS 1000
 
-#define HOUR_S 3600 /* s; a longer wait for a timestamp is logged */
+/* s. The feeder logs a warning if it must wait longer for the time of a packet. */
+#define HOUR_S 3600
 
-#define STAGE_MAX BURST_MAX /* packets collected for a queue before they are put on its ring */
+/* Number of packets that the feeder collects for a queue before it puts them on the ring. */
+#define STAGE_MAX BURST_MAX
 
 struct stage {
 	uint32_t n;
@@ -51,35 +53,40 @@ struct feeder {
 	uint16_t port;
 	struct rte_ring *rings[FEEDER_QUEUES_MAX];
 	struct rte_mempool *pool, *long_pool;
-	uint32_t reach; /* bytes that filters read */
+	uint32_t reach; /* number of bytes of a packet that filters read */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
-	uint32_t nb_spare; /* mbufs taken from the pool, not initialized */
+	uint32_t nb_spare; /* number of empty mbufs in spare[] */
 	struct rte_mbuf *spare[BURST_MAX];
 
-	/* The open epoch; all zero until the first packet. */
+	/* The open epoch. All 0 until the first packet. */
 	bool started;
 	uint64_t epoch;
 	struct epoch_info info;
-	int64_t first_time, last_time; /* ns: times of the first and the newest packet */
+	int64_t first_time; /* time of the first packet, ns since 1970-01-01 UTC */
+	int64_t last_time;  /* latest time of a packet, ns since 1970-01-01 UTC */
 	struct pacer pacer;
-	bool broken_off; /* ended by --packets */
-	bool over;       /* ended by --duration */
-	bool damaged;
-	int64_t opened; /* ns of CLOCK_MONOTONIC when the epoch was opened */
+	bool broken_off; /* true: --packets has ended the run */
+	bool over;       /* true: --duration has ended the run */
+	bool damaged;    /* true: the source is damaged */
+	int64_t opened;  /* time at which the epoch was opened, ns of CLOCK_MONOTONIC */
 
-	/* Packets are generated at a pace. Changes of the system clock do not change their time. */
+	/*
+	 * true: packets are live: generated with --pace, with times of a clock that is never set.
+	 */
 	bool live;
-	int64_t clock_offset;    /* ns: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
-	int64_t read_at, now;    /* ns since 1970-01-01 UTC: last reading, and newest time */
-	uint64_t read_tsc;       /* TSC of the last reading */
-	uint64_t read_cycles;    /* cycles between two readings */
+	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
+	int64_t read_at;         /* last reading of the clock, ns since 1970-01-01 UTC */
+	int64_t now;             /* last result of live_time() */
+	uint64_t read_tsc;       /* TSC at the last reading */
+	uint64_t read_cycles;    /* minimum TSC cycles between two readings */
 	uint64_t ns_per_cycle32; /* ns per TSC cycle, times 2^32 */
 
-	/* Written by the feeder, read by any thread. */
+	/* Written by the feeder. Read by any thread. */
 	_Atomic uint64_t packets, bytes;
 	_Atomic bool finished;
-	_Atomic bool stop; /* written by any thread */
+	/* Written by any thread. Read by the feeder. */
+	_Atomic bool stop;
 };
 
 static bool stopped(const struct feeder *feeder)
@@ -87,7 +94,7 @@ static bool stopped(const struct feeder *feeder)
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
 }
 
-/* Enqueues the collected packets of a queue: all of them, or, if paced, those that fit. */
+/* Puts the collected packets of a queue on its ring. Drops packets without room with --pace. */
 static void flush_queue(struct feeder *feeder, uint32_t queue)
 {
 	struct stage *stage = &feeder->stages[queue];
@@ -115,17 +122,15 @@ static void flush_all(struct feeder *feeder)
 		flush_queue(feeder, q);
 }
 
-/*
- * Prefetches the lines of an mbuf for writing. They are in the cache of the worker that freed it.
- */
+/* Prefetches an mbuf for writing. It is in the cache of the core of the worker that freed it. */
 static void fetch_mbuf(struct rte_mbuf *mbuf)
 {
 	__builtin_prefetch(mbuf, 1);
 	__builtin_prefetch((uint8_t *)mbuf + RTE_CACHE_LINE_SIZE, 1);
-	__builtin_prefetch(mbuf + 1, 1); /* start of its data room */
+	__builtin_prefetch(mbuf + 1, 1); /* the data begins after the header */
 }
 
-/* Returns an empty mbuf. Waits for workers to free one if there is none. */
+/* Returns an empty mbuf. Waits until the workers free an mbuf, if there is none. */
 static struct rte_mbuf *take_mbuf(struct feeder *feeder)
 {
 	struct rte_mbuf *mbuf;
@@ -166,7 +171,6 @@ static void fill_mbuf(struct rte_mbuf *mbuf, const uint8_t *data, uint32_t len)
 	memcpy(mbuf->buf_addr, data, len);
 }
 
-/* Copies the first `len` bytes of a packet. */
 static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, uint32_t len)
 {
 	struct rte_mbuf *mbuf;
@@ -188,7 +192,7 @@ static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, 
 }
 
 _Static_assert(
-	INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "intervals end within an int64_t");
+	INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "the end of any epoch fits in int64_t");
 
 static int64_t floor_to(int64_t time, int64_t interval)
 {
@@ -228,13 +232,12 @@ static int64_t live_time(struct feeder *feeder)
 
 /* --- epochs --- */
 
-/* Call it before the first packet of the epoch is in a ring. */
+/* Sets number and start of the open epoch. Call this before one of its packets is in a ring. */
 static void publish_start(struct feeder *feeder)
 {
 	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
 
 	feeder->opened = clock_now(CLOCK_MONOTONIC);
-
 	info->number = feeder->info.number;
 	info->start = feeder->info.start;
 }
@@ -266,13 +269,13 @@ static void start_epochs(struct feeder *feeder, int64_t stamp)
 	feeder->info = (struct epoch_info){.start = time, .end = time};
 	if (interval > 0) {
 		feeder->info.end = floor_to(time, interval) + interval;
-		/* A live epoch starts with its first packet. */
+		/* If packets are live, the first epoch starts with its first packet. */
 		feeder->info.start = feeder->live ? time : floor_to(time, interval);
 	}
 	publish_start(feeder);
 }
 
-/* Closes the open epoch, which ends before `time`, and opens the epoch of `time`. */
+/* Ends the open epoch, and opens the epoch of a packet at `time`. */
 static void next_epoch(struct feeder *feeder, int64_t time)
 {
 	int64_t interval = (int64_t)feeder->params.interval;
@@ -302,7 +305,9 @@ static int64_t last_end(struct feeder *feeder)
 	}
 	if (feeder->over && feeder->params.interval == 0 && feeder->live)
 		return feeder->first_time + (int64_t)feeder->params.duration;
-	/* A single epoch, or an interrupted interval, ends with its last packet. */
+	/*
+	 * Without intervals, or if the run was stopped early, the epoch ends with its last packet.
+	 */
 	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
 		return RTE_MAX(feeder->last_time, feeder->info.start);
 	if (feeder->over)
@@ -323,7 +328,7 @@ static void end_epochs(struct feeder *feeder)
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
 }
 
-/* A wrong timestamp may be years ahead. */
+/* Warns about a long wait, because a wrong timestamp may be years in the future. */
 static void warn_long_wait(uint64_t cycles)
 {
 	const uint64_t hour = HOUR_S * rte_get_tsc_hz();
@@ -334,7 +339,7 @@ static void warn_long_wait(uint64_t cycles)
 			(double)cycles / (double)hour);
 }
 
-/* Returns true if a packet at `time` is after the end of --duration. */
+/* Returns true if --duration ends before a packet at `time`. */
 static bool beyond_duration(const struct feeder *feeder, int64_t time)
 {
 	uint64_t duration = feeder->params.duration;
@@ -344,7 +349,8 @@ static bool beyond_duration(const struct feeder *feeder, int64_t time)
 }
 
 /*
- * Advances epochs of live packets while no packet is due. Returns the cycles until the next event.
+ * Ends epochs of live packets by the clock. `cycles` are the TSC cycles until the next packet.
+ * Returns the TSC cycles until the next packet or the next end of an epoch or of --duration.
  */
 static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 {
@@ -360,13 +366,13 @@ static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 		next = feeder->info.end;
 	if (params->duration > 0)
 		next = RTE_MIN(next, feeder->first_time + (int64_t)params->duration);
-	if (next - now > SECOND_NS) /* the wait is longer than one nap */
+	if (next - now > SECOND_NS) /* the caller sleeps for less than a second, then calls again */
 		return cycles;
 	return RTE_MIN(cycles, (uint64_t)(next - now) * rte_get_tsc_hz() / SECOND_NS + 1);
 }
 
 /*
- * Waits until the packet is due. Enqueues collected packets first, as a card would not delay them.
+ * Waits until a packet is due. First puts collected packets on the rings, so that they do not wait.
  */
 static void wait_until_due(struct feeder *feeder, int64_t time)
 {
@@ -407,7 +413,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		packet->data, packet->captured, packet->wire_len, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	/* Measurements that need TCP fields may be added during the run. */
+	/* Always copy the TCP header: a measurement that needs it can be added during the run. */
 	uint32_t copied =
 		RTE_MIN(RTE_MAX(parsed.need + PARSE_TCP_BEYOND, feeder->reach), packet->captured);
 	struct stage *stage = &feeder->stages[queue];
@@ -431,10 +437,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		add_missing(feeder, packet, &parsed);
 }
 
-/*
- * Returns the result of next() of the source; 0 after the last wanted packet, without waiting for
- * another.
- */
+/* Returns the result of next() of the source, or 0 after the last packet of --packets. */
 static int next_packet(struct feeder *feeder, struct source_packet *packet)
 {
 	struct source *source = feeder->params.source;
@@ -449,7 +452,7 @@ static int next_packet(struct feeder *feeder, struct source_packet *packet)
 
 static void account(struct feeder *feeder, const struct source_packet *packet)
 {
-	/* Only the feeder writes them, so a load and a store suffice. */
+	/* Only the feeder writes these counters, so atomic additions are not necessary. */
 	uint64_t packets = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
 	uint64_t bytes = atomic_load_explicit(&feeder->bytes, memory_order_relaxed);
 
@@ -492,19 +495,19 @@ int feeder_work(void *arg)
 		source_take(&packet);
 		feed(feeder, &packet);
 	}
-	/* a read that the stop interrupts is not damage of the file */
+	/* If a stop interrupts a read, the source is not damaged. */
 	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_mempool_put_bulk(feeder->pool, (void *const *)feeder->spare, feeder->nb_spare);
 	feeder->nb_spare = 0;
-	/* Pairs with the acquire in feeder_finished(): the damage is stored before. */
+	/* Pairs with the acquire in feeder_finished(): feeder->damaged is set before. */
 	atomic_store_explicit(&feeder->finished, true, memory_order_release);
 	return 0;
 }
 
 static bool create_rings(struct feeder *feeder)
 {
-	static unsigned int serial; /* names must be unique in the process */
+	static unsigned int serial; /* makes names unique in the process */
 	const struct feeder_params *params = &feeder->params;
 	struct rte_eth_conf conf = {0};
 	char name[RTE_RING_NAMESIZE];
@@ -526,7 +529,7 @@ static bool create_rings(struct feeder *feeder)
 	if (feeder->pool == NULL || feeder->long_pool == NULL)
 		return false;
 
-	/* net_ring requires TX queues; they are unused */
+	/* rte_eth_from_rings() requires send queues, but nothing uses them. */
 	snprintf(name, sizeof(name), "feed%u", serial);
 	port = rte_eth_from_rings(name, feeder->rings, params->nb_queues, feeder->rings, 1,
 		params->node < 0 ? 0 : (unsigned int)params->node);
@@ -658,9 +661,9 @@ static const struct option_row feeder_rows[] = {
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "as fast as possible without loss",
 		.rare = true,
-		.help = "Replay or generate at RATE, or by the timestamps of the capture "
-			"(recorded). A packet that finds a full ring is dropped, as by a NIC.",
-		.man = "The source waits for no output. Packets generated at a rate carry the "
+		.help = "Replay or generate packets at RATE, or by the timestamps of the capture "
+			"(recorded). If a ring is full, packets are dropped, as by a NIC.",
+		.man = "The source never waits for outputs. Packets generated at a rate have the "
 		       "time of the clock.",
 	},
 	{
@@ -672,7 +675,7 @@ static const struct option_row feeder_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_note = "no limit",
-		.help = "Stop after TIME. Captures and files: packet time. Else: the clock.",
+		.help = "Stop after TIME, by the timestamps of packets in captures, else by the clock.",
 	},
 	{
 		.name = "packets",

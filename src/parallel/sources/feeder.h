@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The feeder lcore makes a source look like a network card. It hashes every packet as a card does,
- * copies the bytes that decide its key into an mbuf, and puts it on the ring of the queue that the
- * hash selects. The rings form an ethdev, so workers poll it like any port. Without pacing, the
- * feeder waits if a ring is full, and loses nothing. With pacing it drops and counts packets, as a
- * card does.
+ * The feeder is an lcore that makes a source of packets look like a NIC. It hashes every packet as
+ * a NIC does, copies the bytes that determine its key to an mbuf, and puts the mbuf on the ring
+ * that the hash selects. The rings form an ethdev, so workers poll it like any port. Without
+ * --pace, the feeder waits while a ring is full. With --pace, it drops and counts packets then, as
+ * a NIC does.
  *
- * The feeder also opens epochs by the timestamps of packets. Packets generated at a pace are live
- * instead: they get the clock's time when they are due, and epochs end by the clock, even without
- * packets.
+ * The feeder also opens epochs, by the timestamps of packets. There is one exception: packets that
+ * are generated with --pace are live. A live packet gets the time of the clock when it is due, and
+ * epochs end by the clock, also if no packet is due.
  */
 
 #include <stdatomic.h>
@@ -30,8 +30,8 @@ struct feeder_options {
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second, for PACE_RATE */
 	/*
-	 * ns; 0: no limit. By packet time on a replay; by the clock on ports and for generated
-	 * packets with a pace.
+	 * Duration of the run in ns, by timestamps of packets on a replay, by the clock on ports
+	 * and for live packets. 0: no limit.
 	 */
 	uint64_t duration;
 	uint64_t packets; /* 0: no limit */
@@ -39,7 +39,7 @@ struct feeder_options {
 
 OPTION_OWNER(feeder)
 
-/* Serves as read() of an option that stores a pace followed by its rate. */
+/* Callback for option_row.read. The field of the option must be feeder_options.pace. */
 bool feeder_read_pace(const struct option_text *text);
 
 #define FEEDER_QUEUES_MAX 16
@@ -48,58 +48,57 @@ struct feeder_params {
 	struct source *source;
 	struct epochs *epochs;
 	uint32_t nb_queues;
-	uint32_t descriptors; /* entries of each ring, a power of two */
-	uint32_t mbufs, mbuf_room;
-	uint32_t mbuf_cache; /* mbufs in the cache of an lcore */
+	uint32_t descriptors;      /* entries of each ring, a power of two */
+	uint32_t mbufs, mbuf_room; /* number of mbufs, and bytes of data in each */
+	uint32_t mbuf_cache;       /* size of the mempool cache of each lcore, mbufs */
 	int node;
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second */
-	bool lossless;      /* waits for a full ring, even if paced */
-	uint64_t interval;  /* ns; 0: one epoch */
+	bool lossless;      /* true: wait while a ring is full, also with --pace */
+	uint64_t interval;  /* length of an epoch, ns; 0: one epoch */
 	uint64_t packets;   /* 0: no limit */
-	uint64_t duration;  /* ns; 0: no limit. By packet time, or by the clock if live. */
+	uint64_t duration;  /* ns; see struct feeder_options */
 	enum idle_mode idle;
 };
 
 struct feeder;
 
-/* Returns true if the timestamps are generated without a pace, so that they give no packet rate. */
+/* Returns true if timestamps are synthetic: packets were generated without --pace. */
 bool feeder_time_is_generated(const struct feeder *feeder);
 
 /*
- * Creates the rings, their ethdev and its mempools. Returns NULL with one line in
- * error[SOURCE_ERROR_MAX] on failure.
+ * Creates the rings, their ethdev and its mempools. Returns NULL on error, with one line in
+ * error[SOURCE_ERROR_MAX].
  */
 struct feeder *feeder_create(const struct feeder_params *params, char *error);
 void feeder_destroy(struct feeder *feeder);
 
-/* Return the ethdev, whose queue w is the ring of worker w, and the ring. */
+/* Return the port ID of the ethdev, and the ring of its queue w. Queue w is for worker w. */
 uint16_t feeder_port(const struct feeder *feeder);
 struct rte_ring *feeder_ring(const struct feeder *feeder, uint32_t w);
 
-/* Copies at least the first `reach` bytes of every packet. Call before feeder_work(). */
+/* Makes the feeder copy the first `reach` bytes of packets or more. Call before feeder_work(). */
 void feeder_set_reach(struct feeder *feeder, uint32_t reach);
 
-/*
- * Loop of the feeder; an lcore function. Returns 0. feeder_damage() then describes the end of the
- * source.
- */
+/* Runs the loop of the feeder until the source or the run ends. Returns 0. */
 int feeder_work(void *feeder);
 
-/* Ends the replay after the current packet. Any thread. */
+/* Stops feeder_work() after the current packet. Any thread. */
 void feeder_stop(struct feeder *feeder);
-/* Returns true after feeder_work() returned. Any thread. */
+/* Returns true if the loop of feeder_work() has ended. Any thread. */
 bool feeder_finished(const struct feeder *feeder);
-/*
- * Progress of the feeder: packets and bytes on the wire, and the share of the source. Any thread.
- */
 struct feeder_progress {
-	uint64_t packets, bytes;
-	double share; /* 0 to 1; negative: unknown */
+	uint64_t packets;
+	uint64_t bytes; /* on the wire */
+	double share;   /* share of the source that was read, 0 to 1; negative: unknown */
 };
+/* Returns the progress of the feeder. Any thread. */
 struct feeder_progress feeder_progress(const struct feeder *feeder);
 
-/* Returns true and writes warning i of the source, like its warning(). Call after feeder_work(). */
+/*
+ * Writes warning i, counted from 0, of the source to text[SOURCE_ERROR_MAX]. Returns false if there
+ * are no more warnings. Call after feeder_work().
+ */
 bool feeder_warning(const struct feeder *feeder, unsigned int i, char *text);
-/* Returns one line if the source was damaged, else NULL. Call after feeder_work(). */
+/* Returns one line that describes damage of the source, or NULL. Call after feeder_work(). */
 const char *feeder_damage(const struct feeder *feeder);

@@ -12,18 +12,21 @@
 #include "sketch/kernel_layout.h"
 #include "sketch/measurement.h"
 
-/* Default entries of the ring of each CPU: 1 MB, or 13 ms at 1.2 Mpps while no worker reads. */
+/*
+ * Default size of the ring of each CPU. The ring takes 1 MB. At 1.2 Mpps, it becomes full in 13 ms
+ * if the worker does not read it.
+ */
 #define ENTRIES_DEFAULT 16384
 
 /*
- * Maximum buckets of the flow table of each CPU: two generations take 5 MB per CPU. Flows that do
- * not fit go through the ring.
+ * Maximum size of the flow table of each CPU. The tables of two generations take 5 MB per CPU. If a
+ * table has no room for a flow, the program writes its packets to the ring.
  */
 #define BUCKETS_MAX 16384
 
 /*
- * Returns the sketch of all measurements if the program can update it, else NULL. Such a sketch has
- * no times and TCP flags.
+ * Returns the sketch that the program can update: all measurements must use it. Otherwise returns
+ * NULL. In such a sketch, flows have no times and TCP flags.
  */
 static const struct sketch_ops *kept_sketch(const struct config *config)
 {
@@ -63,7 +66,7 @@ static uint32_t buckets_of(const struct config *config)
 		const struct measurement_config *measurement = &config->measurements[m];
 		uint64_t width = measurement_params(measurement).width;
 
-		/* Unknown width, or set by --memory: flows that do not fit go through the ring. */
+		/* The width is unknown here, for example with --memory. */
 		if (width == 0)
 			width = measurement_sketch(measurement)->default_width;
 		if (width > most)
@@ -72,12 +75,15 @@ static uint32_t buckets_of(const struct config *config)
 	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
 }
 
-/* Fields of struct key_extra that entries carry, or that packets with such an entry lack. */
+/*
+ * Key fields of struct key_extra that the worker can set from a ring entry with a key. If a packet
+ * has other such fields, its entry has its headers.
+ */
 #define ENTRY_FIELDS                                                                               \
 	(1U << KEY_TCP_FLAGS | 1U << KEY_VLAN | 1U << KEY_DSCP | 1U << KEY_MPLS |                  \
 		1U << KEY_IN_PORT | 1U << KEY_INGRESS | 1U << KEY_EGRESS)
 
-/* Returns true if workers need more of a packet than an entry with its key. */
+/* Returns true if workers need the headers of packets, not only an entry with the key. */
 static bool needs_headers(const struct config *config)
 {
 	if (filter_options(config)->expression != NULL)
@@ -95,7 +101,6 @@ static bool needs_headers(const struct config *config)
 struct kernel_plan kernel_plan_make(const struct config *config)
 {
 	bool on_path = is_on_path(config);
-	/* All CPUs share one table, as in published designs. */
 	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
 	const struct sketch_ops *sketch = on_path && !all_share ? kept_sketch(config) : NULL;
 
@@ -111,7 +116,6 @@ struct kernel_plan kernel_plan_make(const struct config *config)
 	};
 }
 
-/* Describes a worker. */
 static void describe_taker(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -124,9 +128,9 @@ static void describe_taker(
 		of = some;
 	if (plan->source.weights)
 		snprintf(text, size,
-			"reads the kernel's counts when an interval ends; sleeps in between");
+			"reads the counts of the kernel at the end of an interval, else sleeps");
 	else
-		snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
+		snprintf(text, size, "reads the kernel rings of %s, updates sketch %u", of,
 			plan_instance(plan, lcore->worker));
 }
 
@@ -150,20 +154,19 @@ void kernel_plan_source(const struct config *config, struct plan_source *source)
 		}),
 		.describe = describe_taker,
 		.queues = "rings of a program in the kernel",
-		.no_packets = "the kernel keeps them",
-		.user = "the kernel's",
+		.no_packets = "they stay in the kernel",
+		.user = "rings and tables of the kernel",
 		.less = "ring-size or --width",
 	};
 	if (plan.buckets > 0)
-		snprintf(counts, sizeof(counts),
-			", and its tables of %u flows%s in each generation", 2 * plan.buckets,
-			plan.all_share ? " a CPU, that all share," : "");
+		snprintf(counts, sizeof(counts), ", and tables of %u flows%s per generation",
+			2 * plan.buckets, plan.all_share ? " per CPU, shared by all CPUs," : "");
 	if (plan.sketch != NULL)
 		snprintf(counts, sizeof(counts),
-			", and its %ss of %u x %u cells in each generation", plan.sketch->name,
+			", and %s sketches of %u x %u cells per generation", plan.sketch->name,
 			plan.sketch->kernel->rows, plan.width);
 	snprintf(source->memory, sizeof(source->memory),
-		"rings of the kernel's program, %u entries for each CPU%s", plan.entries, counts);
+		"eBPF program: rings of %u entries per CPU%s", plan.entries, counts);
 }
 
 bool kernel_plan_takes(const struct config *running, const struct config *config, char *why)
@@ -182,10 +185,11 @@ bool kernel_plan_takes(const struct config *running, const struct config *config
 	return false;
 }
 
-/* Writes "the kernel counts exactly, for flow-table and iblt": all exact sketches. */
+/* Writes "the kernel counts only for exact sketches: " and the names of all exact sketches. */
 static const char *write_exact_only(char why[OPTION_WHY_MAX])
 {
-	size_t used = (size_t)snprintf(why, OPTION_WHY_MAX, "the kernel counts exactly, for ");
+	size_t used = (size_t)snprintf(
+		why, OPTION_WHY_MAX, "the kernel counts only for exact sketches: ");
 	uint32_t n = 0, seen = 0;
 
 	for (uint32_t i = 0; sketches[i] != NULL; i++)
@@ -200,7 +204,7 @@ static const char *write_exact_only(char why[OPTION_WHY_MAX])
 	return why;
 }
 
-/* Returns the reason that the kernel cannot count a measurement; NULL if it can. */
+/* Returns NULL if the kernel can count for a measurement, else the reason why not. */
 static const char *not_on_path(
 	const struct measurement_config *measurement, char why[OPTION_WHY_MAX])
 {
@@ -210,7 +214,7 @@ static const char *not_on_path(
 	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
 		return write_exact_only(why);
 	if (params.key->extra)
-		return "the kernel counts by 5-tuple, and keys made from it";
+		return "the kernel counts by 5-tuple, so keys have no other fields";
 	if (params.idle_timeout > 0)
 		return "the kernel counts per interval, without --idle-timeout";
 	return NULL;
@@ -233,7 +237,7 @@ static bool check_on_path(const struct config *config, struct option_fault *faul
 	if (filter_options(config)->expression != NULL)
 		why = "a filter needs packets, but the kernel counts them";
 	else if (plan_options(config)->workers > 1)
-		why = "the kernel counts, and one worker merges the counts";
+		why = "the kernel counts, so there is only one worker, which merges counts";
 	return why == NULL ||
 	       option_fault(fault, "kernel", NULL, "--design rss: %s; use --design async", why);
 }

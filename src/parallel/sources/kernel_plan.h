@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Plan of a run with --kernel, from its options only (parallel/sources/kernel_source.c). */
+/* Plans the memory of the eBPF program of --kernel, and checks the options of such a run. */
 
 #include <stdbool.h>
 
@@ -10,18 +10,17 @@
 
 struct kernel_plan {
 	uint32_t entries; /* entries of the ring of each CPU */
-	bool on_path;     /* the program counts, in flow tables or sketches */
-	bool headers;     /* the program passes headers, not keys */
-	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
-	bool all_share;   /* all CPUs share one table */
-	/* sketch of each CPU per generation, and its width; NULL: none */
-	const struct sketch_ops *sketch;
-	uint32_t width;
+	bool on_path;     /* true: the program counts packets, in flow tables or sketches */
+	bool headers;     /* true: the program writes packet headers, not keys, to the rings */
+	uint32_t buckets; /* buckets of the flow table of each CPU and generation; 0: no tables */
+	bool all_share;   /* true: all CPUs share one flow table */
+	const struct sketch_ops *sketch; /* sketch of each CPU and generation; NULL: no sketches */
+	uint32_t width;                  /* width of the sketch */
 };
 
 struct kernel_plan kernel_plan_make(const struct config *config);
 
-/* Members of struct source_traits and struct source_ops. */
+/* Functions for struct source_traits and struct source_ops. */
 void kernel_plan_source(const struct config *config, struct plan_source *source);
 bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);

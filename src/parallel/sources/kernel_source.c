@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of a run with an eBPF program (--kernel). The program writes a record of each packet into
- * the ring of its CPU; a worker reads the rings of every n-th CPU. If the program cannot parse a
- * packet, it writes its first bytes, which pass the filter and parse_packet() in the worker.
+ * Source of a run with an eBPF program (--kernel). The program writes an entry for each packet to
+ * the ring of its CPU. With N workers, each worker reads the rings of every N-th CPU. An entry has
+ * the key of the packet. If the program cannot parse a packet, the entry has its first bytes, and
+ * the worker parses and filters them.
  *
- * Epochs are those of every live run (parallel/epoch.h): entries belong to the open epoch that the
- * worker read before them. The program counts packets that do not fit in a full ring; the worker of
- * that ring adds them to the epoch in which it reads the counter.
+ * A worker reads the number of the open epoch before it reads a ring. The entries belong to this
+ * epoch (parallel/epoch.h). If a ring is full, the program counts the packets without an entry. The
+ * worker adds them to the epoch in which it reads this counter.
  *
- * Packets merged by GSO or GRO are one entry and count as the packets on the wire.
+ * Packets merged by GSO or GRO have one entry. They count as the packets on the wire.
  */
 
 #include <stdio.h>
@@ -92,7 +93,10 @@ static void watch(struct watched *watched)
 			watched->place.interface);
 }
 
-/* Packets sent on lo are also received there: attach to one direction only, to count each once. */
+/*
+ * Measures only incoming packets of a loopback interface. It receives all packets that it sends, so
+ * they would count twice.
+ */
 static void look_once(struct attach_point *point)
 {
 	struct port_interface facts;
@@ -110,8 +114,8 @@ static bool attach(struct kernel_source *input, char *error)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct watched *watched = &input->watched[i];
 
-		attach_point_parse(places->texts[i], &watched->place,
-			why); /* checked when options were read */
+		/* Cannot fail after check_kernel(). */
+		attach_point_parse(places->texts[i], &watched->place, why);
 		look_once(&watched->place);
 		if (!kernel_program_attach(
 			    input->origin.program, &watched->place, &watched->index, error))
@@ -138,7 +142,7 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-/* Returns the match mode of prefixes; 0 without --prefixes. */
+/* Returns the addresses that the program compares with --prefixes, or 0 without --prefixes. */
 static uint32_t prefix_of(const struct config *config)
 {
 	static const uint32_t bits[] = {
@@ -202,7 +206,7 @@ static void kernel_source_start(void *source)
 	kernel_program_measure(input->origin.program, true);
 }
 
-/* Packets counted before are in rings and tables. */
+/* Workers can still read the rings and tables after the stop. */
 static void kernel_source_stop(void *source)
 {
 	struct kernel_source *input = source;
@@ -239,7 +243,7 @@ static size_t kernel_source_rules_bytes(const struct prefix_list *rules)
 
 static void *kernel_source_rules_create(const struct prefix_list *rules, char *error)
 {
-	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "the line fits");
+	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "`error` has room for the line");
 	return kernel_prefix_maps_create(rules, error);
 }
 
@@ -257,7 +261,7 @@ static void kernel_source_rules_destroy(void *rules)
 
 /* --- interfaces --- */
 
-/* Adds the losses of an interface, unless only its sent packets are measured. */
+/* Adds the losses of an interface. Ignores it if only its outgoing packets are measured. */
 static void read_counters(struct watched *watched, struct source_losses *losses)
 {
 	struct kernel_interface counters;
@@ -298,7 +302,7 @@ static void log_link(const struct watched *watched, bool up, uint64_t epoch)
 			watched->place.interface);
 }
 
-/* Returns false if the interface was removed. */
+/* Logs changes of the link. Returns false if the interface was removed. */
 static bool update_link(struct watched *watched, uint64_t epoch)
 {
 	struct kernel_interface counters;
@@ -318,7 +322,7 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-/* Checks the interfaces twice a second and logs changes. */
+/* Checks the interfaces every half second. Returns false if one was removed. */
 static bool kernel_source_look(void *source, int64_t now, uint64_t epoch)
 {
 	struct kernel_source *input = source;
@@ -383,7 +387,7 @@ static const struct option_row kernel_rows[] = {
 		OPTION_FIELD(kernel_options, places),
 		SOURCE_OPTION(source_kernel),
 		.help = "Measure an interface with an eBPF program. Packets continue unchanged. "
-			"hook=tc: both directions, unless direction is given. hook=xdp: incoming "
+			"hook=tc: both directions, or the one of direction. hook=xdp: incoming "
 			"packets, before the network stack. Repeatable.",
 	},
 	{0},

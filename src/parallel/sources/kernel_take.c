@@ -15,30 +15,31 @@
 #include "rx/packet/unaligned.h"
 #include "rx/port/clock.h"
 
-/* ns between reads of rings on the path, after entries were found */
+/* ns. If the program counts, the worker sleeps for this time after the first empty round. */
 #define NAP_NS 1000000
 
 #define TCP           6
 #define UDP           17
 #define UDP_HEADER    8
-#define TCP_LENGTH_AT 12 /* byte offset in the header */
+#define TCP_LENGTH_AT 12 /* offset of the data offset field in the TCP header */
 
 #define IPV6_HEADER   40
-#define HOP_BY_HOP    0    /* next header */
-#define JUMBO_PAYLOAD 0xc2 /* option of RFC 2675 */
-#define JUMBO_OPTION  8    /* bytes of a header with only that option */
+#define HOP_BY_HOP    0    /* next header value of a hop-by-hop options header */
+#define JUMBO_PAYLOAD 0xc2 /* type of the jumbo payload option (RFC 2675) */
+#define JUMBO_OPTION  8    /* bytes of a hop-by-hop options header with only this option */
 
 /* --- merged packets --- */
 
-/* Packets merged by GSO or GRO, as they are on the wire. */
+/* Sizes of the packets on the wire that GSO or GRO merged into one. */
 struct gso_segments {
 	uint32_t packets;
 	uint32_t headers; /* bytes of headers of each packet */
-	uint32_t segment; /* payload bytes of each packet except the last; 0: evenly divided */
+	/* Payload bytes of each packet except the last. 0: all packets have the same share. */
+	uint32_t segment;
 	uint32_t payload; /* payload bytes of all packets */
 };
 
-/* added: bytes of headers that the kernel inserted when it merged the packets. */
+/* `added` are the bytes of headers that the kernel inserted when it merged the packets. */
 static struct gso_segments joined_of(
 	const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
@@ -55,7 +56,7 @@ static struct gso_segments joined_of(
 	return segments;
 }
 
-/* Returns the bytes on the wire of packet i. */
+/* Returns the length of packet i on the wire, in bytes. */
 static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 {
 	uint64_t payload = segments->payload;
@@ -70,9 +71,7 @@ static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 						   : segments->payload - segments->segment * i);
 }
 
-/*
- * Returns the bytes of headers of a packet, up to and including TCP or UDP.
- */
+/* Returns the bytes of all headers of a packet, including TCP or UDP. */
 static uint32_t headers_of(
 	const uint8_t *data, uint32_t captured, const struct parsed *parsed, uint8_t proto)
 {
@@ -87,17 +86,17 @@ static uint32_t headers_of(
 
 /* --- worker: entries --- */
 
-/* Decoded entry. */
+/* Decoded entry of a ring. */
 struct kernel_packet {
 	enum parse_verdict verdict;
-	struct key4 key4; /* valid for PARSE_IPV4 */
-	struct key6 key6; /* valid for PARSE_IPV6 */
+	struct key4 key4; /* only for PARSE_IPV4 */
+	struct key6 key6; /* only for PARSE_IPV6 */
 	struct key_extra extra;
 	struct gso_segments segments;
 	int64_t time;
 };
 
-/* Returns the index of the first --kernel with this interface. */
+/* Returns the index of the first --kernel option for an interface index. */
 static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 {
 	uint32_t i = 0;
@@ -126,8 +125,9 @@ static void read_key(const struct kernel_entry *entry, struct kernel_packet *pac
 }
 
 /*
- * Returns the bytes of the hop-by-hop header that the kernel inserts if it merges more than 64 KB
- * of IPv6: one jumbo payload option. The packets on the wire do not have it.
+ * If the kernel merges more than 64 KB of IPv6 packets, it inserts a hop-by-hop header with a jumbo
+ * payload option. The packets on the wire do not have this header. Returns its bytes, or 0 if the
+ * merged packet does not have it.
  */
 static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
 {
@@ -147,7 +147,7 @@ static void read_headers(const struct kernel_entry *entry, struct kernel_packet 
 
 	packet->verdict =
 		parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
-	/* If headers are truncated, the key may be that of another flow. */
+	/* The headers are truncated, so the key may be wrong. */
 	if (parsed.cut && entry->headers < entry->length &&
 		parse_verdicts[packet->verdict].class == PARSE_CLASS_KEY)
 		packet->verdict = PARSE_LONG_EXTENSION;
@@ -178,7 +178,7 @@ static void count_and_empty(struct generation *generation)
 	empty_burst(generation);
 }
 
-/* Keeps entries that match a rule of the epoch. */
+/* Removes entries from the burst that match no rule of --prefixes. */
 static void match_weights(struct generation *generation, struct prefix_matches *hits)
 {
 	struct prefix_unmatched left_out;
@@ -199,7 +199,7 @@ static void count_weights(struct generation *generation)
 	if (generation->monitor != NULL)
 		match_weights(generation, &hits);
 	count_weighted_keys(counting, generation->sketch, generation->distinct);
-	/* The burst has hashes now and is waiting[0]. */
+	/* count_weighted_keys() has hashed the burst and moved it to waiting[0]. */
 	if (generation->monitor != NULL)
 		prefix_credit_weights(
 			generation->monitor, &counting->waiting[0], &hits, generation->rules);
@@ -207,8 +207,8 @@ static void count_weights(struct generation *generation)
 }
 
 /*
- * Returns the UTC time of a packet. If the program recorded none, returns the time when it was
- * taken.
+ * Returns the time of a packet in ns since 1970-01-01 UTC. `monotonic` is its time in the program;
+ * 0: the program recorded no time, so the time at which the worker read the ring is returned.
  */
 static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 {
@@ -216,7 +216,7 @@ static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 			     : taker->worker->reader.times.polled;
 }
 
-/* Adds every packet of an entry to the burst. Counts the burst when it is full. */
+/* Adds all packets of an entry to the burst. Counts the burst when it is full. */
 static void add_packets(struct generation *generation, const struct kernel_packet *packet)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
@@ -253,7 +253,7 @@ static void note_largest(struct parse_counts *counts, const struct gso_segments 
 		counts->largest_frame = largest;
 }
 
-/* Applies the filter to the first of merged packets. */
+/* Returns true if the packet, or the first of merged packets, does not match the filter. */
 static bool is_filtered(const struct worker *worker, const struct kernel_entry *entry,
 	const struct gso_segments *segments)
 {
@@ -301,8 +301,8 @@ static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct genera
 }
 
 /*
- * Counts packets that the program filtered out by the rules of a generation, if these are also the
- * rules of the worker's epoch.
+ * Counts the packets of ring r that the program filtered by the rules of `epoch` since the last
+ * call. Adds them to the present epoch of the worker, which must have the same rules.
  */
 static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
 {
@@ -317,7 +317,7 @@ static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch
 	generation->filtered += more;
 }
 
-/* Takes up to a burst of entries. Returns their number. */
+/* Reads entries of ring r, at most BURST_MAX. Returns their number. */
 static uint32_t take_from_ring(
 	struct kernel_taker *taker, uint32_t r, struct generation *generation)
 {
@@ -327,7 +327,10 @@ static uint32_t take_from_ring(
 
 	take_ring_full(taker, r, generation);
 	take_filtered(taker, r, taker->worker->epoch);
-	/* If programs finished late in the previous epoch, it has the same rules. */
+	/*
+	 * A program that started in the previous epoch can still filter a packet. enter() ensures
+	 * that the previous epoch has the same rules then.
+	 */
 	take_filtered(taker, r, taker->worker->epoch + 1);
 	if (!kernel_reader_look(reader))
 		return 0;
@@ -339,7 +342,7 @@ static uint32_t take_from_ring(
 	return n;
 }
 
-/* Reads all rings once. Returns the number of entries taken. */
+/* Reads all rings once. Returns the number of entries. */
 static uint32_t take_round(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -361,7 +364,7 @@ static uint32_t take_round(struct kernel_taker *taker)
 	return n;
 }
 
-/* Compares the clocks once a second to follow their drift. */
+/* Measures the difference of the clocks once a second. */
 static void compare_clocks(struct kernel_taker *taker)
 {
 	int64_t monotonic = clock_now(CLOCK_MONOTONIC);
@@ -409,8 +412,9 @@ static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, 
 }
 
 /*
- * A flow record needs both times: add all packets but the last at the time of the first, and the
- * last one separately.
+ * Counts a flow of a table. Adds two entries to the burst, because sketches need the times of the
+ * first and of the last packet: the last packet with its own time, and all others with the time of
+ * the first.
  */
 static void take_flow(void *arg, const struct kernel_flow *flow)
 {
@@ -438,13 +442,13 @@ static void take_decoded(const struct sketch_candidate *flow, void *arg)
 	struct kernel_taker *taker = arg;
 	struct worker *worker = taker->worker;
 
-	/* The packets of other flows are among the undecoded. */
+	/* A flow with 0 packets was not decoded completely. Its packets count as undecoded. */
 	if (flow->packets > 0)
 		add_weight(worker_generation(worker, worker->epoch), &flow->key,
 			worker->reader.times.polled, 0, flow->packets, flow->bytes);
 }
 
-/* All counted packets are measured, even if their flow cannot be decoded. */
+/* Counts the flows of a sketch. All its packets are measured, also those of undecoded flows. */
 static struct kernel_tally take_sketch(
 	struct kernel_taker *taker, const struct kernel_sketch *sketch, uint32_t which)
 {
@@ -458,7 +462,7 @@ static struct kernel_tally take_sketch(
 	return tally;
 }
 
-/* Takes the tables of the worker's epoch. The program no longer writes them. */
+/* Counts the tables of the present epoch. The program must not write to them any more. */
 static void take_tables(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -487,35 +491,35 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
-	/* The epoch is open, so its generation was cleared, and its rules (monitor) are set. */
+	/* The generation of an open epoch is clean and has its rules (monitor). */
 	const bool other_rules = worker_generation(worker, epoch)->monitor !=
 				 worker_generation(worker, worker->epoch)->monitor;
 
 	for (uint32_t r = 0; r < taker->nb_readers; r++) {
-		take_filtered(taker, r,
-			epoch); /* counts of programs that finished late, with older rules */
+		/* Counts of programs that finished late, by the rules of the epoch before. */
+		take_filtered(taker, r, epoch);
 		kernel_reader_turn(&taker->readers[r], epoch);
 	}
 	if (taker->origin->on_path || other_rules)
 		kernel_program_wait(taker->origin->program);
 	/*
-	 * Filtered packets count in an epoch with the same rules. Entries of a ring count in the
-	 * epoch in which they are taken, and are matched again.
+	 * Filtered packets must count in an epoch with the rules by which they were filtered. This
+	 * is not necessary for ring entries: the worker compares them with the rules again.
 	 */
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		take_filtered(taker, r, worker->epoch);
 	if (taker->origin->on_path)
 		take_tables(taker);
 	worker_enter_epoch(worker, epoch);
-	/* The new measurements may need other timestamps. */
+	/* Measurements can change with the epoch, and may then need other timestamps. */
 	kernel_program_stamp(taker->origin->program,
 		worker_generation(worker, epoch)->counting->details ? taker->origin->stamps
 								    : KERNEL_TIMES_NONE);
 }
 
 /*
- * The kernel counts; rings get only flows that do not fit in its tables. While rings are empty, the
- * worker sleeps until the reporter opens an epoch.
+ * Waits if the program counts packets. Rings then have only packets of flows for which a table has
+ * no room. If the rings remain empty, sleeps until the reporter opens an epoch.
  */
 static void rest_on_path(struct kernel_taker *taker)
 {
@@ -528,7 +532,7 @@ static void rest_on_path(struct kernel_taker *taker)
 		nanosleep(&nap, NULL);
 }
 
-/* Serves as poll_until_end() for the eBPF program. */
+/* Does the same as poll_until_end() for the eBPF program. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
 	struct kernel_taker *taker = worker->source;
@@ -536,8 +540,8 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	for (;;) {
 		/*
-		 * Read before the rings: at the end, the program has written all entries by then.
-		 * Pairs with the release in epochs_open().
+		 * Pairs with the release in epochs_open(). Read `open` before the rings: if the run
+		 * has ended, the program has written all its entries before.
 		 */
 		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(worker->epochs, open);
@@ -570,14 +574,14 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_kernel_rss = {
 	.name = "rss",
-	.suits = "the kernel counts, on the CPU that receives the packet",
+	.suits = "the kernel counts packets, on the CPU that receives them",
 	.work = take_until_end,
 	.done = worker_free,
 };
 
 const struct design_ops design_kernel_async = {
 	.name = "async",
-	.suits = "the kernel passes packet records to the cores that count",
+	.suits = "the kernel writes packet records to rings, and workers count them",
 	.work = take_until_end,
 	.done = worker_free,
 };

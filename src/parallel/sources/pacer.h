@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Computes when a packet is due, by a rate or by the timestamps of packets. */
+/* Computes the time at which a packet must be sent: by a packet rate, or by its timestamp. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,22 +12,21 @@
 #include "base/units.h"
 
 enum pace {
-	PACE_UNPACED,  /* unlimited rate; waits if a ring is full */
-	PACE_RECORDED, /* at the times of the packets; drops if a ring is full */
-	PACE_RATE,     /* at a fixed packet rate; drops if a ring is full */
+	PACE_UNPACED,  /* maximum rate; the sender waits while a ring is full */
+	PACE_RECORDED, /* rate of the timestamps; the sender drops packets if a ring is full */
+	PACE_RATE,     /* fixed packet rate; the sender drops packets if a ring is full */
 };
 
 struct pacer {
 	enum pace pace;
-	uint64_t start_tsc; /* TSC when the first packet was sent */
+	uint64_t start_tsc; /* TSC at which the first packet is due */
 	int64_t first_time; /* timestamp of the first packet, ns */
-	/* TSC cycles between packets, times 2^64, for PACE_RATE. */
-	__uint128_t step;
+	__uint128_t step;   /* PACE_RATE: TSC cycles between two packets, times 2^64 */
 };
 
 /*
- * Starts the schedule with a first packet that is due now. rate: packets per second, for PACE_RATE.
- * first_time: timestamp of the first packet.
+ * Starts the schedule. The first packet is due now, and has the timestamp first_time. `rate` is in
+ * packets per second, and only used with PACE_RATE.
  */
 static inline void pacer_start(
 	struct pacer *pacer, enum pace pace, uint64_t rate, int64_t first_time)
@@ -37,14 +36,14 @@ static inline void pacer_start(
 		pacer->step = ((__uint128_t)rte_get_tsc_hz() << 64) / rate;
 }
 
-/* Returns the TSC cycles between the first packet and packet `index` (from 0). */
+/* Returns the TSC cycles from the first packet to packet `index`, counted from 0. */
 static inline uint64_t pacer_due(const struct pacer *pacer, uint64_t index)
 {
 	return index * (uint64_t)(pacer->step >> 64) +
 	       (uint64_t)((__uint128_t)index * (uint64_t)pacer->step >> 64);
 }
 
-/* Returns the TSC cycles until packet `index` (from 0) with timestamp `time` is due; 0: now. */
+/* Returns the TSC cycles until packet `index`, with timestamp `time`, is due. 0: it is due now. */
 static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int64_t time)
 {
 	uint64_t due = 0, elapsed;
@@ -61,8 +60,8 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 }
 
 /*
- * With PACE_RATE: if more than `most` packets are overdue, delays the schedule so that only `most`
- * are. The sender then catches up with a burst of at most this size.
+ * Only with PACE_RATE. If the sender is late by more than `most` packets, delays the schedule so
+ * that it is late by `most` packets. This limits the burst in which the sender catches up.
  */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
@@ -77,8 +76,8 @@ static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t m
 }
 
 /*
- * Sleeps for half of a long wait, at most 20 ms, so that the caller can check its stop flag.
- * Returns false if the wait is too short to sleep.
+ * Sleeps for half of `cycles`, but at most 20 ms, so that the caller can check its stop flag.
+ * Returns false, without sleeping, if `cycles` are less than 1 ms.
  */
 static inline bool pacer_nap(uint64_t cycles)
 {

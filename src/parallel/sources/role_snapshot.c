@@ -8,19 +8,27 @@
 #include "base/units.h"
 #include "collect/exporters/observation.h"
 
-/* Saved roles expire after an hour (collect/dedup/interface_roles.h), so they are saved again. */
+/*
+ * Unchanged roles are saved again after 10 minutes, because saved roles expire after an hour
+ * (collect/dedup/interface_roles.h).
+ */
 #define SAVE_AGAIN_NS (600 * SECOND_NS)
 
 struct role_snapshot {
-	/* Guards the following up to `epoch`, which the reporter writes. */
 	pthread_mutex_t lock;
+
+	/* Protected by lock. Written by the reporter. */
 	struct interface_role_row *rows;
 	uint32_t n, room;
-	bool useful;
+	bool useful; /* result of are_useful() */
 	uint64_t epoch;
-	int64_t changed_at; /* reporter */
+
+	int64_t changed_at; /* ns since 1970-01-01 UTC; owned by the reporter */
 	atomic_bool changed;
-	/* [exporters]: epoch + 1 in which the slot was reassigned; 0: never. Owned by the decoder. */
+	/*
+	 * [exporters]: 1 + the epoch in which another exporter got the slot. 0: never. Owned by the
+	 * decoder.
+	 */
 	uint64_t *forgotten;
 };
 
@@ -86,7 +94,7 @@ static uint32_t merge(struct interface_role_row *rows, uint32_t n)
 	return kept;
 }
 
-/* Returns true if the rows are worth saving: roles of several exporters. */
+/* Returns true if the rows should be saved: they have roles, and more than one exporter. */
 static bool are_useful(const struct interface_role_row *rows, uint32_t n)
 {
 	bool any = false;
@@ -117,8 +125,9 @@ void role_snapshot_restore(
 		uint32_t room = snapshot->room * 2 + 64;
 		void *rows = realloc(snapshot->rows, room * sizeof(*row));
 
+		/* Without memory, the role is not saved until workers learn it again. */
 		if (rows == NULL)
-			return; /* it is not in the file until it is learned */
+			return;
 		snapshot->rows = rows;
 		snapshot->room = room;
 	}

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Roles of interfaces as of the last closed epoch, merged over the workers. The reporter writes
- * them; the decoder reads them for the template file, and never waits for the reporter.
+ * Roles of router interfaces at the end of the last closed epoch, merged over the workers. The
+ * reporter writes the roles. The decoder reads them to write the template file, and never waits for
+ * the reporter.
  */
 
 #include <stdbool.h>
@@ -13,18 +14,19 @@
 
 struct role_snapshot;
 
-/* Returns NULL if out of memory. exporters: number of slots. */
+/* `exporters` is the number of exporter slots. Returns NULL if out of memory. */
 struct role_snapshot *role_snapshot_create(uint32_t exporters);
 void role_snapshot_destroy(struct role_snapshot *snapshot);
 
-/* Adds a row, before the threads start. */
+/* Adds a row of the template file. saved_at: ns since 1970-01-01 UTC. Call before start. */
 void role_snapshot_restore(
 	struct role_snapshot *snapshot, const struct interface_role_row *row, int64_t saved_at);
 
 /*
- * Replaces the rows by those of a closed epoch, which ended at `now`, ns since 1970-01-01 UTC.
- * Takes ownership of rows[n] (malloc), sorts them and merges rows of the same interface: workers
- * that learned different roles make it ROLE_OPEN. Called by the reporter.
+ * Replaces the rows by those of a closed epoch. It ended at `now`, in ns since 1970-01-01 UTC.
+ * Takes ownership of rows[n], which must be from malloc(). Sorts the rows, and merges rows of the
+ * same interface. If workers have learned different roles, the role is ROLE_OPEN. Called by the
+ * reporter.
  */
 void role_snapshot_set(struct role_snapshot *snapshot, struct interface_role_row *rows, uint32_t n,
 	uint64_t epoch, int64_t now);
@@ -33,15 +35,15 @@ void role_snapshot_set(struct role_snapshot *snapshot, struct interface_role_row
 const struct interface_role_row *role_snapshot_rows(
 	const struct role_snapshot *snapshot, uint32_t *n);
 
-/* Returns true if rows changed since role_snapshot_emit(), or should be saved again. Any thread. */
+/* Returns true if the rows must be written to the template file again. Any thread. */
 bool role_snapshot_changed(const struct role_snapshot *snapshot);
 
-/* Notes that the slot is another exporter's from this epoch on. Called by the decoder. */
+/* Excludes roles of an exporter slot that belongs to another exporter from `epoch` on. Decoder. */
 void role_snapshot_forget(struct role_snapshot *snapshot, uint32_t exporter, uint64_t epoch);
 
 /*
- * Emits the rows to save, by exporter. Returns false if the reporter is replacing them. Called by
- * the decoder.
+ * Calls emit() with each row for the template file, sorted by exporter. Returns false, without a
+ * call, if the reporter is replacing the rows. Called by the decoder.
  */
 bool role_snapshot_emit(struct role_snapshot *snapshot,
 	void (*emit)(void *arg, const struct interface_role_row *row), void *arg);
