@@ -84,12 +84,12 @@ def test_rows_follow_the_flows(test):
     """Half a million flows per interval, too many for the initial width: exact from the third
     interval on. Then few flows."""
     many, few = 'packets=2M,zipf=random,rate=500K,seed=1', 'packets=40K,flows=1K,rate=10K,seed=1'
-    for spec, widths, decoded in ((many, '262144 cells after 131072', {'2', '3'}),
-                                  (few, '16384 cells after 131072', {'0', '1', '2', '3'})):
+    for spec, widths, decoded in ((many, '262144 cells instead of 131072', {'2', '3'}),
+                                  (few, '16384 cells instead of 131072', {'0', '1', '2', '3'})):
         rows, _, result = test.measure(
             '--synthetic', spec, '--sketch', 'iblt', '--iblt-load', '0.7', '--memory', '256MB', '--workers', '1',
             '--interval', '1s', '--seed', '5', '--log-level', 'info')
-        said = re.findall(r'rows of (\d+ cells after \d+)', result.stderr)
+        said = re.findall(r'rows now have (\d+ cells instead of \d+)', result.stderr)
         assert said == [widths] * 2, said
         assert {row['epoch'] for row in rows} == {'0', '1', '2', '3'}
         for row in rows:

@@ -51,8 +51,9 @@ static void print_cpus(const struct cpu_set *cpus, FILE *out)
 }
 
 /*
- * Restricts this thread to ordinary CPUs. DPDK's threads that are not lcores inherit this affinity.
- * Without it, DPDK would find no CPU without an lcore and use that of the main lcore.
+ * Restricts this thread to the ordinary CPUs of the plan. Threads of DPDK that are not lcores
+ * inherit this affinity. Otherwise, DPDK would look for CPUs without an lcore, find none, and use
+ * the CPU of the main lcore.
  */
 static void keep_to_ordinary_cpus(const struct plan *plan)
 {
@@ -86,8 +87,8 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 }
 
 /*
- * Returns the bytes by which mbufs may grow, after the devices are probed, to hold a frame of
- * --mtu.
+ * Returns the additional bytes that mbufs may need for frames of --mtu. The size of mbufs is known
+ * only after the devices are probed, and EAL must be running then.
  */
 static size_t growth_for_mtu(const struct plan *plan, const struct config *config)
 {
@@ -99,7 +100,7 @@ static size_t growth_for_mtu(const struct plan *plan, const struct config *confi
 	return bytes;
 }
 
-/* Returns true if a port shares memory with its peer. */
+/* Returns true if a port shares memory with another process, such as a virtual switch. */
 static bool shares_memory(const struct config *config)
 {
 	bool shares = false;
@@ -114,21 +115,22 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 {
 	const char *arguments = eal_options(config)->arguments;
 	/*
-	 * Pool and rings, rounding, the pool of long packets, and drivers. A generous value costs
-	 * nothing: ordinary memory is only address space until it is used.
+	 * Memory for pools and rings, with room for rounding, the pool of long packets, and
+	 * drivers. A large value does no harm: ordinary memory is only address space until it is
+	 * used.
 	 */
 	size_t megabytes = ((2 * plan->packet_bytes + growth_for_mtu(plan, config)) >> 20) + 64;
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
 		/*
-		 * Pages have no files, but EAL would lock any hugetlbfs, even one of another
-		 * process.
+		 * With --in-memory, hugepages have no files. But without --huge-dir, EAL would lock
+		 * a hugetlbfs directory, possibly of another process.
 		 */
 		if (arguments == NULL || strstr(arguments, "--huge-dir") == NULL)
 			add_arg(args, "--huge-dir=none");
 		if (shares_memory(config))
-			add_arg(args, "--single-file-segments"); /* otherwise one file per page */
+			add_arg(args, "--single-file-segments"); /* default: one file per page */
 		return;
 	}
 	log_info("ordinary memory: %s", plan->no_hugepages);
@@ -153,7 +155,6 @@ static void add_devices(struct eal_args *args, const struct config *config)
 	}
 }
 
-/* Adds the words of --eal, split at spaces. */
 static void add_user_args(struct eal_args *args, const char *text)
 {
 	while (text != NULL && *text != '\0') {
@@ -165,13 +166,14 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
-/* Saved standard error while EAL starts silently, because a panic of EAL aborts the process. */
+/* Copy of standard error for on_abort(), while standard error is redirected to /dev/null. */
 static int panic_fd = -1;
 
+/* Handles SIGABRT: a panic of EAL aborts the process, without a visible message. */
 static void on_abort(int number)
 {
 	static const char line[] =
-		"sketchtap: DPDK gave up while starting; --log-level debug shows why\n";
+		"sketchtap: DPDK aborted at its start; --log-level debug shows its messages\n";
 	ssize_t written = write(panic_fd, line, sizeof(line) - 1);
 
 	(void)number;
@@ -180,8 +182,9 @@ static void on_abort(int number)
 }
 
 /*
- * Redirects both outputs to /dev/null and saves them in saved[], because EAL prints its usage if it
- * rejects an argument; -1 if that fails.
+ * Redirects standard output and standard error to /dev/null, because EAL prints its usage if it
+ * rejects an argument. Stores copies of both in saved[]. Returns the descriptor of /dev/null, or -1
+ * on error.
  */
 static int silence_begin(int saved[2])
 {
@@ -206,8 +209,8 @@ static void silence_end(int null, const int saved[2])
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
 		int old = saved[fd - STDOUT_FILENO];
 
-		if (old < 0) {
-			close(fd); /* restored */
+		if (old < 0) { /* the output was closed before */
+			close(fd);
 			continue;
 		}
 		dup2(old, fd);
@@ -217,11 +220,11 @@ static void silence_end(int null, const int saved[2])
 }
 
 /*
- * Changes SCHED_FIFO to SCHED_RR. EAL waits for each new thread in sleeps of a microsecond. A
- * SCHED_FIFO thread does not yield its CPU in such a short sleep, so a new thread pinned to the
- * same CPU would never run. A SCHED_RR thread does when its time slice ends.
+ * Changes the scheduling policy SCHED_FIFO to SCHED_RR. EAL waits for each new thread in a loop of
+ * sleeps of 1 us. A SCHED_FIFO thread does not give up its CPU in such a short sleep, so a new
+ * thread on the same CPU would never run. A SCHED_RR thread gives up its CPU after its time slice.
  */
-static void take_turns(void)
+static void leave_sched_fifo(void)
 {
 	struct sched_param param;
 	int policy = sched_getscheduler(0), flag = policy & SCHED_RESET_ON_FORK;
@@ -255,21 +258,21 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders its arguments */
 	silence = log_debug_asked(config) ? -1 : silence_begin(saved);
 	keep_to_ordinary_cpus(plan);
-	take_turns();
-	signals_block(); /* inherited by the lcores' threads */
+	leave_sched_fifo();
+	signals_block(); /* lcore threads inherit the signal mask */
 	result = rte_eal_init(args.n, argv);
 	signals_unblock();
 	if (silence >= 0)
 		silence_end(silence, saved);
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
-			"DPDK does not start: %s%s%s; --log-level debug shows what it says%s",
+			"cannot start DPDK: %s%s%s; --log-level debug shows its messages%s",
 			rte_strerror(rte_errno),
 			eal_options(config)->arguments != NULL ? " with --eal " : "",
 			eal_options(config)->arguments != NULL ? eal_options(config)->arguments
 							       : "",
 			hugepages_options(config)->no_huge ? ""
-							   : ", --no-huge does without hugepages");
+							   : ", --no-huge runs without hugepages");
 	for (int i = 0; i < args.n; i++)
 		free(args.text[i]);
 	if (result >= 0 && process_socket() != NULL)
@@ -284,7 +287,7 @@ void eal_stop(void)
 
 /* --- options --- */
 
-/* Rejects arguments of EAL that the plan sets or that end the process. */
+/* Rejects arguments of --eal that sketchtap sets itself, or that end the process. */
 static bool check_eal(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
@@ -298,7 +301,7 @@ static bool check_eal(const struct config *config, const struct measurement_conf
 		for (const char *const *row = owned; *row != NULL; row++) {
 			bool is_short = (*row)[1] != '-';
 
-			/* the value may follow a short option directly */
+			/* The value can follow a short option without a space, such as "-m512". */
 			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
 				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
 				return option_fault(fault, "eal", measurement,
@@ -318,7 +321,7 @@ static const struct option_row eal_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		OPTION_FIELD(eal_options, arguments),
-		.help = "Pass more arguments to DPDK's EAL, separated by spaces.",
+		.help = "Pass these arguments to the EAL of DPDK, separated by spaces.",
 	},
 	{0},
 };
@@ -329,7 +332,7 @@ const struct option_owner eal_owner = {
 	.check = check_eal,
 };
 
-#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* info, and the messages of DPDK */
+#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* LOG_LEVEL_INFO, and DPDK also logs */
 
 static bool log_debug_level(const struct config *config)
 {

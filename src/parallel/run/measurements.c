@@ -15,14 +15,13 @@
 #include "parallel/workers/poll.h"
 #include "parallel/workers/worker.h"
 
-/* Assigns the distinct key rules of the measurements; rule 0 is the 5-tuple. */
+/* Sets the list of distinct key rules. Rule 0 is the 5-tuple, others are those of measurements. */
 static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
 {
 	counting->nb_key_rules = key_rules_distinct(
 		keys, counting->nb_measurements, counting->key_rules, counting->key_rule_of);
 }
 
-/* Adds the fields of a burst that a measurement needs. */
 static void add_needs(
 	struct counting *counting, const struct plan_measurement *measurement, const bool replay)
 {
@@ -30,7 +29,7 @@ static void add_needs(
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->overhead |= measurement->params.ip_bytes;
 	counting->extra |= measurement->params.key->extra;
-	/* only the worker tells live sketches when flows are idle */
+	/* On a live run, the worker must also check for idle flows while no packets arrive. */
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
 }
 
@@ -73,7 +72,7 @@ uint32_t measurements_low_ranked(const struct plan *plan)
 	return low_ranked;
 }
 
-/* Adds the buffers for sampled bursts. */
+/* Adds the weights that sampled bursts need. Returns false if out of memory. */
 static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
@@ -88,7 +87,7 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 	return UINT32_C(1) << counting->key_rule_of[m];
 }
 
-/* Adds the rules that drill-down needs. */
+/* Sets the key rules that drill-down needs. */
 static void assign_keys(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
@@ -99,13 +98,19 @@ static void assign_keys(const struct measurements *measurements, struct counting
 		counting->drill_down = true;
 		counting->networks_rule[m] = counting->key_rule_of[drill_down->networks];
 		counting->needs[m] = rule_bit(counting, drill_down->networks);
-		/* key_burst_pick() copies only the 5-tuple, not further key fields */
+		/*
+		 * key_burst_pick() copies only the 5-tuple, so other key fields need their own
+		 * rule.
+		 */
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
 	}
 }
 
-/* Adds buffers for packets that only some measurements process. Returns false if out of memory. */
+/*
+ * Adds bursts for copies of the entries that a measurement counts, if needed. Returns false if out
+ * of memory.
+ */
 static bool add_picked(const struct measurements *measurements, struct counting *counting,
 	const struct plan_lcore *lcore)
 {
@@ -115,8 +120,8 @@ static bool add_picked(const struct measurements *measurements, struct counting 
 }
 
 /*
- * Lets the second generation use the same counting or, if steps may change keys, a copy of it with
- * the same bursts.
+ * Sets the struct counting of generation 1. If steps can change keys, it is a copy of the one of
+ * generation 0. Otherwise both generations use the same. Returns false if out of memory.
  */
 static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
@@ -172,7 +177,6 @@ static void wait_for_reporter(const void *arg)
 	poll_idle(plan->idle);
 }
 
-/* Creates the sketches of one instance in both generations. */
 static bool create_sketches(struct measurements *measurements, uint32_t instance, int node)
 {
 	for (uint32_t g = 0; g < 2; g++)
@@ -215,7 +219,7 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 	if (!create_counting(measurements, lcore) || !share_counting(measurements, lcore) ||
 		!create_distinct(measurements, id, lcore->node))
 		return false;
-	/* A shared instance is on the node of the first worker. */
+	/* Sketches that all workers share are on the node of the first worker. */
 	return plan_instance(&measurements->plan, id) != id ||
 	       create_sketches(measurements, id, lcore->node);
 }
@@ -252,7 +256,7 @@ static bool create_workers(struct measurements *measurements)
 	return true;
 }
 
-/* Creates steps if some change keys. Returns false if out of memory. */
+/* Creates measurements->steps if a step changes a key. Returns false if out of memory. */
 static bool create_steps(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
@@ -275,7 +279,10 @@ static bool create_steps(struct measurements *measurements)
 	return measurements->steps != NULL;
 }
 
-/* Returns a new number. Addresses of sets are reused, and threads may still store an old one. */
+/*
+ * Returns a new number for a set. Its address does not identify a set: memory is reused, and
+ * threads may remember the address of an old set.
+ */
 static uint64_t next_number(void)
 {
 	static _Atomic uint64_t last;
@@ -431,12 +438,12 @@ static void warn_if_narrow(struct measurements *measurements, const struct sketc
 {
 	if (!log_ratelimit_due(&measurements->narrow[m], end, width))
 		return;
-	log_warning("%s, instance %u: out of memory for rows of %llu cells after %llu",
+	log_warning("%s, sketch %u: out of memory for rows of %llu cells instead of %llu",
 		measurements->plan.measurements[m].config->name, instance,
 		(unsigned long long)width, (unsigned long long)sketch->params.width);
 }
 
-/* Replaces an instance by an empty one of another width. Returns false if out of memory. */
+/* Replaces a sketch by an empty one of another width. Returns false if out of memory. */
 static bool change_width(struct measurements *measurements, struct sketch **place,
 	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
 {
@@ -449,7 +456,7 @@ static bool change_width(struct measurements *measurements, struct sketch **plac
 		warn_if_narrow(measurements, old, instance, m, end, width);
 		return false;
 	}
-	log_info("%s, instance %u: rows of %llu cells after %llu",
+	log_info("%s, sketch %u: rows now have %llu cells instead of %llu",
 		measurements->plan.measurements[m].config->name, instance,
 		(unsigned long long)width, (unsigned long long)old->params.width);
 	old->ops->destroy(old);

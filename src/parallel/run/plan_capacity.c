@@ -7,7 +7,6 @@
 #include "parallel/shed/shed_options.h"
 #include "parallel/shed/steps.h"
 
-/* kinds of traffic with known packet times */
 static const enum profile_traffic traffics[] = {PROFILE_CACHED, PROFILE_UNCACHED, PROFILE_NEW};
 #define NB_TRAFFICS (sizeof(traffics) / sizeof(traffics[0]))
 
@@ -30,7 +29,7 @@ static void print_missing(const struct profile_what *missing, const char *name, 
 		name, text);
 }
 
-/* Returns false, with a message, if the profile lacks a value. */
+/* Prints the row of a state. If the profile lacks a time, prints a message and returns false. */
 static bool print_state(const struct plan *plan, const struct capacity_worker *worker,
 	const struct profile *profile, const char *name, const struct capacity_state *state,
 	int width, FILE *out)
@@ -53,7 +52,7 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
-/* full detail, each step, shedding levels (wait, and each shift), and count only */
+/* Full detail, the steps of all measurements, level wait, each sampling rate, and count only. */
 #define STATES_MAX                                                                                 \
 	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
@@ -72,7 +71,10 @@ static uint32_t priority_of(const struct plan *plan, uint32_t m)
 	return steps_options(plan->measurements[m].config)->priority;
 }
 
-/* Adds the steps of a measurement to a state that has the steps of others. */
+/*
+ * Adds a state for each step of measurement m. The detail of the other measurements is that of
+ * *state. Afterwards, *state has the last step.
+ */
 static void add_steps(struct capacity_states *states, const struct plan *plan, uint32_t m,
 	struct capacity_state *state)
 {
@@ -97,8 +99,8 @@ static void add_steps(struct capacity_states *states, const struct plan *plan, u
 }
 
 /*
- * Adds all steps of the measurement of lowest priority, then those of the next one, until all are
- * reduced.
+ * Adds states for the steps of all measurements, in the order in which load shedding takes them:
+ * measurements of the lowest priority first.
  */
 static void add_all_steps(struct capacity_states *states, const struct plan *plan)
 {
@@ -114,7 +116,8 @@ static void add_all_steps(struct capacity_states *states, const struct plan *pla
 }
 
 /*
- * Adds the levels of load shedding: first some measurements skip packets, then the others sample.
+ * Adds the levels of queue shedding: at level wait, measurements of low priority skip packets. At
+ * the next levels, the others sample packets.
  */
 static void add_levels(struct capacity_states *states, const struct plan *plan)
 {
@@ -136,7 +139,6 @@ static void add_levels(struct capacity_states *states, const struct plan *plan)
 	}
 }
 
-/* Lists states from full detail to counts of packets and bytes only. */
 static void make_states(
 	struct capacity_states *states, const struct plan *plan, const struct config *config)
 {
@@ -176,11 +178,12 @@ void plan_print_capacity(const struct plan *plan, const struct config *config,
 		if (!print_state(plan, &worker, profile, name, &states.states[s], width, out))
 			return;
 	fprintf(out,
-		"cached, uncached: packets of known flows; new: each packet is of a new flow\n");
+		"cached, uncached: flows that fit, or do not fit, in the CPU caches; new: each packet "
+		"belongs to a new flow\n");
 	if (!worker.receives)
 		fprintf(out, "not included: the receiver\n");
 	if (plan->sharing == SHARING_SHARED && plan->nb_workers > 1)
-		fprintf(out, "not included: competition of workers for the shared sketch\n");
+		fprintf(out, "not included: contention of workers for the shared sketch\n");
 	if (plan->oversubscribed)
-		fprintf(out, "not included: workers share CPUs, so the rates are too high\n");
+		fprintf(out, "not included: workers share CPUs, so the real rates are lower\n");
 }

@@ -9,13 +9,12 @@
 
 #define END_PATIENCE_S 5
 
-/* Creates a table, also for the source. Takes ownership of the rules. */
+/* Creates a table for workers, and the rules for the source. Takes ownership of `rules`. */
 static struct prefix_filter *create(
 	struct prefix_reload *tables, struct prefix_list *rules, void **of_source)
 {
 	struct prefix_filter *table =
 		prefix_filter_create(rules, tables->side, tables->nb_workers, tables->error);
-
 	char error[SOURCE_ERROR_MAX];
 
 	if (table == NULL || tables->ops->rules_create == NULL)
@@ -68,7 +67,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
-/* Returns true if both generations use the newest table, so that there is no other. */
+/* Returns true if both generations use the newest table. Then there is no other table. */
 static bool settled(const struct prefix_reload *tables)
 {
 	return tables->of[0] == tables->next && tables->of[1] == tables->next;
@@ -83,10 +82,10 @@ void prefix_reload_request(struct prefix_reload *tables)
 		return;
 	atomic_store_explicit(&tables->loaded, false, memory_order_relaxed);
 	tables->loading = signals_start_thread(&tables->thread, load, tables) == 0;
-	tables->again = !tables->loading; /* retry later if no thread can be started */
+	tables->again = !tables->loading; /* if the thread cannot be started, try again later */
 }
 
-/* Destroys a table unless it is in use. */
+/* Destroys a table that no generation uses. */
 static void release(struct prefix_reload *tables, struct prefix_filter *table)
 {
 	if (table != tables->next && table != tables->of[0] && table != tables->of[1])
@@ -97,12 +96,13 @@ enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables)
 {
 	struct prefix_filter *before = tables->next;
 
-	if (!tables->loading && tables->again) /* the file may have changed meanwhile */
+	if (!tables->loading && tables->again)
 		prefix_reload_request(tables);
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
 		return PREFIX_RELOAD_NONE;
-	pthread_join(tables->thread, NULL); /* the thread has set `loaded` last */
+	pthread_join(
+		tables->thread, NULL); /* returns soon: the thread ends after it has set `loaded` */
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;
@@ -137,8 +137,8 @@ void prefix_reload_stop(struct prefix_reload *tables)
 	tables->again = false;
 	if (tables->loading) {
 		if (!signals_join_thread(tables->thread, END_PATIENCE_S)) {
-			log_warning("%s: the end waits for this file to be read; a second signal "
-				    "ends the run at once",
+			log_warning("%s: still reading this file: the run ends after that; send a "
+				    "second signal to end it now",
 				tables->path);
 			pthread_join(tables->thread, NULL);
 		}

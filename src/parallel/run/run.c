@@ -23,7 +23,7 @@
 #include "rx/port/rss.h"
 #include "rx/port/sending.h"
 
-_Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
+_Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore can be a participant");
 
 static const struct plan_group *worker_group(const struct run *run, const struct worker *worker)
 {
@@ -54,15 +54,15 @@ static int rx_core_lcore(void *arg)
 	return 0;
 }
 
-/* ms after a request to stop until the link is down; packets may arrive until then */
+/* ms. After a stop, packets may arrive until the link is down. It takes at most this time. */
 #define LINK_DOWN_MS 50
 
-/* ms after which a frame that was entering a packet socket when it was silenced has arrived */
+/* ms. After port_silence(), a packet socket receives no more frames after this time. */
 #define SILENCED_MS 5
 
 /*
- * Returns true if every packet comes through a packet socket, so that threads can sleep until one
- * arrives.
+ * Returns true if threads can sleep until a packet arrives: all packets come through packet
+ * sockets.
  */
 static bool may_block(const struct run *run)
 {
@@ -75,8 +75,8 @@ static bool may_block(const struct run *run)
 }
 
 /*
- * Sets how long the poller sleeps. No naps with --forward or --overload: they would delay packets
- * and fill queues.
+ * Sets the sleep times of a poller. There are no short sleeps (nap_ns) with --forward, because they
+ * would delay packets, and with --overload, because queues would fill up.
  */
 static void init_wait(const struct run *run, struct poller *poller)
 {
@@ -94,7 +94,6 @@ static void init_wait(const struct run *run, struct poller *poller)
 		poller->nap_ns = poll_nap_ns(slots);
 }
 
-/* Polls queue `queue` of every port of a group. */
 static void init_poller(
 	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
 {
@@ -129,7 +128,6 @@ static void init_reader(struct run *run, struct reader *reader)
 	}
 }
 
-/* Returns false if out of memory. */
 static bool create_forward(
 	const struct run *run, const struct poller *poller, int node, struct forward **forward)
 {
@@ -162,7 +160,7 @@ static void destroy_digest_ring(struct digest_ring *ring)
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
 {
-	static unsigned int serial; /* names must be unique in the process */
+	static unsigned int serial; /* makes ring names unique in the process */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "worker%u_%u", worker, serial++);
@@ -188,7 +186,7 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 	return 0;
 }
 
-/* Sheds load by the fill level of the worker's ring, or else of its queues. */
+/* Starts queue shedding, by the fill level of the ring of a worker, or of its receive queues. */
 static void start_queue_shedding(
 	const struct run *run, struct worker *worker, struct shed_worker *shed)
 {
@@ -215,7 +213,6 @@ static void start_queue_shedding(
 	}
 }
 
-/* Returns false if out of memory. */
 static bool create_shed_worker(const struct run *run, struct worker *worker, int node)
 {
 	struct shed_worker *shed;
@@ -267,7 +264,6 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	       create_shed_worker(run, worker, lcore->node);
 }
 
-/* Returns false if out of memory. */
 static bool create_off_path(struct run *run, struct rx_core *rx_core, int node)
 {
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
@@ -314,8 +310,8 @@ static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 static bool set_worker_error(const struct run *run, char *error)
 {
 	snprintf(error, RUN_ERROR_MAX,
-		"out of memory for the workers, whose sketches take %zu MB in all: lower --width, "
-		"--memory or --workers",
+		"out of memory for workers: their sketches take %zu MB; lower --width, --memory or "
+		"--workers",
 		run->plan->sketch_bytes >> 20);
 	return false;
 }
@@ -336,7 +332,7 @@ static bool create_lcores(struct run *run, char *error)
 	return true;
 }
 
-/* Attaches the measurements of the epoch to every worker's generation. No worker may own it. */
+/* Sets the measurements of an epoch in all workers, which must not use its generation. */
 static void give_measurements(struct run *run, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -344,7 +340,6 @@ static void give_measurements(struct run *run, uint64_t epoch)
 			worker_generation(run->workers[w], epoch), w, epoch);
 }
 
-/* Warns about memory on another node than planned. */
 static void warn_misplaced(const struct plan *plan)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -353,11 +348,11 @@ static void warn_misplaced(const struct plan *plan)
 
 		if (node_memory_is_misplaced(&tally))
 			log_warning(
-				"of %llu pages looked up that were planned on NUMA node %d, %llu "
-				"lie elsewhere, such as on node %d: packets and sketches cross "
-				"between nodes",
-				(unsigned long long)tally.pages, node,
-				(unsigned long long)tally.elsewhere, tally.where);
+				"NUMA node %d: %llu of %llu checked pages for this node are on "
+				"other nodes, such as node %d: packets and sketches cross between "
+				"nodes",
+				node, (unsigned long long)tally.elsewhere,
+				(unsigned long long)tally.pages, tally.where);
 	}
 }
 
@@ -391,7 +386,7 @@ static bool create_measurements(struct run *run, char *error)
 	return true;
 }
 
-/* Creates one pool for the ports of each node, on that node. */
+/* Creates one packet pool per group of ports, on its NUMA node. */
 static bool create_pools(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
@@ -406,7 +401,7 @@ static bool create_pools(struct run *run, char *error)
 		if (run->pools[g] != NULL)
 			continue;
 		snprintf(error, RUN_ERROR_MAX,
-			"out of memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
+			"out of memory for %u mbufs of %u bytes on NUMA node %d: %s: they take %zu MB; "
 			"lower mbufs or descriptors%s",
 			group->mbufs, plan->mbuf_room, group->memory_node, rte_strerror(rte_errno),
 			group->packet_bytes >> 20,
@@ -466,13 +461,12 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	};
 
 	run->feeder = feeder_create(&params, error);
-	/* The collector needs complete datagrams. */
+	/* The collector needs whole datagrams, not only headers. */
 	if (run->feeder != NULL && source_is(config, SOURCE_RECORDS))
 		feeder_set_reach(run->feeder, UINT32_MAX);
 	return run->feeder != NULL;
 }
 
-/* Creates the devices. */
 static bool create_input(struct run *run, struct source *source, char *error)
 {
 	if (run->plan->replay)
@@ -482,7 +476,7 @@ static bool create_input(struct run *run, struct source *source, char *error)
 
 static bool create_source(struct run *run, char *error)
 {
-	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
 	VERIFY(run->ops->create != NULL, ==, run->plan->source.design != NULL);
 	if (run->ops->create == NULL)
 		return true;
@@ -509,7 +503,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 		.steps = run->steps,
 	};
 
-	_Static_assert(SHED_SCHEDULE_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(SHED_SCHEDULE_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
 	if (path == NULL)
 		return true;
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
@@ -560,15 +554,15 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 static void log_interpreted(const struct filter *filter)
 {
 	if (filter_interpreted(filter) > 0)
-		log_notice("--filter: the expression is interpreted, which is slower: cannot "
-			   "compile it to native code");
+		log_notice("--filter: cannot compile the expression to native code: it is "
+			   "interpreted, which is slower");
 }
 
 bool run_filter(struct run *run, const struct filter_set *set)
 {
 	if (set->n == 0)
 		return true;
-	/* Frames of flow records have no struct packet_meta. */
+	/* A source with its own filter filters frames without a struct packet_meta. */
 	run->filter = filter_create(set, run->plan->replay && run->ops->set_filter == NULL);
 	if (run->filter == NULL)
 		return false;
@@ -587,7 +581,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	return true;
 }
 
-/* Gives a generation that no worker owns its prefix table. */
+/* Sets the prefix table of an epoch in all workers, which must not use its generation. */
 static void give_table(struct run *run, uint64_t epoch)
 {
 	struct prefix_filter *table = run->monitor.of[epoch & 1];
@@ -602,7 +596,7 @@ static void give_table(struct run *run, uint64_t epoch)
 
 bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 {
-	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
 
 	if (rules != NULL && !prefix_reload_start(&run->monitor, prefix_options(run->config)->file,
 				     prefix_options(run->config)->side, rules, run->nb_workers,
@@ -617,10 +611,7 @@ bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 	return true;
 }
 
-/*
- * Returns true if shedding has to guess the fill level of a port's queues, because its driver does
- * not report it.
- */
+/* Returns true if the driver of a port does not report the fill level of its queues. */
 static bool must_guess(const struct run *run, uint16_t port)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
@@ -645,8 +636,7 @@ void run_log_overload(const struct run *run)
 		if (must_guess(run, run->ports[p].id))
 			log_warning(
 				"%s: its driver does not report how full a queue is: --overload "
-				"estimates it from full polls, and may "
-				"react too late",
+				"estimates this from full polls, and may react too late",
 				run->ports[p].name);
 }
 
@@ -713,7 +703,7 @@ static void destroy_worker(struct worker *worker)
 	node_memory_give_back(worker, sizeof(*worker));
 }
 
-/* Moves a set to the unused ones, unless a generation uses it or will use it. */
+/* Adds a set to the list of unused sets, unless a generation uses it or will use it. */
 static void release_measurements(struct run *run, struct measurements *measurements)
 {
 	if (measurements == NULL || measurements == run->next ||
@@ -795,7 +785,7 @@ static void clear_rules(struct generation *generation)
 			generation->rules[r] = (struct prefix_counts){0};
 }
 
-/* Returns true if the worker counted any packet. */
+/* Clears the counts of a worker. Returns true if it has counted a packet in the epoch. */
 static bool recycle_worker(struct worker *worker, uint64_t epoch)
 {
 	struct generation *generation = worker_generation(worker, epoch);
@@ -828,7 +818,7 @@ static void begin_recycling(struct run *run, uint64_t epoch)
 			recycle_worker(run->workers[w], epoch);
 }
 
-/* Applies new measurements to the clean generation of `epoch`, from epoch + 2 on. */
+/* Sets new measurements for the clean generation of `epoch`, which epoch + 2 will use. */
 static void renew_measurements(struct run *run, uint64_t epoch)
 {
 	struct measurements **place = &run->measurements[epoch & 1], *before = *place;
@@ -845,8 +835,8 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 }
 
 /*
- * Clears an instance unless it was unused or new measurements replace it. Returns true if it was
- * replaced by one of another width.
+ * Clears a sketch, unless it was not used, or new measurements will replace it. Returns true if it
+ * was replaced by a sketch of another width.
  */
 static bool renew_instance(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
 {
@@ -907,7 +897,7 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max =
 				port_rss_queues(ports[p].driver, ports[p].config, &info);
-		/* A driver without limits accepts any number. */
+		/* This fails if the driver has no limits. It then accepts any number. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;
 		devices[p].send_entries = tx;
