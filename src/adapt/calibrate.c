@@ -12,7 +12,7 @@
 #include "sketch/hyperloglog.h"
 
 #define PERIOD_NS     10 /* interval of packet times */
-/* A flow has its final state after 4 packets or fewer. */
+/* A flow reaches any flow state within 4 packets. */
 #define STATE_PACKETS 4
 /* With one cache line (64 bytes) per flow, these flows use 64 KB of the L2 cache. */
 #define CACHED_FLOWS  1024
@@ -259,11 +259,10 @@ struct fed {
 	struct calibration_run *run;
 	struct sketch *sketch;
 	sketch_update_fn update;
-	uint64_t flows; /* number of flows; see flows_of() */
+	uint64_t flows;
 	uint64_t first; /* number of the first flow */
 };
 
-/* Updates the sketch with the burst run->packets. */
 static void feed(struct fed *fed, bool timed)
 {
 	struct calibration_run *run = fed->run;
@@ -288,7 +287,6 @@ static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t st
 	feed(fed, timed);
 }
 
-/* Updates the sketch with n packets of random flows, and times the update. */
 static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 {
 	struct calibration_run *run = fed->run;
@@ -393,7 +391,6 @@ static uint64_t flows_of(const struct calibration *calibration, const struct ske
 	return (flows + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
 }
 
-/* Returns true if the profile has a row for every traffic pattern. */
 static bool has_all(const struct calibration *calibration, const struct profile_what *of,
 	const struct profile *profile)
 {

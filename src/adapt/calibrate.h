@@ -20,8 +20,8 @@ struct calibration {
 	uint64_t seed;
 	struct sketch_allocator allocator; /* for sketches */
 	uint64_t samples;                  /* maximum per row */
-	uint64_t flows_max;                /* maximum number of flows for a sketch */
-	uint64_t until;                    /* deadline in clock ticks; 0: none */
+	uint64_t flows_max;
+	uint64_t until; /* deadline in clock ticks; 0: none */
 	bool *late; /* set to true if the deadline or a signal stopped a measurement; may be NULL */
 	bool singles; /* measure bursts of one packet after the full bursts */
 };

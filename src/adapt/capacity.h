@@ -15,7 +15,7 @@
 #include "config/config.h"
 
 #define CAPACITY_NAME_MAX 160
-/* Steps "keys:1/N" count a share of the keys. The test of a packet for this takes 2 ns. */
+/* ns. With the load shedding step "keys:1/N", each packet is tested if its key is counted. */
 #define CAPACITY_SHARE_NS 2
 
 struct capacity_state {

@@ -49,7 +49,6 @@ static void whole_flows(struct choose_flows *flows)
 		flows->to[0][s] = flows->to[1][s] = (uint8_t)s;
 }
 
-/* Returns the time per packet of measurement i in a step. */
 static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -400,7 +399,6 @@ static void make_moves(struct choose_sum *sum, struct choice_move *end)
 	sum->choice->ns = ns;
 }
 
-/* Moves measurements [begin, end) to their cheapest steps. */
 static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	double sum_ns = sum->choice->ns;
@@ -437,8 +435,8 @@ static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, dou
 }
 
 /*
- * Steps are discrete, so the total can be below the target. Uses this time to restore detail,
- * starting with the best ranked measurement.
+ * Uses the time that is left to restore detail, starting with the lowest rank. Time is left because
+ * a move to another step saves more than necessary.
  */
 static void restore_detail(struct choose_sum *sum)
 {

@@ -36,9 +36,8 @@ enum choose_how {
 /* States of the flows of a flow table, lowest first. */
 struct choose_states {
 	uint32_t n;
-	double packets
-		[CHOOSE_STATES_MAX];  /* share of the packets per state of their flow, 0 to 1 */
-	double ns[CHOOSE_STATES_MAX]; /* extra time per packet compared to the first state */
+	double packets[CHOOSE_STATES_MAX]; /* share of the packets of flows in each state, 0 to 1 */
+	double ns[CHOOSE_STATES_MAX];      /* extra time per packet compared to the first state */
 	/* Share of the received packets that the flow table processes, per step, 0 to 1. */
 	double looked_at[CHOOSE_STEPS_MAX + 1];
 };
@@ -95,8 +94,9 @@ void choose_predict(
 	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice);
 
 /*
- * Restores detail of the best ranked measurement for which target_ns leaves enough time: one step,
- * or one flow state. Returns false, and leaves *choice unchanged, if there is no such measurement.
+ * Restores one step, or one flow state, of the measurement with the lowest rank for which this
+ * stays within target_ns. Returns false, and leaves *choice unchanged, if there is no such
+ * measurement.
  */
 bool choose_back(enum choose_how how, const struct choose_problem *problem, double target_ns,
 	void *work, struct choice *choice);

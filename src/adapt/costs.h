@@ -18,9 +18,9 @@
 struct costs {
 	uint64_t bursts, packets; /* number of timed bursts, and of their packets */
 	uint64_t receive, filter, parse, rules, free;
-	uint64_t key[COSTS_KEYS_MAX];               /* per key rule: mask and hash */
-	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* per measurement: update of the sketch */
-	uint64_t distinct[CONFIG_MEASUREMENTS_MAX]; /* per measurement: update of the HyperLogLog */
+	uint64_t key[COSTS_KEYS_MAX];               /* to mask and hash keys, per key rule */
+	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* to update the sketch, per measurement */
+	uint64_t distinct[CONFIG_MEASUREMENTS_MAX]; /* to update the HyperLogLog, per measurement */
 };
 
 /*
@@ -35,5 +35,4 @@ static inline bool costs_due(uint64_t *bursts)
 /* Adds `costs` to *sum. Multiplies times by `factor`, such as ns per cycle. */
 void costs_add(struct costs *sum, const struct costs *costs, double factor);
 
-/* Returns the sum of the times of all parts. */
 uint64_t costs_sum(const struct costs *costs);

@@ -6,7 +6,10 @@
 
 /* A reduction aims 2 % below the target. Else a slowly rising load needs one in each window. */
 #define DOWN   0.98
-/* The load has changed if the target time is 1.5 times that of a failed restoration. */
+/*
+ * A restoration of detail has failed if a reduction followed. If the target time is now 1.5 times
+ * as long as then, the load has changed, and detail is restored without a long wait.
+ */
 #define MUCH   1.5
 /* After this number of windows without a reduction, halve the required number of calm windows. */
 #define FORGET (10 * DECIDE_CALM_MAX)

@@ -13,7 +13,7 @@
 
 /*
  * A window is calm if its target time leaves room for more detail. Detail is restored after 10
- * consecutive calm windows (0.1 s), and after up to 6000 (60 s) if restored detail did not last.
+ * consecutive calm windows (0.1 s), or after up to 6000 (60 s) if restored detail did not last.
  */
 #define DECIDE_CALM     10
 #define DECIDE_CALM_MAX 6000
@@ -25,7 +25,7 @@ struct step_hysteresis {
 
 	uint32_t calm;       /* consecutive calm windows until now */
 	uint32_t calm_least; /* calm windows required before detail is restored */
-	uint32_t since_down; /* windows since the last reduction */
+	uint32_t since_down;
 	/*
 	 * Windows since the last restoration. DECIDE_CALM_MAX: long ago, or before the last
 	 * reduction.

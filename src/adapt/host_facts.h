@@ -21,5 +21,5 @@ void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 /* Fills the facts that must be equal to those of a profile for its use on this host. */
 void host_facts_current(struct profile_host *host);
 
-/* Adds to facts->dpdk if DPDK uses hugepages. EAL must be running. */
+/* Adds "hugepages" or "no hugepages" to facts->dpdk. EAL must be running. */
 void host_facts_add_memory(struct host_facts *facts);

@@ -19,7 +19,7 @@
 
 struct profile_options {
 	const char *file; /* NULL: none */
-	bool foreign;     /* true: accept a profile of another host */
+	bool foreign;
 };
 
 OPTION_OWNER(profile)

@@ -166,7 +166,7 @@ void epoch_clock_start(struct epoch_clock *clock, int64_t interval, struct clock
 
 /*
  * Checks if the wall clock was set since the last call. Returns the change in ns, or 0. Call this
- * at least once per second.
+ * often, because the changes of slow adjustment add up between two calls.
  */
 int64_t epoch_clock_look(struct epoch_clock *clock, struct clock_time now);
 

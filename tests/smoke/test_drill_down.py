@@ -253,7 +253,7 @@ def test_bad_input(test):
             ('[measurement a]\nwithin = b:5%\n', 2, "'b': no such measurement"),
             ('[measurement a]\nwithin = a:5%\n', 2, "'a': is this measurement; name another one"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nwithin = c:5%\n[measurement c]\nwithin = a:5%\n', 2,
-             "'b' drills"),
+             "'b' also drills"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nkey = dst,vlan\n', 2, "'b' has key = dst,vlan"),
             ('[measurement a]\nwithin = b\n[measurement b]\n', 2, "'b': not MEASUREMENT:FRACTION"),
             ('[measurement a]\nwithin = b:\n[measurement b]\n', 2, "share not a fraction"),

@@ -41,7 +41,7 @@ struct digest {
 	uint32_t wire_len; /* bytes without FCS */
 	uint8_t kind;      /* enum digest_kind */
 	uint8_t tcp_flags; /* unset in DIGEST_FORM_PLAIN */
-	uint16_t overhead; /* bytes before the IP header; unset in DIGEST_FORM_PLAIN */
+	uint16_t overhead; /* bytes outside the IP packet; unset in DIGEST_FORM_PLAIN */
 	union {
 		int64_t time;    /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
 		uint64_t number; /* epoch of a mark */
@@ -135,7 +135,6 @@ static inline void digest_ring_publish(struct digest_ring *ring)
 	atomic_store_explicit(&ring->tail, ring->put, memory_order_release);
 }
 
-/* Writes a mark and publishes it. */
 static inline void digest_ring_mark(
 	struct digest_ring *ring, enum digest_kind kind, uint64_t number)
 {

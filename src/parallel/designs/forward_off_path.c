@@ -24,7 +24,6 @@ static inline uint32_t next_worker(struct rx_core *rx_core)
 	return next;
 }
 
-/* Writes each digest to the ring of its worker. */
 static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)

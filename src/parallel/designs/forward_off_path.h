@@ -10,10 +10,9 @@
 #include "parallel/workers/rx_core.h"
 #include "parallel/workers/worker.h"
 
-/* State of a receiving core. */
 struct off_path {
 	struct reader reader;
-	struct key_burst burst; /* keys of the current burst of packets */
+	struct key_burst burst;
 };
 
 /* Sets the callbacks of the poller of a receiving core. */

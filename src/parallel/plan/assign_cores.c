@@ -158,7 +158,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 
 	init_allocator(&allocator, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		/* receiver and feeder; only one group exists if there is a feeder */
+		/* Cores for the receiver and the feeder. With a feeder, there is only one group. */
 		uint32_t others = (plan->design->rx_core ? 1 : 0) + (plan->replay ? 1 : 0);
 		uint32_t cores = good_cores(&allocator, plan->groups[g].node);
 
@@ -252,7 +252,6 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *allo
 
 /* --- warnings --- */
 
-/* The lcores that a warning names. */
 struct affected {
 	struct cpu_set workers;
 	bool rx_core;

@@ -26,7 +26,7 @@ enum dispatch {
 
 struct async_options {
 	enum dispatch dispatch;
-	uint32_t ring_size; /* entries of each ring between the receiver and a worker */
+	uint32_t ring_size;
 };
 
 OPTION_OWNER(async)

@@ -20,7 +20,7 @@
 
 #define MB(bytes) ((bytes) >> 20)
 
-/* Returns the descriptors of each send queue that packets of port p use. */
+/* Returns the size of each send queue through which packets of port p leave. 0: no forwarding. */
 static uint32_t send_entries(const struct plan *plan, uint32_t p)
 {
 	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;

@@ -22,7 +22,7 @@
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* Such a ring has room for 32768 IPv4 digests, 32 ms at 1 Mpps. */
+/* A digest ring of this size has room for 32768 IPv4 packets, 32 ms at 1 Mpps. */
 #define DIGEST_RING_DEFAULT 16384
 /* On a replay, mbufs have only the parsed headers, which rarely need more bytes. */
 #define REPLAY_MBUF_ROOM    256
@@ -89,7 +89,6 @@ static void make_groups(struct plan *plan, const struct plan_ports *ports)
 		plan->groups[plan->ports[p].group].nb_ports++;
 }
 
-/* Selects the port that sends the packets of each port. */
 static void plan_forwarding(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
@@ -127,7 +126,7 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	/* Feeder and receivers, because the plan has no workers yet. */
+	/* This counts the feeder and the receivers, because the plan has no workers yet. */
 	uint32_t helpers = plan_nb_polling(plan), cores;
 
 	cores = plan_count_workers(plan, topology);
@@ -382,7 +381,6 @@ static void warn_speed(struct plan *plan, const struct topology *topology)
 			polling, topology->cpu_quota);
 }
 
-/* Sizes the rings between receivers and workers. */
 static void plan_rings(struct plan *plan, const struct config *config)
 {
 	uint32_t size = plan->design->rings ? async_options(config)->ring_size : 0;
@@ -583,7 +581,6 @@ static const char *inapplicable_without_shared(
 	return plan_options(config)->sharing == SHARING_SHARED ? NULL : "without --sharing shared";
 }
 
-/* Checks that every sketch supports --sharing shared. */
 static bool check_sharing(const struct config *config, struct option_fault *fault)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {

@@ -135,7 +135,6 @@ struct plan_node {
 	size_t packet_bytes, sketch_bytes, rule_bytes;
 };
 
-/* One measurement with its complete parameters. */
 struct plan_measurement {
 	const struct measurement_config *config;
 	const struct sketch_ops *ops;
@@ -172,7 +171,7 @@ struct plan_source {
 		const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size);
 	const char *queues;     /* plural name of the inputs, such as "sockets"; NULL: ethdevs */
 	const char *no_packets; /* reason for not using hugepages; NULL: ethdevs */
-	const char *user;       /* user of `bytes`, for error messages */
+	const char *user;       /* what needs `bytes`, for error messages */
 	const char *less;       /* options that reduce `bytes`, for error messages */
 	char memory[PLAN_TEXT_MAX]; /* description of the contents of `bytes` */
 };
@@ -212,7 +211,7 @@ struct plan {
 	uint32_t mbuf_cache;
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
-	bool hugepages; /* true: packets are in hugepages */
+	bool hugepages;
 	struct plan_rules rules;
 	struct plan_source source;
 	struct plan_shedding policy;
@@ -318,7 +317,6 @@ bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, bool receives,
 	char *error);
 
-/* Names of lcore roles, indexed by enum plan_role. */
 extern const char *const plan_role_names[];
 
 /* Prints the plan as text. */

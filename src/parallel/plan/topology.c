@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reads the machine from sysfs and procfs. */
-
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +23,6 @@ struct group {
 	bool v2;             /* true: version 2 */
 };
 
-/* Returns true if a comma-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
 	size_t length = strlen(word);

@@ -4,7 +4,8 @@
 /*
  * Queue shedding: selects the share of packets that a worker processes, by the fill level of its
  * receive queues. After each poll of a queue, its fill level determines the shedding level of the
- * polled burst. docs/ADAPTIVE.md proves that no packet is lost. One instance per lcore.
+ * polled burst. docs/ADAPTIVE.md has the proof that no packet is lost, and its conditions. One
+ * instance per lcore.
  */
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 /* Fill levels of a queue are in quarters of its descriptors. */
 #define SHED_QUARTERS  4
 /*
- * SHED_LEVEL_SOME samples one packet of 2^shift. The largest rate is 1/4, because a sample of a
+ * SHED_LEVEL_SOME samples one in 2^shift packets. The largest rate is 1/4, because a sample of a
  * full burst then has more than SHED_LOOKS_MAX packets only in one of 10^5 bursts.
  */
 #define SHED_SHIFT_MIN 2
@@ -25,8 +26,8 @@
 
 enum shed_level {
 	SHED_LEVEL_FULL,
-	SHED_LEVEL_WAIT,  /* only measurements of the best priority process packets */
-	SHED_LEVEL_SOME,  /* these measurements process only one packet of 2^shift */
+	SHED_LEVEL_WAIT,  /* only measurements of the highest priority process packets */
+	SHED_LEVEL_SOME,  /* these measurements process only one in 2^shift packets */
 	SHED_LEVEL_COUNT, /* packets are only counted, not processed */
 };
 
@@ -40,7 +41,6 @@ struct queue_shedding {
 	uint32_t nb_waiting;             /* number of queues that were not empty after their poll */
 };
 
-/* Shedding level of a burst. */
 struct burst_shed_level {
 	uint8_t level; /* enum shed_level */
 	uint8_t shift; /* shift of SHED_LEVEL_SOME; else 0 */

@@ -118,7 +118,7 @@ static const struct option_row policy_rows[] = {
 		.man = "FILE is CSV. A row applies from a packet of a worker on: column worker has "
 		       "the worker, column packet the packet number. If column measurement is "
 		       "empty, column to is the level of the worker: full, wait (only measurements "
-		       "of the best priority), 1/2 to 1/64 (sample one of N packets) or count (only "
+		       "of the highest priority), 1/2 to 1/64 (sample one of N packets) or count (only "
 		       "count packets). Otherwise, column to is full, a step of that measurement, "
 		       "or a limit of its flow states.",
 	},

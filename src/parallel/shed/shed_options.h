@@ -29,7 +29,6 @@ OPTION_OWNER(shed_policy)
 /* Returns value i of --overload, or NULL after the last one. */
 const char *shed_policy_word(uint32_t i);
 
-/* Returns true if the run needs the controller in the reporter. */
 static inline bool shed_policy_needs_controller(const struct config *config)
 {
 	return shed_policy_options(config)->policy > SHED_POLICY_SAMPLE;
@@ -53,7 +52,7 @@ const char *shed_policy_given_inapplicable(
 
 /* Options of a measurement. */
 struct steps_options {
-	uint32_t priority; /* 1 is the best priority */
+	uint32_t priority; /* 1 is the highest priority */
 	const char *steps; /* text for steps_parse(); NULL: none */
 	/* ns. One interval in this time should have full detail. 0: no such requirement. */
 	uint64_t deadline;

@@ -174,7 +174,7 @@ static bool read_row(
 		name = fields[reading->at[FIELD_MEASUREMENT]];
 	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
 		worker >= schedule->nb_workers)
-		return set_line_error(reading, "'%s': the run's workers are 0 to %u",
+		return set_line_error(reading, "'%s': not a worker; workers of this run: 0 to %u",
 			fields[reading->at[FIELD_WORKER]], schedule->nb_workers - 1);
 	list = &schedule->of[worker];
 	if (units_count(fields[reading->at[FIELD_PACKET]], &entry.packet) != NULL ||
@@ -193,7 +193,7 @@ static bool read_row(
 static bool read_lines(
 	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
-	char line[LINE_MAX_BYTES + 2]; /* a line that is too long, and the final 0 */
+	char line[LINE_MAX_BYTES + 2]; /* one byte more than allowed, and the final 0 */
 	ssize_t length;
 	bool good = true;
 

@@ -22,23 +22,25 @@ struct shed_setting {
 	uint64_t number; /* sequence number of the settings of this worker, from 0 */
 	/* Number of the set of measurements (counting.set) that the settings are for. */
 	uint64_t of;
-	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* number of steps that apply (struct steps) */
-	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* m processes one packet of 2^shift[m] */
-	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* m counts one key of 2^keys[m] */
-	uint32_t off;                           /* bit m: m processes no packets */
-	uint32_t first; /* bit m: the deadline of m is due: it does not skip bursts by priority */
-	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* limits of the flow states of m */
+	uint8_t step[CONFIG_MEASUREMENTS_MAX]; /* number of steps that apply (struct steps) */
+	/* Measurement m processes one in 2^shift[m] packets. */
+	uint8_t shift[CONFIG_MEASUREMENTS_MAX];
+	/* Measurement m counts one in 2^keys[m] keys. */
+	uint8_t keys[CONFIG_MEASUREMENTS_MAX];
+	uint32_t off;   /* bit m: measurement m processes no packets */
+	uint32_t first; /* bit m: the deadline of measurement m is due: no skipping by priority */
+	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* limits of flow states */
 };
 
 /* Combined effect of shedding level and settings on a burst, per measurement m. */
 struct burst_shedding {
 	bool count_only; /* true: packets are only counted */
-	uint8_t shift;   /* one packet of 2^shift is processed, by one measurement or more */
-	uint32_t off;    /* bit m: m skips the burst */
-	uint32_t rare;   /* bit m: m processes only one of 2^rarer[m] processed packets */
+	uint8_t shift;   /* one in 2^shift packets is processed, by one measurement or more */
+	uint32_t off;    /* bit m: measurement m skips the burst */
+	uint32_t rare;   /* bit m: measurement m uses only one in 2^rarer[m] processed packets */
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
-	uint32_t shifts;  /* bit k: k > 0 is a value in rarer[] */
-	uint32_t sifting; /* bit m: m counts only one key of 2^keys[m] */
+	uint32_t shifts;  /* bit k > 0: the value k is in rarer[] */
+	uint32_t sifting; /* bit m: measurement m counts only one in 2^keys[m] keys */
 	uint8_t keys[CONFIG_MEASUREMENTS_MAX];
 };
 
@@ -54,7 +56,7 @@ struct shed_mailbox {
 	/* Packets and TSC cycles of bursts at SHED_LEVEL_FULL, without preempted bursts. */
 	_Atomic uint64_t smooth_packets, smooth_busy;
 	_Atomic uint64_t backlog;    /* packets waiting after the last poll */
-	_Atomic uint32_t shift;      /* SHED_LEVEL_SOME samples one packet of 2^shift */
+	_Atomic uint32_t shift;      /* SHED_LEVEL_SOME samples one in 2^shift packets */
 	_Atomic uint64_t taken_from; /* first packet to which the settings `taken` apply */
 	/*
 	 * Number of the settings in use. Stored after taken_from, with release: the worker does not

@@ -14,8 +14,8 @@
 #define STEP_WORD_MAX 128
 
 enum step_kind {
-	STEP_RATE, /* sample one packet of 2^shift */
-	STEP_KEYS, /* count only one key of 2^shift (sketch/key_sampling.h) */
+	STEP_RATE, /* sample one in 2^shift packets */
+	STEP_KEYS, /* count only one in 2^shift keys (sketch/key_sampling.h) */
 	STEP_KEY,  /* use another key from the next interval on, in all workers */
 	STEP_OFF,  /* count no packets */
 };
@@ -41,8 +41,8 @@ bool steps_parse(struct steps *steps, const char *text, char *why);
 /* Detail of a measurement. */
 struct detail {
 	bool off;
-	uint8_t shift;              /* one packet of 2^shift is sampled */
-	uint8_t keys;               /* one key of 2^keys is counted */
+	uint8_t shift;              /* one in 2^shift packets is sampled */
+	uint8_t keys;               /* one in 2^keys keys is counted */
 	const struct key_rule *key; /* NULL: the key of the measurement */
 };
 

@@ -40,7 +40,6 @@
 /* Largest possible IP packet, bytes. Flow records do not report larger ones (IPv6 jumbograms). */
 #define PACKET_MAX      (65535 + 40)
 
-/* Limits for the reassembly of datagrams of a capture. */
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
 	.bytes = (size_t)32 << 20,
@@ -87,9 +86,9 @@ struct collector_source {
 	bool tags;                      /* true: the filter uses VLAN tags */
 	struct listener *listener;      /* NULL: datagrams come from the feeder */
 	struct fragments *fragments;    /* reassembly of IP fragments; NULL: sockets */
-	struct fragments_counts unread; /* counts of `fragments` that the collector has got */
+	struct fragments_counts unread; /* part of the counts that the collector has already got */
 	uint32_t nb_sockets;
-	uint64_t dropped[OPTION_LIST_MAX]; /* counted drops of each socket */
+	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket that are counted already */
 	/* true: in this epoch, records with totals were dropped because a ring was full. */
 	bool lost_totals;
 	uint64_t seed;   /* seed of the hash that selects the worker of a record */
@@ -176,7 +175,7 @@ static struct collector_source_counts *counts_of(struct counter *counter, uint64
 	return &counter->generations[epoch & 1];
 }
 
-/* Sets the bytes of each packet before its IP header, to compute the size of IP packets. */
+/* Sets the bytes of each frame outside its IP packet, for the size of IP packets. */
 static void set_overhead(const struct counter *counter, struct key_burst *burst)
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
@@ -225,7 +224,6 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Counts n <= BURST_MAX records of the worker's epoch. */
 static void count_records(
 	struct counter *counter, const struct observation *observations, uint32_t n)
 {

@@ -39,9 +39,9 @@ struct collector_source_generation {
 /* Data of a worker in an epoch. */
 struct collector_source_counts {
 	struct dedup_counts counts;
-	struct record_counts *by_exporter;  /* indexed by exporter slot */
-	struct record_counts others;        /* sum of exporters whose slots others use now */
-	struct collector_source_rows paths; /* struct path_row of path_row_bytes(), concatenated */
+	struct record_counts *by_exporter; /* indexed by exporter slot */
+	struct record_counts others; /* sum of exporters that have lost their slots to others */
+	struct collector_source_rows paths; /* path rows, each of path_row_bytes() bytes */
 	struct collector_source_rows roles; /* struct interface_role_row */
 	uint64_t nb_paths;
 };
@@ -60,7 +60,6 @@ struct collector_source;
 /* Options --listen and --pcap of `sketchtap collect`. */
 extern const struct option_owner listen_owner, datagrams_owner;
 
-/* Returns the number of exporter slots. */
 uint32_t collector_source_exporters_max(const struct collector_source *source);
 /* Return the data of a closed epoch. Called by the reporter. */
 struct collector_source_generation *collector_source_generation(

@@ -68,11 +68,11 @@ struct feeder {
 	struct pacer pacer;
 	bool broken_off; /* true: --packets has ended the run */
 	bool over;       /* true: --duration has ended the run */
-	bool damaged;    /* true: the source is damaged */
-	int64_t opened;  /* time at which the epoch was opened, ns of CLOCK_MONOTONIC */
+	bool damaged;
+	int64_t opened; /* time at which the epoch was opened, ns of CLOCK_MONOTONIC */
 
 	/*
-	 * true: packets are live: generated with --pace, with times of a clock that is never set.
+	 * true: packets are generated with --pace. Their times do not follow changes of the clock.
 	 */
 	bool live;
 	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
@@ -191,8 +191,8 @@ static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, 
 	return mbuf;
 }
 
-_Static_assert(
-	INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "the end of any epoch fits in int64_t");
+_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX,
+	"the end of any interval fits in int64_t");
 
 static int64_t floor_to(int64_t time, int64_t interval)
 {
@@ -254,7 +254,6 @@ static void publish_end(struct feeder *feeder)
 	info->took = (uint64_t)(clock_now(CLOCK_MONOTONIC) - feeder->opened);
 }
 
-/* Opens the epoch of the first packet. */
 static void start_epochs(struct feeder *feeder, int64_t stamp)
 {
 	int64_t interval = (int64_t)feeder->params.interval, time = stamp;
@@ -295,7 +294,6 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 	epochs_open(feeder->params.epochs, feeder->epoch);
 }
 
-/* Returns the end of the last epoch. */
 static int64_t last_end(struct feeder *feeder)
 {
 	if (feeder->live && !feeder->over) {

@@ -92,7 +92,7 @@ struct feeder_progress {
 	uint64_t bytes; /* on the wire */
 	double share;   /* share of the source that was read, 0 to 1; negative: unknown */
 };
-/* Returns the progress of the feeder. Any thread. */
+/* Any thread. */
 struct feeder_progress feeder_progress(const struct feeder *feeder);
 
 /*

@@ -43,7 +43,6 @@ static bool is_on_path(const struct config *config)
 	return designs[design_options(config)->design] == &design_rss;
 }
 
-/* Returns the largest --width, or the default. */
 static uint32_t width_of(const struct config *config, const struct kernel_layout *layout)
 {
 	uint64_t most = 0;
@@ -76,8 +75,8 @@ static uint32_t buckets_of(const struct config *config)
 }
 
 /*
- * Key fields of struct key_extra that the worker can set from a ring entry with a key. If a packet
- * has other such fields, its entry has its headers.
+ * Key fields of struct key_extra for which workers need no headers: a ring entry with a key has the
+ * field, or its packet does not have it.
  */
 #define ENTRY_FIELDS                                                                               \
 	(1U << KEY_TCP_FLAGS | 1U << KEY_VLAN | 1U << KEY_DSCP | 1U << KEY_MPLS |                  \

@@ -33,7 +33,6 @@
 
 #define FRAME_OVERHEAD 22 /* bytes of an Ethernet header with two tags */
 
-/* An interface and its counters. */
 struct watched {
 	struct attach_point place;
 	uint32_t index;
@@ -142,7 +141,7 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-/* Returns the addresses that the program compares with --prefixes, or 0 without --prefixes. */
+/* Returns the addresses (KERNEL_PREFIX_*) that must match --prefixes. 0: without --prefixes. */
 static uint32_t prefix_of(const struct config *config)
 {
 	static const uint32_t bits[] = {

@@ -342,7 +342,6 @@ static uint32_t take_from_ring(
 	return n;
 }
 
-/* Reads all rings once. Returns the number of entries. */
 static uint32_t take_round(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;

@@ -38,7 +38,10 @@ const struct interface_role_row *role_snapshot_rows(
 /* Returns true if the rows must be written to the template file again. Any thread. */
 bool role_snapshot_changed(const struct role_snapshot *snapshot);
 
-/* Excludes roles of an exporter slot that belongs to another exporter from `epoch` on. Decoder. */
+/*
+ * Excludes the present roles of a slot from the template file, because another exporter gets the
+ * slot in `epoch`. Called by the decoder.
+ */
 void role_snapshot_forget(struct role_snapshot *snapshot, uint32_t exporter, uint64_t epoch);
 
 /*

@@ -42,7 +42,7 @@ struct source_ops {
 	void (*destroy)(void *source); /* must not be NULL */
 	/* Drops input that does not match. Called before start(). NULL: workers filter packets. */
 	void (*set_filter)(void *source, const struct filter *filter);
-	/* Rules of --prefixes, if the source matches its input. All four are NULL, or none is. */
+	/* Rules of --prefixes, if the source applies them itself. Set all four, or none. */
 	size_t (*rules_bytes)(const struct prefix_list *rules);
 	void *(*rules_create)(const struct prefix_list *rules, char *error); /* any thread */
 	void (*rules_use)(void *source, uint64_t epoch, const void *rules);

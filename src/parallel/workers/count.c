@@ -156,7 +156,7 @@ static const struct key_burst *burst_of(const struct counting *counting,
 	return burst;
 }
 
-/* Sums the packets of the keys in the sample of one key of 2^keys (sketch/key_sampling.h). */
+/* Sums the packets of the keys in the sample of one in 2^keys keys (sketch/key_sampling.h). */
 static struct key_sample_counts sum_share(
 	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {
@@ -173,7 +173,7 @@ static struct key_sample_counts sum_share(
 }
 
 /*
- * Returns a burst with the entries whose keys are in the sample of one key of 2^keys. Adds the
+ * Returns a burst with the entries whose keys are in the sample of one in 2^keys keys. Adds the
  * other entries to left_out[], by the rank of their keys (sketch/key_sampling.h).
  */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,

@@ -50,7 +50,7 @@ struct counting {
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX];
-	uint32_t low_ranked; /* bit m: measurement m does not have the best priority */
+	uint32_t low_ranked; /* bit m: measurement m does not have the highest priority */
 
 	/* Drill-down (parallel/workers/drill_down.h). */
 	bool drill_down; /* true: at least one measurement has drill-down */
@@ -85,8 +85,8 @@ uint64_t drill_down_entries(
 
 /*
  * As count_keys(), with load shedding and drill-down. `state` selects the entries that each
- * measurement counts. Bit i of rarer[k] is set if entry i is in the sample of one entry of 2^k. If
- * a measurement samples keys, the entries of other keys are added to left_out[m], by the rank of
+ * measurement counts. Bit i of rarer[k] is set if entry i is in the sample of one in 2^k entries.
+ * If a measurement samples keys, the entries of other keys are added to left_out[m], by the rank of
  * the key (sketch/key_sampling.h). A measurement with drill-down counts only entries inside its
  * networks. `timer` is NULL if the burst is not timed.
  */

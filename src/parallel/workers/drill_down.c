@@ -97,7 +97,7 @@ static bool check_source(const struct config *config, const struct measurement_c
 			"'%s': is this measurement; name another one", name);
 	if (is_circle(config, measurement))
 		return option_fault(fault, "within", measurement,
-			"'%s' drills down into '%s' in turn; omit it in one of them", name,
+			"'%s' also drills down into '%s'; omit within in one of them", name,
 			measurement->name);
 	if (steps_to_keys(measurement) || steps_to_keys(networks))
 		return option_fault(fault, "within", measurement,

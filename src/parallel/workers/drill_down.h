@@ -34,7 +34,6 @@ static inline bool drill_down_given(const struct measurement_config *measurement
 	return drill_down_options(measurement)->within.networks[0] != '\0';
 }
 
-/* Returns true if at least one measurement has drill-down. */
 bool drill_down_any(const struct config *config);
 
 /* Drill-down of a measurement. Owned by the reporter. Workers only read sets[]. */

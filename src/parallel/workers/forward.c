@@ -87,7 +87,7 @@ static bool fits(const struct forward_path *path, const struct rte_mbuf *mbuf)
 	       mbuf->pkt_len <= atomic_load_explicit(&send->longest_tagged, memory_order_relaxed);
 }
 
-/* Keeps the packets that fit, in order, and frees the others. */
+/* Removes and frees packets that the egress port cannot send. Returns the number of the others. */
 static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *path,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {

@@ -27,7 +27,7 @@ struct forward_counts {
 	uint64_t received;
 	uint64_t taken; /* packets that the device accepted; it may drop some later */
 	uint64_t bytes; /* bytes of `taken` packets on the wire, without FCS */
-	/* Dropped packets: send queue full; longer than the MTU, or incomplete; link down. */
+	/* Dropped packets. too_long: the port cannot send them. no_link: the link was down. */
 	uint64_t tx_full, too_long, no_link;
 	/* TSC cycles from arrival to sending. All packets of a burst have the same value. */
 	struct histogram times;

@@ -17,10 +17,10 @@
 /* ms. After a stop, a device that still receives packets is polled for at most this time. */
 #define DRAIN_MS 200
 
-/* Times at which the polling ends after a stop, in TSC cycles. 0: not set yet. */
+/* Times at which polling ends after a stop, in TSC cycles. 0: not set yet. */
 struct drain {
-	uint64_t give_up; /* even if packets arrive */
-	uint64_t quiet;   /* if no packets arrive until then */
+	uint64_t give_up; /* polling ends then, even if packets arrive */
+	uint64_t quiet;   /* polling ends then, if no packets arrive before */
 };
 
 /* A thread yields in this number of successive empty rounds before it sleeps. */
@@ -239,7 +239,6 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	queue_shedding_look(&shed->shedding, &queue->shedding, quarters, true);
 }
 
-/* Polls all queues once. Returns the number of packets received. */
 static uint32_t poll_round(struct poller *poller)
 {
 	struct rte_mbuf *pkts[POLL_BURST_MAX];

@@ -45,7 +45,7 @@ struct rx_core {
 	uint32_t participant; /* number of this receiver as a participant (parallel/epoch.h) */
 	uint32_t nb_workers;  /* workers in the group */
 	struct worker *const *workers;
-	bool may_drop; /* async. true: drop packets if a ring is full; false: wait */
+	bool may_drop; /* only design async; true: drop packets if a ring is full */
 	enum dispatch dispatch;
 	uint8_t reta[RSS_RETA_SIZE]; /* index of the worker, by flow hash modulo RSS_RETA_SIZE */
 	struct rss_mask hashed;      /* fields for the flow hash, if the device computes none */

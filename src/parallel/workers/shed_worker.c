@@ -124,8 +124,8 @@ const struct burst_shedding *shed_worker_state(
 }
 
 /*
- * Returns the sample of one entry of 2^shift for entries `first` to first + n - 1. Bit i is set if
- * entry first + i is in the sample. Each entry has a random byte, eight from each number of the
+ * Returns the sample of one in 2^shift entries for entries `first` to first + n - 1. Bit i is set
+ * if entry first + i is in the sample. Each entry has a random byte, eight from each number of the
  * generator SplitMix64. An entry is in the sample if the lowest `shift` bits of its byte are 0.
  *
  * So an entry in the sample of one in 2^k is also in that of one in 2^(k-1). The sample does not

@@ -51,14 +51,13 @@ struct shed_counts_burst {
 };
 
 /*
- * Adds a burst to the counts. rarer[k] has its packets that are in the sample of one packet of 2^k,
- * for each bit k of state->shifts.
+ * Adds a burst to the counts. rarer[k] has its packets that are in the sample of one in 2^k
+ * packets, for each bit k of state->shifts.
  */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
 	uint32_t nb_measurements);
 
-/* Shedding state of a worker. */
 struct shed_worker {
 	/* Set before start. */
 	uint64_t seed;             /* seed of the sampling */
@@ -125,7 +124,7 @@ static inline uint32_t shed_worker_cut(
 
 /*
  * Samples the next n processed entries. Bit i of rarer[k] is set if entry i is in the sample of one
- * entry of 2^k. Sets rarer[k] only for the bits k of state.shifts.
+ * in 2^k entries. Sets rarer[k] only for the bits k of state.shifts.
  */
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);

@@ -131,7 +131,6 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 	generation->free_cycles += rte_rdtsc() - counted;
 }
 
-/* Starts to time the parts of a burst of n packets. */
 static struct stage_timer begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
 {
 	generation->costs.bursts++;
@@ -252,7 +251,6 @@ static void count_all(
 	worker_count_read(generation);
 }
 
-/* Counts packets that have the same shedding state. */
 static void count_state(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, const struct burst_shedding *state)
 {
