@@ -226,7 +226,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
-	.suits = "one receiver distributes packets to workers; for NICs without RSS, and tunnels",
+	.suits = "a receiver distributes packets; for NICs without RSS, and tunnels",
 	.options = &async_owner,
 	.rx_core = true,
 	.rings = true,

@@ -137,7 +137,7 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_sync = {
 	.name = "sync",
-	.suits = "one receiver passes each burst to all workers and waits; for comparison",
+	.suits = "a receiver passes each burst to all workers and waits; for comparison",
 	.rx_core = true,
 	.held = POLL_BURST_MAX,
 	.connect = sync_connect,
