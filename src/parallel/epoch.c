@@ -115,7 +115,7 @@ static const struct option_row epoch_rows[] = {
 		.max = EPOCH_INTERVAL_MAX,
 		.default_text = "1s",
 		.help = "Report at each multiple of TIME, 1ms to 2500d. 0: report once, at the "
-			"end. That is the default for a capture if its rows go to a terminal.",
+			"end, the default for a capture on a terminal.",
 	},
 	{0},
 };

@@ -681,9 +681,8 @@ static const struct option_row plan_rows[] = {
 		.min = 1,
 		.max = PLAN_WORKERS_MAX,
 		.default_note = "as many as fit",
-		.help = "Use N cores to count packets. With --design rss they also receive, and N "
-			"is at most 16 with --pcap and --synthetic. With async and sync, another "
-			"core receives.",
+		.help = "Use N cores to count packets. rss: they also receive, and N is at most 16 "
+			"with --pcap and --synthetic. async, sync: another core receives.",
 	},
 	{
 		.name = "mbuf-cache",

@@ -673,7 +673,7 @@ static const struct option_row feeder_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_note = "no limit",
-		.help = "Stop after TIME, by the timestamps of packets in captures, else by the clock.",
+		.help = "Stop after TIME. Captures: by the timestamps of packets. Else: by the clock.",
 	},
 	{
 		.name = "packets",
