@@ -951,6 +951,31 @@ static uint64_t binomial(struct random *random, uint64_t packets, uint32_t inter
 	return taken;
 }
 
+/*
+ * Samples are duplicates while another exporter reports their flow unsampled. Once it is silent, they
+ * may be new.
+ */
+static void test_unsampled_exporter_dies(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	for (uint32_t t = 0; t < 60; t += 10) {
+		uint64_t new_packets = bed->counts.new_packets;
+		struct observation o = report(0, 1, 9, 900);
+
+		if (t < 40)
+			pass(bed, 0, 100, t, t + 9);
+		bed->time = START + (t + 9) * SECOND;
+		o.sampling = 10;
+		give(bed, 0, o);
+		settle(bed);
+		assert_int_equal(bed->counts.new_packets - new_packets, t < 40 ? 0 : 90);
+	}
+	assert_int_equal(bed->packets[0], 400);
+	bed_destroy(bed);
+}
+
 /* An observation point that does not sample has the exact count, before and after samples. */
 static void test_sampled_and_not(void **state)
 {
@@ -1372,6 +1397,7 @@ int main(void)
 		cmocka_unit_test(test_entries_come_back),
 		cmocka_unit_test(test_epochs_and_timeout),
 		cmocka_unit_test(test_many_observers),
+		cmocka_unit_test(test_unsampled_exporter_dies),
 		cmocka_unit_test(test_sampled_and_not),
 		cmocka_unit_test(test_held_flows),
 		cmocka_unit_test(test_held_and_exact),

@@ -47,6 +47,7 @@ enum event {
 	FIRST_IS_NEW, /* exporter 0 starts */
 	RATE_CHANGES, /* sampling of every second exporter */
 	MANY_RATES,   /* each exporter has its own sampling */
+	LOCAL_FLOW,   /* a flow that only exporter 2 sees, at a fed interface */
 };
 
 struct network {
@@ -170,6 +171,11 @@ static uint64_t run_epoch(struct world *world, uint32_t epoch)
 			give(world, flow, &way.hops[h], epoch);
 		}
 		truth += seen ? world->network->packets : 0;
+	}
+	if (world->network->event == LOCAL_FLOW && epoch >= 2 * WARM) {
+		give(world, world->network->flows, &(struct hop_of){.exporter = 2, .input = 10},
+			epoch);
+		truth += world->network->packets;
 	}
 	flush(world);
 	world->time += EPOCH;
@@ -340,6 +346,7 @@ static void test_changes(void **state)
 		{"row, a start, without TTL", in_a_row, 301, 1000, 100, FIRST_IS_NEW, false, true,
 			false},
 		{"leaves, a start", by_leaves, 320, 1000, 100, FIRST_IS_NEW, true, true, false},
+		{"row, a local flow", in_a_row, 31, 500000, 100, LOCAL_FLOW, false, false, false},
 		{"row, rates", in_a_row, 300, 1000, 100, RATE_CHANGES, true, true, false},
 		{"leaves, rates", by_leaves, 320, 1000, 100, RATE_CHANGES, true, true, false},
 	};

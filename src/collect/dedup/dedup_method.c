@@ -589,17 +589,26 @@ static bool is_stale(const struct dedup_context *context, const struct share *sh
 	       !roles_is_alive(&context->roles, hop->exporter);
 }
 
-/* Returns true if an unsampled observer reports the flow. */
-static bool any_unsampled(struct dedup_context *context, struct flow *flow, uint32_t now)
+/* Returns the exporter that last reported the flow unsampled; NULL: none does. */
+static struct role_exporter *unsampled_exporter(
+	struct dedup_context *context, struct flow *flow, uint32_t now)
 {
+	struct role_exporter *last = NULL;
+	uint32_t shortest = UINT32_MAX;
+
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		const struct share *share = observed_flows_share(&context->flows, flow, i);
+		uint32_t silent = now - share_time(&context->flows, share, now);
 
-		if (!share->total && !share->sampled && !is_stale(context, share, now))
-			return true;
+		if (share->total || share->sampled || is_stale(context, share, now) ||
+			silent >= shortest)
+			continue;
+		shortest = silent;
+		last = &context->roles.exporters[context->observers.hops[share->hop].exporter];
 	}
-	flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
-	return false;
+	if (last == NULL)
+		flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
+	return last;
 }
 
 /* Edges configured by the operator have precedence over learned roles. */
@@ -658,11 +667,16 @@ static struct record_value best_sampled(
 	struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hop = &context->observers.hops[record->share->hop];
+	struct role_exporter *unsampled = NULL;
 	struct role_interface *interface;
 
-	if (record->flow->flags & FLOW_UNSAMPLED &&
-		any_unsampled(context, record->flow, record->now))
+	if (record->flow->flags & FLOW_UNSAMPLED)
+		unsampled = unsampled_exporter(context, record->flow, record->now);
+	if (unsampled != NULL) {
+		unsampled->covered_packets += record->packets;
+		unsampled->covered_bytes += record->bytes;
 		return NOTHING;
+	}
 	interface = roles_interface(
 		&context->roles, &context->observers, record->share->hop, record->now);
 	if (interface != NULL)
@@ -770,6 +784,7 @@ struct record_value value_of_deferred(
 	struct record_value value = {0, 0, (double)deferred->sampling};
 	struct role_doubt *doubt = &context->doubt;
 	struct held_share waiting[SHARES_MAX];
+	const struct role_exporter *unsampled = NULL;
 	const struct held_share *owner;
 	bool edge = false;
 	uint32_t n;
@@ -780,12 +795,15 @@ struct record_value value_of_deferred(
 	owner = find_owner(waiting, n);
 	for (uint32_t i = 0; i < n; i++)
 		edge |= waiting[i].role == ROLE_EDGE;
-	if (flow->flags & FLOW_UNSAMPLED && any_unsampled(context, flow, flow->last))
-		n = 0;
+	if (flow->flags & FLOW_UNSAMPLED)
+		unsampled = unsampled_exporter(context, flow, flow->last);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct share *share = waiting[i].share;
 
-		if (waiting[i].role == ROLE_EDGE) {
+		if (unsampled != NULL) {
+			if (unsampled->in_doubt || !unsampled->alive)
+				add_doubt(&doubt->new_packets, &doubt->new_bytes, share);
+		} else if (waiting[i].role == ROLE_EDGE) {
 			add_share(&value, share);
 		} else if (waiting[i].role == ROLE_OPEN && owner != &waiting[i] &&
 			   is_behind(&waiting[i], owner, deferred->sampling)) {

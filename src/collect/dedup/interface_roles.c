@@ -502,6 +502,7 @@ static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n
 			continue;
 		interface->right += counted;
 		interface->wrong += !counted;
+		interface->missed |= !counted;
 	}
 }
 
@@ -731,6 +732,8 @@ static void learn_roles(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, uint32_t now)
 {
 	set_rates(roles);
+	for (uint32_t i = 0; i < roles->nb; i++)
+		roles->interfaces[i].missed = false;
 	for (uint32_t at = 0; at < EVIDENCE_ROOM; at++) {
 		struct role_evidence_of *of = &roles->evidence[at];
 		struct flow *flow = of->flow > 0 ? &flows->flows[of->flow - 1] : NULL;
@@ -1015,7 +1018,7 @@ static void set_role(struct roles *roles, uint32_t i, struct role_doubt *doubt)
 		doubt->duplicate_packets += interface->counted_packets;
 		doubt->duplicate_bytes += interface->counted_bytes;
 	}
-	if (role != ROLE_FED || roles->marks[i] & MARK_DOUBT) {
+	if (role != ROLE_FED || roles->marks[i] & MARK_DOUBT || interface->missed) {
 		doubt->new_packets += interface->dropped_packets;
 		doubt->new_bytes += interface->dropped_bytes;
 	}
@@ -1063,6 +1066,20 @@ static void decide(struct roles *roles, struct role_doubt *doubt)
 			judge_pair(roles, &roles->pairs[at], &doubt->blind);
 	for (uint32_t i = 0; i < roles->nb; i++)
 		set_role(roles, i, doubt);
+}
+
+/* If an exporter became silent, the packets of flows that it reported unsampled may be missing. */
+static void check_unsampled(struct roles *roles, struct role_doubt *doubt)
+{
+	for (uint32_t e = 0; e < roles->nb_exporters; e++) {
+		struct role_exporter *exporter = &roles->exporters[e];
+
+		if (exporter->in_doubt || !exporter->alive) {
+			doubt->new_packets += exporter->covered_packets;
+			doubt->new_bytes += exporter->covered_bytes;
+		}
+		exporter->covered_packets = exporter->covered_bytes = 0;
+	}
 }
 
 /* --- room --- */
@@ -1120,6 +1137,7 @@ void roles_end_epoch(struct roles *roles, struct observation_points *points,
 		learn_roles(roles, points, flows, now);
 	find_alive(roles, now);
 	decide(roles, doubt);
+	check_unsampled(roles, doubt);
 	if (roles->nb > roles->room / 4 * 3)
 		compact(roles, points, now);
 }

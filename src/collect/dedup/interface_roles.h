@@ -40,6 +40,7 @@ struct role_interface {
 	float common; /* hits of flows of the whole exporter that another exporter also reported */
 	/* Large flows that an exporter with another role reported, and that none did. */
 	uint32_t right, wrong;
+	bool missed; /* a flow of the last window increased `wrong` */
 	/* Counts of the epoch, by role. */
 	uint64_t counted_packets, counted_bytes, dropped_packets, dropped_bytes;
 };
@@ -76,6 +77,8 @@ struct role_exporter {
 	uint16_t generation;    /* incremented to invalidate evidence */
 	uint8_t rate;           /* index of its sampling interval; ROLE_RATES: none */
 	bool alive, in_doubt;
+	/* Samples of this epoch that were dropped because the exporter reports their flows whole. */
+	uint64_t covered_packets, covered_bytes;
 	int64_t kept_at; /* time at which its roles were saved, ns since 1970-01-01 UTC; 0: none */
 };
 
