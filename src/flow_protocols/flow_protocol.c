@@ -117,8 +117,10 @@ void flow_protocol_skip(
 	skipped[i].records += records;
 }
 
-#define WORD     8U
-#define ODD_BITS UINT64_C(0x9e3779b97f4a7c15)
+#define WORD          8U
+#define DIGEST_BLOCK  (4 * WORD)
+#define DIGEST_BLOCKS 8
+#define ODD_BITS      UINT64_C(0x9e3779b97f4a7c15)
 
 static inline uint64_t read_word(const uint8_t *data)
 {
@@ -136,18 +138,26 @@ static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 	return (sum << 5 | sum >> 59) + ((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
+static inline uint64_t add_block(uint64_t sum, const uint8_t *data)
+{
+	sum = add_words(sum, read_word(data), read_word(data + WORD));
+	return add_words(sum, read_word(data + 2 * WORD), read_word(data + 3 * WORD));
+}
+
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 {
-	uint64_t sum = len, other = ODD_BITS, last = 0;
+	uint64_t sum = len, last = 0;
+	uint32_t left = len;
 
-	for (; len >= 4 * WORD; len -= 4 * WORD, data += 4 * WORD) {
-		sum = add_words(sum, read_word(data), read_word(data + WORD));
-		other = add_words(other, read_word(data + 2 * WORD), read_word(data + 3 * WORD));
+	if (len > DIGEST_BLOCKS * DIGEST_BLOCK) {
+		for (uint32_t i = 0; i < DIGEST_BLOCKS; i++)
+			sum = add_block(sum,
+				data + (uint64_t)(len - DIGEST_BLOCK) * i / (DIGEST_BLOCKS - 1));
+		return random_mix(sum);
 	}
-	sum = add_words(sum, other, 0);
-	for (; len >= WORD; len -= WORD, data += WORD)
+	for (; left >= WORD; left -= WORD, data += WORD)
 		sum = add_words(sum, read_word(data), 0);
-	memcpy(&last, data, len);
+	memcpy(&last, data, left);
 	return random_mix(add_words(sum, last, 0));
 }
 

@@ -220,7 +220,10 @@ enum decode_fault flow_protocol_read_header(
  */
 struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
-/* Returns a hash of the bytes. It has no secret key, so a sender can construct collisions. */
+/*
+ * Returns a hash of the bytes, or of eight blocks of 32 bytes of a longer text. It has no secret key,
+ * so a sender can construct collisions.
+ */
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);
 
 /* Returns true if all bytes are 0. */

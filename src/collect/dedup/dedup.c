@@ -603,6 +603,49 @@ static inline bool is_common(const struct dedup_context *context,
 	       (flow->flags & (FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
 }
 
+/* Adds the record to the evidence about interfaces, and updates the times of its share and flow. */
+static inline void note_record(struct dedup_context *context, struct record_in_progress *record)
+{
+	struct share *share = record->share;
+	struct flow *flow = record->flow;
+
+	if ((int32_t)(record->last - record->before) > 0)
+		share_set_time(&context->flows, share, record->last);
+	if ((int32_t)(record->now - flow->last) > 0)
+		flow->last = record->now;
+	if (roles_want(&context->roles, flow, false)) {
+		record->number = (uint32_t)(share - flow->shares);
+		add_evidence(context, record);
+	}
+}
+
+/*
+ * Counts a record of a flow that only its observer reports. Returns false if other code must decide.
+ */
+static inline bool take_single(struct dedup_context *context, struct record_in_progress *record,
+	uint32_t hop, struct record_value *record_value)
+{
+	struct flow *flow = record->flow;
+	struct share *share = &flow->shares[0];
+	uint64_t counted = flow->packets;
+	uint64_t packets = counted + record->packets, bytes = flow->bytes + record->bytes;
+
+	if (share->hop != hop || share->total || share->sampled || share->partial ||
+		share->packets != counted || share->bytes != flow->bytes || !record->has_first ||
+		packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT)
+		return false;
+	record->share = share;
+	record->before = share_time(&context->flows, share, record->now);
+	note_record(context, record);
+	if (is_later(record))
+		note_only_gap(record);
+	share->packets = flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = flow->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	advance(flow, record, counted, packets);
+	*record_value = (struct record_value){record->packets, record->bytes, 1};
+	return true;
+}
+
 /* Returns the share of the hop. *most_bytes: largest bytes of the other shares. */
 static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
 {
@@ -643,17 +686,19 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	record.now = ticks_of(observation->time);
 	if (!is_common(context, observation, flow, hash, record.now))
 		return false;
-	share = common_share(flow, hop, &most);
-	if (share == NULL)
-		return false;
 	record.observation = observation;
 	record.flow = flow;
-	record.share = share;
 	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
 	record.packets = observation->packets;
 	record.bytes = observation->bytes;
-	record.before = share_time(&context->flows, share, record.now);
 	record_times(&record);
+	if (flow->nb == 1 && take_single(context, &record, hop, record_value))
+		return true;
+	share = common_share(flow, hop, &most);
+	if (share == NULL)
+		return false;
+	record.share = share;
+	record.before = share_time(&context->flows, share, record.now);
 	packets = share->packets + observation->packets;
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
@@ -666,14 +711,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		return false;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	if ((int32_t)(record.last - record.before) > 0)
-		share_set_time(&context->flows, share, record.last);
-	if ((int32_t)(record.now - flow->last) > 0)
-		flow->last = record.now;
-	if (roles_want(&context->roles, flow, false)) {
-		record.number = (uint32_t)(share - flow->shares);
-		add_evidence(context, &record);
-	}
+	note_record(context, &record);
 	*record_value = (struct record_value){0, 0, 1};
 	counted = flow->packets;
 	if (packets > counted) {

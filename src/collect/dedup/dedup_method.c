@@ -159,8 +159,7 @@ static bool is_better_gap(const struct observed_flows *flows,
 {
 	const struct flow *flow = record->flow;
 
-	return flow->nb == 1 || flow->gap == 0 ||
-	       (2 * gap >= flow->gap && (moves || !flow->moved)) ||
+	return flow->gap == 0 || (2 * gap >= flow->gap && (moves || !flow->moved)) ||
 	       (int32_t)(record->now - flow->gap_end) > (int32_t)flows->timeout;
 }
 
@@ -200,23 +199,22 @@ static void check_moved(struct dedup_context *context, const struct record_in_pr
 /* Notes the gap between the packets reported so far and those of the record. */
 static void note_gap(struct dedup_context *context, const struct record_in_progress *record)
 {
-	const struct observed_flows *flows = &context->flows;
 	struct flow *flow = record->flow;
-	uint32_t begin = flow->front + (flow->front_cut ? 2 * CUT_TICKS : 0);
-	uint32_t gap = (record->first - begin) / SPAN_TICKS;
+	uint32_t gap = gap_before(record);
 	bool moves = record->share->packets - record->packets < flow->packets;
 
-	if ((int32_t)(record->first - begin) <= 0)
+	if (flow->nb == 1) {
+		note_only_gap(record); /* saves a cache line: keep_gap() */
 		return;
-	gap = gap < GAP_MAX ? gap : GAP_MAX;
-	if (moves && flow->nb > 1)
+	}
+	if (gap == 0)
+		return;
+	if (moves)
 		check_moved(context, record);
-	if (!is_better_gap(flows, record, gap, moves))
+	if (!is_better_gap(&context->flows, record, gap, moves))
 		return;
 	flow->gap = gap & GAP_MAX;
 	flow->moved = moves;
-	if (flow->nb == 1)
-		return; /* saves a cache line: keep_gap() */
 	flow->gap_end = record->first;
 	flow->before_gap = flow->packets;
 }

@@ -110,6 +110,30 @@ static inline bool is_later(const struct record_in_progress *record)
 	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
 }
 
+/* Returns the gap before the record, after the front; 0: none. In units of SPAN_TICKS. */
+static inline uint32_t gap_before(const struct record_in_progress *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t begin = flow->front + (flow->front_cut ? 2 * CUT_TICKS : 0);
+	uint32_t gap = (record->first - begin) / SPAN_TICKS;
+
+	if ((int32_t)(record->first - begin) <= 0)
+		return 0;
+	return gap < GAP_MAX ? gap : GAP_MAX;
+}
+
+/* Stores the gap before a record of a flow with one observer. */
+static inline void note_only_gap(const struct record_in_progress *record)
+{
+	struct flow *flow = record->flow;
+	uint32_t gap = gap_before(record);
+
+	if (gap == 0)
+		return;
+	flow->gap = gap & GAP_MAX;
+	flow->moved = 0;
+}
+
 /* Returns true if all packets of the record precede the end of the last gap of the flow. */
 static inline bool precedes_gap_end(const struct record_in_progress *record)
 {
