@@ -1013,14 +1013,6 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	return domain;
 }
 
-/* Returns a hash that distinguishes messages with the same sequence number and time. */
-static uint64_t digest_of(const struct datagram_header *header, const uint8_t *body, uint32_t len)
-{
-	uint32_t most = flow_protocols[header->protocol]->digest_bytes;
-
-	return flow_protocol_digest(body, most != 0 && len > most ? most : len);
-}
-
 /* Processes the next message of a datagram. Returns its length. */
 static uint32_t take_message(
 	struct collector *collector, const struct datagram *datagram, bool first)
@@ -1045,7 +1037,7 @@ static uint32_t take_message(
 	len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)
-		header.digest = digest_of(&header, datagram->data + header.len, len - header.len);
+		header.digest = flow_protocol_digest(datagram->data + header.len, len - header.len);
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
 		return datagram->len;

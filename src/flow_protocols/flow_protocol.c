@@ -119,7 +119,7 @@ void flow_protocol_skip(
 
 #define WORD          8U
 #define DIGEST_BLOCK  (4 * WORD)
-#define DIGEST_BLOCKS 8
+#define DIGEST_BLOCKS 4
 #define ODD_BITS      UINT64_C(0x9e3779b97f4a7c15)
 
 static inline uint64_t read_word(const uint8_t *data)

@@ -46,9 +46,8 @@ struct datagram_header {
 	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];    /* sFlow: agent address */
 	/* The collector sets the next two fields, to recognize repeated messages. */
-	/* hash of the first bytes after the header (flow_protocol_ops.digest_bytes) */
-	uint64_t digest;
-	int64_t came; /* arrival time, ns since 1970-01-01 UTC */
+	uint64_t digest; /* flow_protocol_digest() of the bytes after the header */
+	int64_t came;    /* arrival time, ns since 1970-01-01 UTC */
 };
 
 /* Fault of a message. */
@@ -198,8 +197,6 @@ struct flow_protocol_ops {
 	enum sampling_source sampling;
 	/* datagram_header.count is the number of data records, including unusable ones */
 	bool counts_records;
-	/* bytes after the header that datagram_header.digest covers; 0: all */
-	uint32_t digest_bytes;
 	uint16_t port; /* usual destination port */
 	bool has_templates;
 	bool whole_seconds; /* datagram_header.exported is truncated to whole seconds */
@@ -221,8 +218,9 @@ enum decode_fault flow_protocol_read_header(
 struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
 /*
- * Returns a hash of the bytes, or of eight blocks of 32 bytes of a longer text. It has no secret key,
- * so a sender can construct collisions.
+ * Returns a hash of the bytes. Of more than 128 bytes it reads four blocks of 32, the first and the
+ * last bytes included: records of different messages differ there. It has no secret key, so a sender
+ * can construct collisions.
  */
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);
 

@@ -724,11 +724,6 @@ const struct flow_protocol_ops flow_protocol_sflow = {
 	.decode = decode_sflow,
 	.sequence = SEQUENCE_MESSAGES,
 	.sampling = SAMPLING_SAMPLE,
-	/*
-	 * Bytes to hash. They contain the sequence number and pool of the first sample, which tell
-	 * messages apart. The sampled headers, most of the message, are not read.
-	 */
-	.digest_bytes = 64,
 	.port = 6343,
 	.exports = &export_sflow,
 };

@@ -636,12 +636,12 @@ static inline bool take_single(struct dedup_context *context, struct record_in_p
 		return false;
 	record->share = share;
 	record->before = share_time(&context->flows, share, record->now);
-	note_record(context, record);
 	if (is_later(record))
 		note_only_gap(record);
 	share->packets = flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = flow->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 	advance(flow, record, counted, packets);
+	note_record(context, record);
 	*record_value = (struct record_value){record->packets, record->bytes, 1};
 	return true;
 }

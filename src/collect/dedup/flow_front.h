@@ -128,10 +128,8 @@ static inline void note_only_gap(const struct record_in_progress *record)
 	struct flow *flow = record->flow;
 	uint32_t gap = gap_before(record);
 
-	if (gap == 0)
-		return;
-	flow->gap = gap & GAP_MAX;
-	flow->moved = 0;
+	if (gap > 0)
+		flow_set_bytes(flow, flow->bytes, gap, false);
 }
 
 /* Returns true if all packets of the record precede the end of the last gap of the flow. */
@@ -150,20 +148,15 @@ static inline bool follows(
 	return !came_back(flows, record) && !is_later(record) && !precedes_gap_end(record);
 }
 
-static inline void set_advance(struct flow *flow, uint64_t packets)
-{
-	flow->advance = packets < ADVANCE_MAX ? packets & ADVANCE_MAX : ADVANCE_MAX;
-}
-
 /*
- * Advances the front of the flow to the record. counted: flow->packets before the record. A
- * parameter, because the caller may have changed flow->packets: `advance` shares its word, and
- * reading the word after a partial write stalls.
+ * Advances the front of the flow to the record. counted: flow->packets before the record. The caller
+ * may have changed flow->packets since then.
  */
 static inline void advance(
 	struct flow *flow, const struct record_in_progress *record, uint64_t counted, uint64_t end)
 {
 	uint32_t begin = record->has_first ? record->first : flow->front, span;
+	bool cut = flow->front_cut;
 
 	if (counted == 0)
 		begin = record->has_first ? record->first : record->last;
@@ -171,9 +164,9 @@ static inline void advance(
 		begin = flow->front;
 	if (counted == 0 || (int32_t)(record->last - flow->front) > 0) {
 		flow->front = record->last;
-		flow->front_cut = (record->observation->flags & OBSERVATION_CUT_TIMES) != 0;
+		cut = (record->observation->flags & OBSERVATION_CUT_TIMES) != 0;
 	}
 	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
 	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
-	set_advance(flow, end - counted);
+	flow_set_progress(flow, flow->packets, end - counted, cut);
 }

@@ -91,12 +91,23 @@ struct flow {
 	uint32_t last; /* time of the last report, ticks */
 	uint32_t front;
 	struct key_hash hash;
-	uint64_t packets : 40;  /* counted */
-	uint64_t advance : 23;  /* saturates at ADVANCE_MAX */
-	uint64_t front_cut : 1; /* `front` may be up to 2 * CUT_TICKS too early */
-	uint64_t bytes : 50;    /* counted */
-	uint64_t gap : 13;  /* see gap_end; in units of SPAN_TICKS, saturates at GAP_MAX; 0: none */
-	uint64_t moved : 1; /* the flow moved to another observer after the gap */
+	union {
+		struct {
+			uint64_t packets : 40;  /* counted */
+			uint64_t advance : 23;  /* saturates at ADVANCE_MAX */
+			uint64_t front_cut : 1; /* `front` may be up to 2 * CUT_TICKS too early */
+		};
+		uint64_t progress; /* all three: flow_set_progress() */
+	};
+	union {
+		struct {
+			uint64_t bytes : 50; /* counted */
+			/* See gap_end. In units of SPAN_TICKS, saturates at GAP_MAX. 0: none. */
+			uint64_t gap : 13;
+			uint64_t moved : 1; /* the flow moved to another observer after the gap */
+		};
+		uint64_t bytes_and_gap; /* all three: flow_set_bytes() */
+	};
 	struct share shares[FLOW_SHARES];
 	union {
 		uint32_t counted; /* ticks; when a record of the method `window` counted */
@@ -163,6 +174,19 @@ static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
 	sum = flow->bytes + bytes;
 	flow->bytes = (sum < 2 * SHARE_BYTES_LIMIT ? sum : 2 * SHARE_BYTES_LIMIT - 1) &
 		      (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/* Stores three members at once: reading their word after storing a part of it stalls the CPU. */
+static inline void flow_set_progress(
+	struct flow *flow, uint64_t packets, uint64_t advance, bool cut)
+{
+	advance = advance < ADVANCE_MAX ? advance : ADVANCE_MAX;
+	flow->progress = packets | advance << 40 | (uint64_t)cut << 63;
+}
+
+static inline void flow_set_bytes(struct flow *flow, uint64_t bytes, uint64_t gap, bool moved)
+{
+	flow->bytes_and_gap = bytes | gap << 50 | (uint64_t)moved << 63;
 }
 
 static inline uint32_t flow_tag(const struct key_hash *hash)
