@@ -43,18 +43,23 @@ static inline void check_add(struct dedup_check *check, const struct record_in_p
 	const struct record_value *value, bool doubted)
 {
 	uint64_t dropped = record->packets - value->packets;
+	uint64_t dropped_bytes = record->bytes, counted_bytes = record->bytes;
 
 	check->compared += dropped > 0;
 	if (doubted)
 		return;
+	if (dropped > 0 && value->packets > 0) {
+		dropped_bytes = most_part_bytes(record, dropped);
+		counted_bytes = most_part_bytes(record, value->packets);
+	}
 	if (dropped > 0) {
 		check->dropped_packets = counter64_sum(check->dropped_packets, dropped);
-		check->dropped_bytes =
-			counter64_sum(check->dropped_bytes, most_part_bytes(record, dropped));
+		check->dropped_bytes = counter64_sum(check->dropped_bytes, dropped_bytes);
 	}
-	check->counted_packets = counter64_sum(check->counted_packets, value->packets);
-	check->counted_bytes =
-		counter64_sum(check->counted_bytes, most_part_bytes(record, value->packets));
+	if (value->packets > 0) {
+		check->counted_packets = counter64_sum(check->counted_packets, value->packets);
+		check->counted_bytes = counter64_sum(check->counted_bytes, counted_bytes);
+	}
 }
 
 /* State of the methods besides flows. */
