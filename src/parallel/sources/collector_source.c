@@ -12,6 +12,7 @@
 #include <rte_ring_elem.h>
 
 #include "base/assertion.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/fragments.h"
@@ -33,7 +34,7 @@
 #define DATAGRAM_MAX (65536 * 2)
 
 /* ms. After a stop, sockets that still receive datagrams are read for at most this time. */
-#define DRAIN_MS 200
+#define DRAIN_NS INT64_C(200000000) /* CPU time */
 
 /* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
@@ -706,14 +707,14 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 
 /*
  * Called after each read of the sockets since the end of the run. Returns true if they are empty,
- * or after DRAIN_MS.
+ * or after DRAIN_NS.
  */
-static bool is_drained(uint64_t *give_up, uint32_t received)
+static bool is_drained(int64_t *give_up, uint32_t received)
 {
-	uint64_t now = rte_rdtsc();
+	int64_t now = clock_now(CLOCK_THREAD_CPUTIME_ID);
 
 	if (*give_up == 0)
-		*give_up = now + DRAIN_MS * (rte_get_tsc_hz() / 1000);
+		*give_up = now + DRAIN_NS;
 	return received == 0 || now >= *give_up;
 }
 
@@ -731,7 +732,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 /* Does the same as poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
-	uint64_t give_up = 0;
+	int64_t give_up = 0;
 
 	for (;;) {
 		/* Pairs with the release in epochs_open(). */
