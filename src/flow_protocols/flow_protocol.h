@@ -218,9 +218,9 @@ enum decode_fault flow_protocol_read_header(
 struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
 /*
- * Returns a hash of the bytes. Of more than 128 bytes it reads four blocks of 32, the first and the
- * last bytes included: records of different messages differ there. It has no secret key, so a sender
- * can construct collisions.
+ * Returns a hash of the bytes. If there are more than 128, it reads four blocks of 32 bytes, which
+ * include the first and the last byte: records of different messages differ there. It has no secret
+ * key, so a sender can construct collisions.
  */
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);
 

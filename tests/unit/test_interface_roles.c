@@ -291,7 +291,7 @@ static void by_switches(uint32_t flow, struct way *way)
 		way->hops[way->nb++] = (struct hop_of){h, 1 + h, 64, (uint16_t)(100 + flow % 8)};
 }
 
-/* Two routers beside each other, with MAC addresses of their own. */
+/* Each packet passes one of two routers, which have MAC addresses of their own. */
 static void by_either(uint32_t flow, struct way *way)
 {
 	for (uint32_t h = 0; h < 2; h++)

@@ -52,7 +52,7 @@ struct role_evidence_of {
 	uint16_t samples; /* UINT16_MAX: that or more */
 	uint8_t share;
 	uint8_t ttl;      /* largest TTL; 0: unknown */
-	uint16_t segment; /* of packets with this TTL; 0: unknown or several */
+	uint16_t segment; /* hash of the MAC addresses at this TTL; 0: unknown or several */
 };
 
 /* Flows of an interface that another exporter reports also. */
