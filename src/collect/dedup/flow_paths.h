@@ -24,7 +24,7 @@ struct flow_path {
 	uint32_t told;        /* those of the last row */
 	uint16_t window;
 	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none left */
-	uint16_t ends_generation : 15; /* observation_points_ends_generation() of both */
+	uint16_t ends_generation : 15; /* low bits of the sum of both slot generations */
 	bool stale : 1;                /* the path changed after ingress and egress were set */
 };
 

@@ -30,9 +30,9 @@
 #define COMMON_NONE         0.5f  /* hits */
 #define SHARE_FEEDS         0.05f /* least share of flows of an exporter on some paths */
 #define SHARE_BLIND         0.2f
-#define SAMPLES_LARGE       20 /* samples that imply samples at every exporter of the path */
-#define WRONG_MOST          3  /* most large flows without a counting exporter */
-#define WRONG_ONE_IN        10 /* at most one in N large flows without a counting exporter */
+#define SAMPLES_LARGE       20 /* fewest samples of a large flow; its other exporters must see it */
+#define WRONG_MOST          3  /* large flows of an interface that no exporter counts */
+#define WRONG_ONE_IN        10 /* one in N: above both limits, the interface loses its role */
 #define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* in addition to the longest record */
 #define SILENCE             ((uint32_t)(EXPORTER_LIFE_NS >> TICK_SHIFT))
 #define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* in addition to the longest previous silence */
@@ -488,7 +488,10 @@ static void learn_pair(
 			(float)hit, are_apart(x, y));
 }
 
-/* A large flow without a counting exporter indicates a wrong role. */
+/*
+ * Checks roles by a flow. An exporter counts the flow unless its interface is ROLE_FED. If no
+ * exporter counts a large flow, one of the roles is wrong.
+ */
 static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n)
 {
 	bool counted = false;

@@ -35,12 +35,21 @@ struct role_interface {
 	uint8_t fed_distance; /* distance of `fed_by`; 0: order unknown */
 	uint16_t fed_by;      /* exporter that feeds it */
 	float fed_share;      /* share of flows that it also reports; 0: no exporter feeds it */
-	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
-	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
-	float common; /* hits of flows of the whole exporter that another exporter also reported */
-	/* Large flows that an exporter with another role reported, and that none did. */
-	uint32_t right, wrong;
-	bool missed; /* a flow of the last window increased `wrong` */
+	/*
+	 * Evidence by sampling interval of the other exporter (docs/ESTIMATES.md, "Samples"). Each
+	 * flow adds the probability that both halves of its samples here have a sample.
+	 */
+	float own[ROLE_RATES];     /* up to the previous window */
+	float own_now[ROLE_RATES]; /* in this window */
+	/*
+	 * only in the interface that represents its whole exporter: evidence of flows that another
+	 * exporter also reported
+	 */
+	float common;
+	/* large flows of a ROLE_FED interface, dropped here as duplicates; see check_roles() */
+	uint32_t right; /* another exporter counts the flow */
+	uint32_t wrong; /* no exporter counts the flow */
+	bool missed;    /* a flow of the last window increased `wrong` */
 	/* Counts of the epoch, by role. */
 	uint64_t counted_packets, counted_bytes, dropped_packets, dropped_bytes;
 };
@@ -61,9 +70,13 @@ struct role_pair {
 	uint16_t exporter;
 	uint16_t generation; /* generation of the exporter when the evidence began */
 	uint8_t distance;    /* distance of the upstream exporter; 0: order unknown */
-	float common;
-	float apart;  /* those of `common` at equal TTL on different segments */
-	float before; /* `own` of the interface at the first common flow */
+	float common; /* evidence: each flow adds the probability that both have a sample of it */
+	float apart;  /* part of `common` at equal TTL on different segments */
+	/*
+	 * part of `own` of the interface that the pair must not count: evidence from before the
+	 * first common flow, and from the time in which the exporter was dead
+	 */
+	float before;
 };
 
 struct role_exporter {
@@ -198,7 +211,10 @@ void roles_restore(struct roles *roles, const struct observation_points *points,
  */
 void roles_expire_restored(struct roles *roles, int64_t now);
 
-/* Emits the role of each interface, and one row for each whole exporter. */
+/*
+ * Emits the role of each interface. One interface of each exporter represents the whole exporter.
+ * It also has a row.
+ */
 void roles_emit(const struct roles *roles, const struct observation_points *points,
 	void (*emit)(void *arg, const struct interface_role_row *row), void *arg);
 

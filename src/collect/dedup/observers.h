@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct hop) == 32, "two to a cache line");
 struct observation_points {
 	struct hop *hops;
 	uint32_t *index;      /* hop + 1; 0: free */
-	uint16_t *generation; /* generation of each slot */
+	uint16_t *generation; /* [slots]: incremented if the slot is given to another exporter */
 	uint32_t *taken;      /* hops, of each slot's exporter */
 	uint64_t seed;
 	uint32_t nb_exporters;
@@ -92,7 +92,10 @@ static inline bool observation_points_has(
 	return hop->point == observation_points_number(points, hop->exporter, hop->side);
 }
 
-/* Returns a number that changes if one of these slots is reassigned. */
+/*
+ * Returns the sum of the generations of two exporter slots. It changes if one of the slots is given
+ * to another exporter.
+ */
 static inline uint16_t observation_points_ends_generation(
 	const struct observation_points *points, uint32_t ingress, uint32_t egress)
 {

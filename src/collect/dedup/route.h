@@ -22,9 +22,13 @@ struct route {
 	uint32_t lowest;          /* lowest observer seen by the edge method */
 	uint32_t lowest_heard;    /* time of its last record, ticks */
 	uint16_t ingress, egress; /* exporters of the last known path */
-	uint16_t ends_generation; /* observation_points_ends_generation() of ingress and egress */
-	bool ends_known;
-	uint32_t ends_since; /* epoch in which ingress and egress became known */
+	/*
+	 * sum of the generations of both exporter slots when they were stored here; if the sum is
+	 * different now, one of the slots belongs to another exporter
+	 */
+	uint16_t ends_generation;
+	bool ends_known;     /* ingress and egress are known */
+	uint32_t ends_since; /* epoch in which they became known */
 };
 
 struct routes {
