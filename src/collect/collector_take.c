@@ -195,25 +195,25 @@ static void note_intervals(struct collector *collector)
 /*
  * Returns the reason why records of the datagram may have a larger sampling interval than assumed.
  */
-static enum sampling_certainty doubt_of(struct collector *collector)
+static enum sampling_certainty certainty_of(struct collector *collector)
 {
 	const struct observation_point *point = &collector->point;
 	struct sampling *sampling = &collector->session->sampling;
 
 	sampling->named |= (point->has & FLOW_SAMPLER) != 0;
 	sampling->unsampled |= point->unsampled;
-	if (point->doubt == SAMPLING_SURE && point->unsampled && !sampling->named &&
+	if (point->certainty == SAMPLING_SURE && point->unsampled && !sampling->named &&
 		sampling_has_samplers(&point->sampling))
 		return SAMPLING_UNNAMED;
-	return point->doubt;
+	return point->certainty;
 }
 
-/* Stores the sampling of the records since begin_original(). Returns the doubt about it. */
+/* Stores the sampling of the records since begin_original(). Returns its certainty. */
 static enum sampling_certainty end_original(struct collector *collector)
 {
 	struct observation_point *point = &collector->point;
 	struct domain *original = collector->original;
-	enum sampling_certainty certainty = doubt_of(collector);
+	enum sampling_certainty certainty = certainty_of(collector);
 
 	original->doubted |= certainty != SAMPLING_SURE && certainty != SAMPLING_LATE;
 	exporter_row_sampled(&original->row, point->coarsest, point->source);
@@ -458,7 +458,7 @@ static void on_option(void *arg, const struct option_record *option)
 		/* If the option describes a sampler, records that name it were already in doubt. */
 		if (!(option->has & OPTION_RECORD_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
-			collector->point.doubt = SAMPLING_LATE;
+			collector->point.certainty = SAMPLING_LATE;
 	}
 	if (option->has_lost != 0 && is_certain(collector->session))
 		note_reported(collector, option);

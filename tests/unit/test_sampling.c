@@ -124,23 +124,24 @@ static void an_unknown_ratio_is_doubted(void **state)
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		verdict = ask(&sampling, &sampled, (enum flow_protocol)protocol, 0);
 		assert_int_equal(verdict.interval, 1);
-		assert_int_equal(verdict.doubt, SAMPLING_RATIO);
+		assert_int_equal(verdict.certainty, SAMPLING_RATIO);
 		verdict = ask(&sampling, &sampled, (enum flow_protocol)protocol, 64);
 		assert_int_equal(verdict.interval, 64);
-		assert_int_equal(verdict.doubt, SAMPLING_SURE);
+		assert_int_equal(verdict.certainty, SAMPLING_SURE);
 	}
-	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_SFLOW, 0).doubt, SAMPLING_RATIO);
-	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 0).doubt, SAMPLING_SURE);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_SFLOW, 0).certainty, SAMPLING_RATIO);
+	assert_int_equal(
+		ask(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 0).certainty, SAMPLING_SURE);
 	/* Options with a ratio apply to a record that has only an algorithm. */
 	learn(&sampling, 0, 0, 100);
 	verdict = ask(&sampling, &sampled, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 100);
-	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	assert_int_equal(verdict.certainty, SAMPLING_SURE);
 	/* One template only. */
 	learn(&sampling, OPTION_RECORD_TEMPLATE, 300, UNKNOWN);
-	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_RATIO);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_RATIO);
 	silent.template_id = 301;
-	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_SURE);
 	sampling_forget(&sampling);
 }
 
@@ -156,20 +157,21 @@ static void parts_that_differ_are_doubted(void **state)
 	learn(&sampling, OPTION_RECORD_PART, 2, 1000);
 	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 1000);
-	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	assert_int_equal(verdict.certainty, SAMPLING_SURE);
 	learn(&sampling, OPTION_RECORD_PART, 2, 10);
 	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 10);
-	assert_int_equal(verdict.doubt, SAMPLING_PARTS);
+	assert_int_equal(verdict.certainty, SAMPLING_PARTS);
 	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 500);
 	assert_int_equal(verdict.interval, 500);
-	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	assert_int_equal(verdict.certainty, SAMPLING_SURE);
 	learn(&sampling, OPTION_RECORD_PART, 1, 10);
 	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 10);
-	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	assert_int_equal(verdict.certainty, SAMPLING_SURE);
 	learn(&sampling, OPTION_RECORD_PART, 1, UNKNOWN);
-	assert_int_equal(ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0).doubt, SAMPLING_PARTS);
+	assert_int_equal(
+		ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0).certainty, SAMPLING_PARTS);
 	sampling_forget(&sampling);
 }
 
@@ -191,7 +193,7 @@ static void parts_are_compared_before_records(void **state)
 		/* The result is also right before the pass. */
 		verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 		assert_int_equal(verdict.interval, 701 - round);
-		assert_int_equal(verdict.doubt, SAMPLING_PARTS);
+		assert_int_equal(verdict.certainty, SAMPLING_PARTS);
 		sampling_settle(&sampling);
 		assert_int_equal(sampling.of_parts, 701 - round);
 		assert_true(sampling.parts_differ);
@@ -272,13 +274,13 @@ static void domain_0_describes_parts_of_others(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		static const struct {
 			uint32_t domain, interval;
-			enum sampling_certainty doubt;
+			enum sampling_certainty certainty;
 		} wanted[] = {{7, 1000, SAMPLING_SURE}, {8, 20, SAMPLING_PARTS},
 			{9, 6, SAMPLING_SURE}, {10, 1, SAMPLING_SURE}};
 
 		expect(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0, 100, SAMPLING_OPTIONS);
 		assert_int_equal(
-			ask(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
+			ask(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_SURE);
 		for (uint32_t w = 0; w < 4; w++) {
 			struct sampling_verdict verdict = sampling_of(
 				&(struct sampling_knowledge){
@@ -290,7 +292,7 @@ static void domain_0_describes_parts_of_others(void **state)
 				&record);
 
 			assert_int_equal(verdict.interval, wanted[w].interval);
-			assert_int_equal(verdict.doubt, wanted[w].doubt);
+			assert_int_equal(verdict.certainty, wanted[w].certainty);
 		}
 	}
 	sampling_forget(&process);
@@ -315,11 +317,11 @@ static void domain_0_is_not_what_it_describes(void **state)
 	assert_false(sampling_has_samplers(&zero));
 	assert_true(sampling_has_samplers(&seven));
 	assert_false(sampling_has_samplers(&eight));
-	assert_int_equal(sampling_of(&zero, &record).doubt, SAMPLING_SURE);
-	assert_int_equal(sampling_of(&seven, &record).doubt, SAMPLING_SURE);
-	assert_int_equal(sampling_of(&eight, &record).doubt, SAMPLING_FLOWS);
+	assert_int_equal(sampling_of(&zero, &record).certainty, SAMPLING_SURE);
+	assert_int_equal(sampling_of(&seven, &record).certainty, SAMPLING_SURE);
+	assert_int_equal(sampling_of(&eight, &record).certainty, SAMPLING_FLOWS);
 	process.turned_away = true;
-	assert_int_equal(sampling_of(&seven, &record).doubt, SAMPLING_TOO_MANY);
+	assert_int_equal(sampling_of(&seven, &record).certainty, SAMPLING_TOO_MANY);
 	sampling_forget(&process);
 }
 
@@ -337,15 +339,15 @@ static void flow_selection_is_not_packet_sampling(void **state)
 	assert_false(sampling_learn(&sampling, 0, &option, 1024));
 	verdict = ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 1);
-	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
+	assert_int_equal(verdict.certainty, SAMPLING_FLOWS);
 	/* Their packets may have been sampled before. */
 	learn(&sampling, 0, 0, 100);
 	verdict = ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 100);
-	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
+	assert_int_equal(verdict.certainty, SAMPLING_FLOWS);
 	sampling_forget(&sampling);
 	silent.has = FLOW_SELECTED;
-	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_FLOWS);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_FLOWS);
 }
 
 static void many_samplers_are_bounded(void **state)
@@ -364,8 +366,8 @@ static void many_samplers_are_bounded(void **state)
 			continue;
 		}
 		expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 1, SAMPLING_NONE);
-		assert_int_equal(
-			ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
+		assert_int_equal(ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0).certainty,
+			SAMPLING_TOO_MANY);
 	}
 	sampling_forget(&sampling);
 }
@@ -402,10 +404,10 @@ static void it_is_written_and_read(void **state)
 	expect(&read, &record, FLOW_PROTOCOL_IPFIX, 0, 80, SAMPLING_OPTIONS);
 	assert_true(read.selects_flows);
 	record = (struct flow_record){.template_id = 300};
-	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_RATIO);
+	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_RATIO);
 	record.template_id = 301;
 	expect(&read, &record, FLOW_PROTOCOL_IPFIX, 0, 11, SAMPLING_OPTIONS);
-	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_PARTS);
+	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).certainty, SAMPLING_PARTS);
 	assert_int_equal(sampling_of(&(struct sampling_knowledge){.own = &none,
 					     .process = &read,
 					     .domain = 9,

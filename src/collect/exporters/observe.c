@@ -201,7 +201,7 @@ static __attribute__((noinline)) void decide_sampling(struct observation_point *
 	point->decided = true;
 	point->basis = sampling_basis_of(record);
 	point->verdict = verdict;
-	if (verdict.interval > point->coarsest && verdict.doubt != SAMPLING_RATIO) {
+	if (verdict.interval > point->coarsest && verdict.certainty != SAMPLING_RATIO) {
 		point->coarsest = verdict.interval;
 		point->source = verdict.source;
 		point->coarsest_place = position_of(record, observation);
@@ -209,8 +209,8 @@ static __attribute__((noinline)) void decide_sampling(struct observation_point *
 	if (point->finest == 0 || verdict.interval < point->finest)
 		point->finest = verdict.interval;
 	point->unsampled |= verdict.source == SAMPLING_NONE;
-	if (verdict.doubt != SAMPLING_SURE)
-		point->doubt = verdict.doubt;
+	if (verdict.certainty != SAMPLING_SURE)
+		point->certainty = verdict.certainty;
 }
 
 static void put_sampling(struct observation_point *point, const struct flow_record *record,

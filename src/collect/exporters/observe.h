@@ -40,11 +40,11 @@ struct observation_point {
 	bool after_loss; /* records of the exporter were lost before this datagram. Set by the caller */
 	/*
 	 * has: bits of enum flow_has of all records. unsampled: the sampling of a record is
-	 * unknown. doubt: last doubt about the sampling of a record.
+	 * unknown. certainty: the last value other than SAMPLING_SURE of a record.
 	 */
 	uint32_t has;
 	bool unsampled;
-	enum sampling_certainty doubt;
+	enum sampling_certainty certainty;
 	/*
 	 * Cache: sampling verdict of the last record, and the fields that determine it. Cleared by
 	 * observe_anew().

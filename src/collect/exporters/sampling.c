@@ -400,8 +400,8 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
 	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
 }
 
-/* Returns the doubt about a record whose sampling is unknown. */
-static enum sampling_certainty doubt_unsampled(
+/* Returns SAMPLING_SURE if a record without a known interval is unsampled, else the reason. */
+static enum sampling_certainty certainty_of_unsampled(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
 	if (knowledge->own->turned_away ||
@@ -421,29 +421,29 @@ struct sampling_verdict sampling_of(
 		verdict.interval = record->sampling;
 		verdict.source = source;
 	} else if (source != SAMPLING_SAMPLE) {
-		verdict.interval = by_options(knowledge, record, &verdict.doubt);
+		verdict.interval = by_options(knowledge, record, &verdict.certainty);
 	}
 	if (verdict.interval == 0 && (record->has & FLOW_SAMPLED || source == SAMPLING_SAMPLE)) {
 		verdict.interval = SAMPLING_RATIO_UNKNOWN;
 		verdict.source = source;
 	}
 	if (knowledge->configured > 0 &&
-		(verdict.interval == 0 || verdict.doubt == SAMPLING_PARTS ||
+		(verdict.interval == 0 || verdict.certainty == SAMPLING_PARTS ||
 			verdict.interval == SAMPLING_RATIO_UNKNOWN))
 		verdict = (struct sampling_verdict){
 			knowledge->configured, SAMPLING_CONFIGURED, SAMPLING_SURE};
 	if (verdict.interval == SAMPLING_RATIO_UNKNOWN) {
 		verdict.interval = 1;
-		verdict.doubt = SAMPLING_RATIO;
+		verdict.certainty = SAMPLING_RATIO;
 	} else if (verdict.interval == 0) {
 		verdict.interval = 1;
 		verdict.source = SAMPLING_NONE;
-		verdict.doubt = doubt_unsampled(knowledge, record);
+		verdict.certainty = certainty_of_unsampled(knowledge, record);
 	}
-	if (verdict.doubt == SAMPLING_SURE &&
+	if (verdict.certainty == SAMPLING_SURE &&
 		(record->has & FLOW_SELECTED || knowledge->own->selects_flows ||
 			process_describes(knowledge, OF_FLOWS)))
-		verdict.doubt = SAMPLING_FLOWS;
+		verdict.certainty = SAMPLING_FLOWS;
 	return verdict;
 }
 

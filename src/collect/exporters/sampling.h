@@ -43,7 +43,7 @@ struct sampling {
 	uint64_t seed;
 };
 
-/* Doubts about the sampling interval of a record. */
+/* Certainty of the sampling interval of a record: it is sure, or why it may be wrong. */
 enum sampling_certainty {
 	SAMPLING_SURE,
 	SAMPLING_UNDESCRIBED, /* the sampler of a record was not described */
@@ -96,7 +96,7 @@ struct sampling_verdict {
 	uint32_t interval; /* 1 or more; 1 if the ratio is unknown */
 	enum sampling_source source;
 	/* never SAMPLING_UNNAMED or SAMPLING_LATE, which the caller detects */
-	enum sampling_certainty doubt;
+	enum sampling_certainty certainty;
 };
 
 /* Returns true if options describe samplers of the domain that do not select all packets. */
