@@ -45,7 +45,7 @@ struct counter_rows {
  */
 const char *counter_rows_check(struct sketch_params *params);
 
-/* Returns the bytes of the counters; params must be checked. */
+/* Returns the bytes of the counters. counter_rows_check() must have accepted `params`. */
 size_t counter_rows_size(const struct sketch_params *params);
 
 /* Initializes the rows in zeroed memory[counter_rows_size(params)], aligned to 64 bytes. */

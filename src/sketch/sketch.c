@@ -41,7 +41,7 @@ const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketc
 	if (weighted && ops->update_weighted[sharing] == NULL)
 		return "cannot count several packets at once; collect, --kernel and --overload need "
 		       "this; give another --sketch";
-	if (params->idle_timeout > 0 && (ops->expired == NULL || ops->rest == NULL))
+	if (params->idle_timeout > 0 && (ops->expired == NULL || ops->remove_idle == NULL))
 		return "does not support --idle-timeout; remove it";
 	if (params->load > 0 && ops->fit == NULL)
 		return "does not support a target load; remove that option";

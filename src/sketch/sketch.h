@@ -204,10 +204,10 @@ struct sketch_ops {
 	 * not NULL.
 	 */
 	const char *(*check_shared)(const struct sketch_params *params, const char **option);
-	/* Returns the bytes of one instance; params must be checked. */
+	/* Returns the bytes of one instance. check() must have accepted `params`. */
 	size_t (*memory)(const struct sketch_params *params);
 
-	/* Returns NULL if out of memory. params must be checked. */
+	/* Returns NULL if out of memory. check() must have accepted `params`. */
 	struct sketch *(*create)(const struct sketch_params *params);
 	void (*destroy)(struct sketch *sketch);
 
@@ -294,9 +294,9 @@ struct sketch_ops {
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * Returns an upper bound, in the metric, of all keys that are not candidates of any part,
-	 * or UINT64_MAX if unknown. The parts are instances that merge() would accept. NULL if
-	 * recover() returns this bound, or if the sketch has no such bound.
+	 * Returns an upper bound, in the metric, of the count of each key that no part lists as a
+	 * candidate, or UINT64_MAX if unknown. The parts are instances that merge() would accept.
+	 * The function is NULL if the sketch has no such bound, or if recover() returns it.
 	 */
 	uint64_t (*unlisted)(struct sketch *const *parts, uint32_t nb_parts);
 
@@ -317,7 +317,7 @@ struct sketch_ops {
 	 * Removes idle keys. Called by the updating thread if it had no packets until `now`, ns
 	 * since 1970-01-01 UTC.
 	 */
-	void (*rest)(struct sketch *sketch, int64_t now);
+	void (*remove_idle)(struct sketch *sketch, int64_t now);
 
 	/*
 	 * Functions for flow states (sketch/flow_states.h). Both are NULL if they are not

@@ -34,7 +34,7 @@ static void *count(void *arg)
 	(void)arg;
 	feeder_feed(feeder, sketch, SHARING_SEPARATE);
 	for (uint32_t i = 0; i < 100; i++)
-		flow_table_ops.rest(sketch, PACKETS + (int64_t)i * 100);
+		flow_table_ops.remove_idle(sketch, PACKETS + (int64_t)i * 100);
 	atomic_store_explicit(&done, true, memory_order_release);
 	return NULL;
 }

@@ -383,16 +383,16 @@ static void test_rest(void **state)
 	(void)state;
 	make((struct sketch_params){.width = 4096, .idle_timeout = 1000000});
 	model_start(1000000);
-	flow_table_ops.rest(sketch, last); /* before the first packet */
+	flow_table_ops.remove_idle(sketch, last); /* before the first packet */
 	feed(&course);
 	model_end();
 	for (int64_t now = last; now <= last + 1000000; now += 1000)
-		flow_table_ops.rest(sketch, now);
+		flow_table_ops.remove_idle(sketch, now);
 	take_expired();
 	assert_int_equal(got.n, 0);
 	/* One scan takes a quarter of the timeout. */
 	for (int64_t now = last + 1000001; now < last + 1260000; now += 1000)
-		flow_table_ops.rest(sketch, now);
+		flow_table_ops.remove_idle(sketch, now);
 	take_expired();
 	expected.nb_idle = expected.n;
 	assert_same_records();

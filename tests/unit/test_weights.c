@@ -498,7 +498,7 @@ static void test_slots(void **state)
 		assert_int_equal(ops->subtract != NULL, (ops->caps & SKETCH_SUBTRACTABLE) != 0);
 		assert_int_equal(ops->total == NULL, exact);
 		assert_true(exact || ops->merge != NULL);
-		assert_int_equal(ops->expired == NULL, ops->rest == NULL);
+		assert_int_equal(ops->expired == NULL, ops->remove_idle == NULL);
 		assert_true(ops->expired == NULL || (ops->caps & SKETCH_RECORDS) != 0);
 		assert_int_equal(ops->options == NULL, ops->configure == NULL);
 		assert_true(ops->width_option == NULL || ops->options != NULL);
@@ -676,7 +676,7 @@ static void test_missing_operations(void **state)
 			assert_null(sketch_inapplicable(&ops, &plain, sharing, false));
 			assert_non_null(strstr(
 				sketch_inapplicable(&ops, &plain, sharing, true), "collect"));
-			ops.rest = NULL;
+			ops.remove_idle = NULL;
 			assert_non_null(strstr(sketch_inapplicable(&ops, &idle, sharing, false),
 				"--idle-timeout"));
 			ops.fit = NULL;

@@ -29,8 +29,7 @@ static void add_needs(
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->overhead |= measurement->params.ip_bytes;
 	counting->extra |= measurement->params.key->extra;
-	/* On a live run, the worker must also check for idle flows while no packets arrive. */
-	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
+	counting->removes_idle |= measurement->params.idle_timeout > 0 && !replay;
 }
 
 static uint32_t priority_of(const struct plan_measurement *measurement)

@@ -28,7 +28,8 @@ struct counting {
 	bool extra;    /* true: a key has a field outside the 5-tuple */
 	bool overhead; /* true: a measurement needs the size of IP packets; implies `details` */
 	bool tcp;      /* true: a measurement needs TCP fields; implies `details` */
-	bool rests;    /* true: a sketch has work to do while no packets arrive */
+	/* true: idle flows must also be removed while no packets arrive (sketch_ops.remove_idle) */
+	bool removes_idle;
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX];
 	/* Measurement m counts bursts[key_rule_of[m]]. */

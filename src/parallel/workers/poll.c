@@ -11,21 +11,16 @@
 #include <rte_ring.h>
 
 #include "base/assertion.h"
-#include "base/clock.h"
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* CPU time. After a stop, a device that still receives packets is polled for at most this time. */
-#define DRAIN_NS INT64_C(200000000)
+/* ms. After a stop, a device that still receives packets is polled for at most this time. */
+#define DRAIN_MS 200
 
-/* Times at which polling ends after a stop. 0: not set yet. */
+/* Times at which polling ends after a stop, in TSC cycles. 0: not set yet. */
 struct drain {
-	/*
-	 * CPU time of the thread, ns: polling ends then, even if packets arrive. A thread that waits
-	 * for its CPU does not lose the packets that wait meanwhile.
-	 */
-	int64_t give_up;
-	uint64_t quiet; /* TSC: polling ends then, if no packets arrive before */
+	uint64_t give_up; /* polling ends then, even if packets arrive */
+	uint64_t quiet;   /* polling ends then, if no packets arrive before */
 };
 
 /* A thread yields in this number of successive empty rounds before it sleeps. */
@@ -279,16 +274,14 @@ static uint32_t poll_round(struct poller *poller)
 static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
-	int64_t cpu;
 
 	if (poller->replay)
 		return received == 0;
-	cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
 	if (drain->give_up == 0)
-		drain->give_up = cpu + DRAIN_NS;
+		drain->give_up = now + DRAIN_MS * ms;
 	if (received > 0 || drain->quiet == 0)
 		drain->quiet = now + poller->quiet_ms * ms;
-	return cpu >= drain->give_up || (received == 0 && now >= drain->quiet);
+	return now >= drain->give_up || (received == 0 && now >= drain->quiet);
 }
 
 void poll_until_end(struct poller *poller)

@@ -32,8 +32,8 @@ static void look_for_idle_keys(const struct generation *generation, int64_t now)
 	for (uint32_t m = 0; m < generation->counting->nb_measurements; m++) {
 		struct sketch *sketch = generation->sketch[m];
 
-		if (sketch->ops->rest != NULL)
-			sketch->ops->rest(sketch, now);
+		if (sketch->ops->remove_idle != NULL)
+			sketch->ops->remove_idle(sketch, now);
 	}
 }
 
@@ -41,7 +41,7 @@ void worker_look_for_idle_keys(struct worker *worker)
 {
 	const struct generation *generation = worker_generation(worker, worker->epoch);
 
-	if (generation->counting->rests)
+	if (generation->counting->removes_idle)
 		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
 }
 

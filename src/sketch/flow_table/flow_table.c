@@ -299,7 +299,7 @@ static void expired(struct sketch *sketch, sketch_emit_fn emit, void *arg)
 	}
 }
 
-static void rest(struct sketch *sketch, int64_t now)
+static void remove_idle(struct sketch *sketch, int64_t now)
 {
 	struct flow_table *table = flow_table_of(sketch);
 
@@ -602,7 +602,7 @@ const struct sketch_ops flow_table_ops = {
 	.unlisted = unlisted,
 	.shed = shed,
 	.expired = expired,
-	.rest = rest,
+	.remove_idle = remove_idle,
 	.set_states = set_states,
 	.state_packets = state_packets,
 };
