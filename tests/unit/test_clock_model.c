@@ -224,7 +224,7 @@ static void *drawer(void *arg)
 	for (uint32_t i = 1; i <= DRAWINGS; i++) {
 		struct clock_line line = {.ticks = i, .utc = -(int64_t)i, .ns_of_tick = i * 0.5};
 
-		clock_board_draw(&board, &line);
+		clock_board_publish(&board, &line);
 	}
 	return NULL;
 }
@@ -240,7 +240,7 @@ static void lines_are_read_whole(void **state)
 	while (line.ticks < DRAWINGS) {
 		uint64_t before = line.ticks;
 
-		clock_board_follow(&board, &seen, &line);
+		clock_board_read(&board, &seen, &line);
 		assert_true(line.ticks >= before);
 		assert_true(line.utc == -(int64_t)line.ticks);
 		assert_true(line.ns_of_tick == (double)line.ticks * 0.5);

@@ -390,7 +390,7 @@ static struct clock_line line_of(struct port *port)
 	char error[PORT_ERROR_MAX];
 
 	assert_true(port_start(port, 1, 1024, make_pool(), error));
-	clock_board_follow(&port->clock.board, &seen, &line);
+	clock_board_read(&port->clock.board, &seen, &line);
 	ports_close(port, 1);
 	return line;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Linear function from ticks to UTC, the straight line through (ticks, utc). */
 struct clock_line {
 	uint64_t ticks;    /* device clock at `utc` */
 	int64_t utc;       /* ns since 1970-01-01 UTC */
@@ -37,7 +38,7 @@ struct clock_board {
 	_Atomic double ns_of_tick;
 };
 
-static inline void clock_board_draw(struct clock_board *board, const struct clock_line *line)
+static inline void clock_board_publish(struct clock_board *board, const struct clock_line *line)
 {
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
@@ -49,7 +50,7 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
 	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
 	atomic_store_explicit(&board->utc, line->utc, memory_order_release);
 	atomic_store_explicit(&board->ns_of_tick, line->ns_of_tick, memory_order_release);
-	/* Pairs with the first acquire in clock_board_follow(). */
+	/* Pairs with the first acquire in clock_board_read(). */
 	atomic_store_explicit(&board->version, version + 2, memory_order_release);
 }
 
@@ -57,20 +58,20 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
  * Copies the line to *line and its version to *seen if the version changed. Changes neither during
  * an update.
  */
-static inline void clock_board_follow(
+static inline void clock_board_read(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)
 {
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_acquire);
-	struct clock_line drawn;
+	struct clock_line copy;
 
 	if (version == *seen || version % 2 != 0)
 		return;
-	/* Each load pairs with the release store of the same member in clock_board_draw(). */
-	drawn.ticks = atomic_load_explicit(&board->ticks, memory_order_acquire);
-	drawn.utc = atomic_load_explicit(&board->utc, memory_order_acquire);
-	drawn.ns_of_tick = atomic_load_explicit(&board->ns_of_tick, memory_order_acquire);
+	/* Each load pairs with the release store of the same member in clock_board_publish(). */
+	copy.ticks = atomic_load_explicit(&board->ticks, memory_order_acquire);
+	copy.utc = atomic_load_explicit(&board->utc, memory_order_acquire);
+	copy.ns_of_tick = atomic_load_explicit(&board->ns_of_tick, memory_order_acquire);
 	if (atomic_load_explicit(&board->version, memory_order_relaxed) != version)
 		return;
 	*seen = version;
-	*line = drawn;
+	*line = copy;
 }

@@ -38,7 +38,7 @@ struct packet_times {
 static inline void packet_times_follow(struct packet_times *times)
 {
 	for (uint32_t b = 0; b < times->nb_boards; b++)
-		clock_board_follow(times->boards[b].board, &times->boards[b].seen,
+		clock_board_read(times->boards[b].board, &times->boards[b].seen,
 			&times->lines[times->boards[b].port]);
 }
 

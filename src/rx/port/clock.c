@@ -100,7 +100,7 @@ static struct clock_line line_of_utc(int64_t unit_ns)
 	};
 }
 
-static void draw_line(struct port_clock *clock)
+static void publish_line(struct port_clock *clock)
 {
 	struct clock_line line = {0};
 
@@ -115,17 +115,17 @@ static void draw_line(struct port_clock *clock)
 		break;
 	}
 	}
-	clock_board_draw(&clock->board, &line);
+	clock_board_publish(&clock->board, &line);
 }
 
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages)
 {
 	if (!clock->on)
 		return;
-	draw_line(clock);
+	publish_line(clock);
 	if (clock->stamps == PORT_STAMPS_TICKS) {
 		rte_delay_us_sleep(FIRST_US);
-		draw_line(clock);
+		publish_line(clock);
 	}
 	port_notice(messages,
 		"%s: packets have arrival timestamps; --timestamps poll uses the time of their "
@@ -138,7 +138,7 @@ void port_clock_look(struct port_clock *clock, int64_t now)
 	if (!clock->on || now - clock->read < SECOND_NS)
 		return;
 	clock->read = now;
-	draw_line(clock);
+	publish_line(clock);
 }
 
 void port_clock_tell(struct port_clock *clock, struct packet_times *times)

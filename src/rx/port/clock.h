@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Clock of the timestamps of a device, and its relation to UTC. The reporter reads the clock once a
- * second, and publishes a line on the board. Workers convert timestamps by the line.
+ * Clock of the timestamps of a device. The reporter reads it once a second, and publishes a linear
+ * function from timestamps to UTC (struct clock_line). Workers convert timestamps with this
+ * function.
  */
 
 #include <stdbool.h>
@@ -48,8 +49,8 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
 /*
- * Publishes the first line. Call it after the start of the device. Takes 20 ms if the clock must be
- * read.
+ * Publishes the first function. Call it after the start of the device. Takes 20 ms if the clock
+ * must be read.
  */
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
