@@ -143,12 +143,12 @@ static const struct command forward = {
 static const struct command profile = {
 	.name = "profile",
 	.usage = "[options] > FILE",
-	.summary = "the cost of each part of a packet, for --profile",
-	.about = "Measures the cost of each part of a packet on this host, with the keys, "
-		 "sketches and widths\nof a run, and prints a file for --profile of sketchtap. "
-		 "Takes the options or the\nconfiguration file of a run. Sources and destinations "
-		 "are ignored. --duration sets the\nmeasuring time, 10 seconds by default. Needs "
-		 "two CPUs.",
+	.summary = "the cost of each step of packet processing, for --profile",
+	.about = "Measures the time of each step of packet processing on this host, with the "
+		 "keys, sketches and\nwidths of a run, and prints a file for --profile of "
+		 "sketchtap. Takes the options or the\nconfiguration file of a run. Sources and "
+		 "destinations are ignored. --duration sets the\nmeasuring time, 10 seconds by "
+		 "default. Needs two CPUs.",
 	.owners = commands_owners_of_run,
 	.run = bench_profile,
 };

@@ -30,7 +30,7 @@ int bench_exports(struct config *config);
 
 /* Measures the cost of measuring forwarded packets. */
 int bench_forward(struct config *config);
-/* Measures the cost of each part of a packet, for --profile. */
+/* Measures the time of each step of packet processing, for --profile. */
 int bench_profile(struct config *config);
 /* Repeats the figures of Tangari et al. (2017). */
 int bench_adaptive(struct config *config);

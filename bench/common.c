@@ -97,7 +97,7 @@ struct source *setup_source(uint64_t zipf, uint64_t flows)
 	return source;
 }
 
-/* Parses the packets in the same way as a worker. */
+/* Generates packets, and parses each one to get its key, as a worker does. */
 bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 {
 	struct synthetic_spec synthetic;

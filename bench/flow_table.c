@@ -648,7 +648,8 @@ static const struct option_row common_rows[] = {
 	BENCH_ROW_PACKETS(
 		4096, "524288", "Set the packets per round, and the limit for a capture."),
 	BENCH_ROW_ROUNDS("3"),
-	BENCH_ROW_DURATION("300ms", "Set the duration of each run of --hosts per round."),
+	BENCH_ROW_DURATION(
+		"300ms", "With --hosts, set the duration of each measurement in a round."),
 	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 10K flows, 16K and 16411 buckets, "
 			"64K packets per round; with --hosts 50ms per run."),
 	{0},

@@ -39,10 +39,10 @@
 #define QUICK_MILLISECONDS 50
 #define PACKETS            (UINT64_C(4) << 20) /* packets in the workload, which is repeated */
 #define QUICK_PACKETS      (UINT64_C(1) << 17)
-#define RATE               72000000 /* packets per second that the link of the paper can carry */
+#define RATE               72000000 /* packets/s of the 100 Gbit/s link in Wu et al. (2016) */
 #define FLOWS              1000000
 #define ZIPF_E6            1050000
-#define MBUFS              16384 /* value of the paper */
+#define MBUFS              16384 /* mbufs in Wu et al. (2016) */
 #define SIZE               64
 #define LOADS_MAX          16 /* traffics x workers */
 #define SETTINGS_MAX       (LOADS_MAX * 32)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench profile: measures the cost of each part of a packet on this host, with the keys
- * and sketches of a configuration (adapt/profile.h). Receiving, parsing and freeing are timed in a
- * worker that counts packets of the generator. The other parts are timed with keys only. After the
- * rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for Software
- * Dataplanes" (2017), as comments: times of single packets, which include reading the clock.
+ * sketchtap-bench profile: measures the time of each step of packet processing on this host, with
+ * the keys and sketches of a configuration (adapt/profile.h). Receiving, parsing and freeing are
+ * timed in a worker that counts packets of the generator. The other steps are timed with keys only.
+ * After the rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for
+ * Software Dataplanes" (2017), as comments: times of single packets, which include reading the
+ * clock.
  */
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of the parts of a packet's time. */
+/* Sums of the times of the steps of packet processing. */
 
 #include <setjmp.h>
 #include <stdarg.h>

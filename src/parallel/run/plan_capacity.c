@@ -52,7 +52,10 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
-/* Full detail, the steps of all measurements, level wait, each sampling rate, and count only. */
+/*
+ * Number of states: full detail; each step of each measurement; SHED_LEVEL_WAIT, in which
+ * measurements of low priority skip packets; each sampling rate; count only.
+ */
 #define STATES_MAX                                                                                 \
 	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
@@ -116,8 +119,8 @@ static void add_all_steps(struct capacity_states *states, const struct plan *pla
 }
 
 /*
- * Adds the levels of queue shedding: at level wait, measurements of low priority skip packets. At
- * the next levels, the others sample packets.
+ * Adds the levels of queue shedding. At SHED_LEVEL_WAIT, measurements of low priority skip packets.
+ * At each next level, the other measurements also sample packets.
  */
 static void add_levels(struct capacity_states *states, const struct plan *plan)
 {
