@@ -77,7 +77,7 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 		"sample 128 bytes of each packet"},
 	[PROBLEM_OFFSET] = {"record", "records with a packet section (",
 		"export packet sections from offset 0", DETAIL_SECTION,
-		") from a later offset: not counted"},
+		") that does not start at offset 0: not counted"},
 	[PROBLEM_SAMPLE_FORMAT] = {"sample", "samples of format ",
 		"send flow and counter samples of sFlow version 5", DETAIL_FORMAT,
 		": not supported"},

@@ -40,7 +40,7 @@ static struct {
 	pthread_mutex_t lock;    /* protects the following */
 	pthread_cond_t reloaded; /* signals that reloads_done changed */
 	pthread_cond_t answered; /* signals that answering or a reading[] became 0 */
-	uint32_t answering;      /* number of handlers that use a report or the changes */
+	uint32_t answering;      /* handlers that use `changes` or a borrowed report */
 	/*
 	 * Number of handlers that read a plan. New handlers count in reading[turn].
 	 * control_settle() switches `turn` and waits until the old count is 0.

@@ -299,7 +299,7 @@ int follow_answer(const char *parameters, struct rte_tel_data *answer)
 
 	if (!read_question(parameters, &question))
 		return reply_mistake(answer,
-			"use ctl follow EPOCH PART with numbers from 0 on, or no parameters for the "
+			"use ctl follow EPOCH PART, two numbers of 0 or more, or ctl follow for the "
 			"last interval");
 	count_in();
 	atomic_fetch_add(&follow.answering, 1);

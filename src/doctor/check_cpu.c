@@ -651,8 +651,8 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 	sys_line(host->root, product, sizeof(product), "/sys/class/dmi/id/sys_vendor");
 	finding_warning(finding, "yes%s%s", product[0] != '\0' ? ": " : "", product);
 	finding_wanted(finding,
-		"no virtual machine: a hypervisor suspends CPUs unnoticed; at least pin "
-		"its CPUs, and pass the card through");
+		"a physical machine: a hypervisor suspends CPUs unnoticed; at least pin the CPUs "
+		"of this virtual machine, and pass the card through");
 }
 
 /*

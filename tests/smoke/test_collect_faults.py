@@ -326,7 +326,7 @@ def packets_not_read(test):
     unread = [
         ([(314, 20)], '314): not supported'),
         ([(408, 2), (315, 64)], '315): not supported'),
-        ([(409, 2), (313, 20)], '313) from a later offset: not counted'),
+        ([(409, 2), (313, 20)], '313) that does not start at offset 0: not counted'),
         ([(313, 20)], 'sampled packets with a truncated or malformed header'),
         ([(315, 30)], 'sampled packets with a truncated or malformed header'),
         ([(316, 8)], 'sampled packets with a truncated or malformed header'),

@@ -213,7 +213,7 @@ def test_flows_held_back(test):
     with open(states, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to\n0,0,main,flows:crt\n')
     test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--states-from', states).expect(
-        2).expect_one_line('have no states (--flow-detail)')
+        2).expect_one_line('has no flow states; enable them with --flow-detail')
 
 
 def test_bad_steps(test):

@@ -130,8 +130,9 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	if (entry->of_flows)
 		return (plan->deep >> m & 1) != 0 ||
 		       set_line_error(reading,
-			       "'%s': flows of measurement %s have no states (--flow-detail)", to,
-			       name);
+			       "'%s': measurement %s has no flow states; enable them with "
+			       "--flow-detail",
+			       to, name);
 	if (!steps_find(&plan->steps[m], to, &steps))
 		return set_line_error(
 			reading, "'%s' is neither full nor a step of measurement %s", to, name);

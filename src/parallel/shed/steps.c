@@ -11,7 +11,8 @@
 static const char full_word[] = "full";
 static const char key_prefix[] = "key:";
 
-_Static_assert(SHED_SHIFT_MAX == KEY_SHARE_MAX, "rate: and keys: have the same smallest share");
+_Static_assert(
+	SHED_SHIFT_MAX == KEY_SHARE_MAX, "rate:1/N and keys:1/N accept the same values of N");
 
 /* Parses step->word as `prefix` and a share, 1/2 to 1/64. Stores the share in step->shift. */
 static bool read_share(struct step *step, const char *prefix)

@@ -659,8 +659,8 @@ static const struct option_row feeder_rows[] = {
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "as fast as possible without loss",
 		.rare = true,
-		.help = "Replay or generate packets at RATE, or by the timestamps of the capture "
-			"(recorded). If a ring is full, packets are dropped, as by a NIC.",
+		.help = "Replay or generate packets at RATE. recorded: replay packets at the pace "
+			"of their timestamps. If a ring is full, packets are dropped, as by a NIC.",
 		.man = "The source never waits for outputs. Packets generated at a rate have the "
 		       "time of the clock.",
 	},

@@ -411,7 +411,8 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 		return false;
 	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
 		return set_error(error,
-			"--port %s: its frames need mbufs of %u bytes, there are %u: lower --mtu",
+			"--port %s: its frames need mbufs of %u bytes, but mbufs have %u: lower "
+			"--mtu",
 			port->name, start->frames.mbuf_room, room);
 	if (port->driver->mbuf_most > 0 && room > port->driver->mbuf_most)
 		return set_error(error,
