@@ -33,14 +33,14 @@ struct csv_replay_rows {
 	uint32_t open;             /* number of opened files; `file` is the last one */
 	FILE *file;                /* NULL: no open file */
 	uint64_t line;             /* current line of the file */
-	char text[LINE_MAX_BYTES]; /* current line, split into fields */
+	char text[LINE_MAX_BYTES]; /* current line; a NUL ends each field */
 	uint32_t nb_columns, nb_fields;
-	char *fields[FIELDS_MAX];
-	char *names[FIELDS_MAX]; /* columns of the file, in `header` */
-	char header[LINE_MAX_BYTES];
-	uint32_t next;  /* index of the column where field() starts to search */
-	bool there;     /* there is a current row */
-	uint64_t epoch; /* epoch of the current row */
+	char *fields[FIELDS_MAX];    /* [nb_fields], pointers into `text` */
+	char *names[FIELDS_MAX];     /* [nb_columns], names of columns, pointers into `header` */
+	char header[LINE_MAX_BYTES]; /* first line of the file; a NUL ends each name */
+	uint32_t next;               /* index of the column where field() starts to search */
+	bool there;                  /* there is a current row */
+	uint64_t epoch;              /* epoch of the current row */
 };
 
 struct csv_replay {

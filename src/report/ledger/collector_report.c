@@ -317,8 +317,8 @@ static void widen(
 }
 
 /*
- * Sets the only bounds that are certain: each sampled packet existed, and an upper bound is
- * unknown.
+ * Sets bounds for confidence 1. `sampling` is the coarsest sampling interval. So count / sampling
+ * is at most the number of samples, which is a certain lower bound. No upper bound is certain.
  */
 static void forget_bounds(struct report_measurement *measurement, double sampling)
 {

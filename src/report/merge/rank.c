@@ -9,7 +9,7 @@
 
 /* A flow not queried yet. */
 struct rank_contender {
-	uint64_t ceiling;
+	uint64_t ceiling; /* upper bound of its count, in the measured metric */
 	uint32_t flow;
 };
 
@@ -175,7 +175,7 @@ static struct rank_contender take_highest(struct rank_contenders *contenders)
 	return highest;
 }
 
-/* Queries flows in the order of their ceilings, until no remaining flow can become a row. */
+/* Queries flows, the largest ceiling first, until no remaining flow can become a row. */
 static void query_sketch(const struct merger *merger, struct rank_contenders *contenders,
 	uint64_t smallest, struct ranking *ranking)
 {

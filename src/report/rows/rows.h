@@ -29,13 +29,17 @@ enum column_type {
 	COLUMN_U32,
 	COLUMN_U8,
 	COLUMN_INT,
-	COLUMN_BOOL,    /* 0 or 1 */
-	COLUMN_TIME,    /* int64_t, ns since 1970-01-01 UTC; printed as date and time */
-	COLUMN_RATIO,   /* double, 6 decimals */
-	COLUMN_EXACT,   /* double, 15 digits */
-	COLUMN_STRING,  /* const char * */
-	COLUMN_CHARS,   /* char[], printed as text */
-	COLUMN_FOREIGN, /* char[] received from the network; CSV marks a spreadsheet formula */
+	COLUMN_BOOL,   /* 0 or 1 */
+	COLUMN_TIME,   /* int64_t, ns since 1970-01-01 UTC; printed as date and time */
+	COLUMN_RATIO,  /* double, 6 decimals */
+	COLUMN_EXACT,  /* double, 15 digits */
+	COLUMN_STRING, /* const char * */
+	COLUMN_CHARS,  /* char[], printed as text */
+	/*
+	 * char[] received from the network; CSV puts an apostrophe before text that a spreadsheet
+	 * could run as a formula
+	 */
+	COLUMN_FOREIGN,
 	/* Types for print(): */
 	COLUMN_NUMBER,   /* number without decimals */
 	COLUMN_FRACTION, /* number that may have a decimal point */
@@ -291,7 +295,8 @@ static inline bool column_may_need_quotes(const struct column *column)
 }
 
 /*
- * Prints a value before quoting, the same in all formats. Prints nothing if the value is unknown.
+ * Prints a value without quotes and escapes, which each format adds itself. Prints nothing if the
+ * value is unknown.
  */
 void column_print(struct text *text, const struct column *column, const struct output_row *row);
 

@@ -42,13 +42,13 @@ struct output_form {
 enum output_file_mode {
 	OUTPUT_NEW,    /* fail if a regular file exists */
 	OUTPUT_APPEND, /* continue an existing file after its last complete epoch */
-	OUTPUT_FORCE,  /* empties it */
+	OUTPUT_FORCE,  /* empty an existing file */
 };
 
 struct output_file {
 	const char *name; /* "-" or /dev/stdout: standard output */
 	const char *option;
-	/* columns NULL: the file gets tables for the operator instead of rows */
+	/* form.columns is NULL if the file contains tables for the operator instead of rows. */
 	struct output_form form;
 	struct rotate_limits limits;
 	const struct sink_log *sink_log;

@@ -88,7 +88,7 @@ enum sink_encoding {
 struct sink_scheme {
 	const char *prefix;
 	const char *form; /* form of the URL for messages and help, such as "tcp://HOST:PORT" */
-	const char *note; /* remark on the form in the help; NULL: none */
+	const char *note; /* encoding or transport for the help, such as "JSON, TLS"; NULL: none */
 	/* a key of the type, or "require", that this scheme does not support; NULL: none */
 	const char *lacks;
 	bool tls;

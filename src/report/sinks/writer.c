@@ -575,7 +575,7 @@ static void writer_free(struct writer *writer)
 	free(writer);
 }
 
-/* Adds a route that has room for all files. Returns NULL if out of memory. */
+/* Adds a route without files, but with space for all. Returns NULL if out of memory. */
 static struct writer_route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
