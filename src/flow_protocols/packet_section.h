@@ -113,7 +113,10 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/* LINK_RAW is for IP packets only: another IP version is malformed. */
+		/*
+		 * With LINK_RAW, data begins with an IP header. So an IP version other than 4 or 6
+		 * is malformed.
+		 */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
 	}

@@ -200,8 +200,8 @@ static int32_t gap_of(const struct sequence *sequence, const struct sequence_mes
 }
 
 /*
- * Returns the window in units of the convention. A message that is further behind is not late, but
- * out of range.
+ * Returns the largest distance, in sequence numbers, at which a late message is recognized: that of
+ * SEQUENCE_WINDOW messages. If numbers count records, a message adds its mean number of records.
  */
 static int32_t window(const struct sequence *sequence)
 {

@@ -100,7 +100,8 @@ enum decode_fault templates_read_set(struct templates *templates, uint16_t set_i
 /* Options records (option_data.c). */
 
 /*
- * Adds a scope field of length 0 to entry->has and entry->reverse_has: it applies to every record.
+ * Adds a scope field of length 0 to entry->has and entry->reverse_has. Records contain no bytes of
+ * such a field, so option_read() takes it from the entry.
  */
 void option_add_empty_scope(struct template_entry *entry, const struct field *field);
 

@@ -379,8 +379,8 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 #define NOT_COMPILED (-2)
 
 /*
- * Compiles the expression for the kind, unless that succeeded before. After a failure, it compiles
- * again to get the reason. Returns true on success.
+ * Returns true if the expression compiles for captures of this kind (link type and byte order). The
+ * program is stored in replay->programs. An error is not stored: each call then sets `reason`.
  */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)

@@ -47,8 +47,9 @@
 	(FIRSTS + (NODES_MAX(prefixes) + MANY_MAX(prefixes)) * NODE + 5 * RANGES_MAX(prefixes) +   \
 		READ_WORDS)
 
-_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "an entry has room for the index of any word");
-_Static_assert(FEW / 2 < 1 << (31 - PAIRS_SHIFT), "an entry has room for the number of pairs");
+_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "the index of any word fits in an entry");
+_Static_assert(
+	FEW / 2 < 1 << (31 - PAIRS_SHIFT), "the number of words with two starts fits in an entry");
 
 struct prefix_table {
 	uint32_t *words;

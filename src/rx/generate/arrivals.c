@@ -86,7 +86,7 @@ static void set_step(struct arrivals *arrivals)
 	arrivals->step_rest = PACKET % arrivals->rate;
 }
 
-void arrivals_turn(struct arrivals *arrivals)
+void arrivals_change_slice(struct arrivals *arrivals)
 {
 	/* Part of the packet that arrives after this slice, as product of rate and ns */
 	uint128 left = (uint128)(arrivals->time - arrivals->end) * arrivals->rate + arrivals->rest;

@@ -18,20 +18,21 @@
 
 struct arrivals {
 	const struct synthetic_spec *spec;
-	int64_t time;  /* ns, time of the next packet */
-	uint64_t rest; /* part of a ns by which `time` was rounded down, times the rate */
-	uint64_t rate; /* rate of this slice, in 2^-30 packets/s */
-	uint64_t step, step_rest; /* ns per packet; remainder of that division */
+	int64_t time;             /* ns, time of the next packet */
+	uint64_t rest;            /* the exact time is `time` + rest / rate */
+	uint64_t rate;            /* rate of this slice, in 2^-30 packets/s */
+	uint64_t step, step_rest; /* ns per packet: step + step_rest / rate */
 	int64_t start, end;       /* ns, bounds of this slice */
 	int64_t begin;            /* ns, start of the ramp or the period */
-	uint64_t slice;
-	int64_t cosine, sine; /* angle in the middle of the slice, in Q1.62 */
+	uint64_t slice;           /* number of this slice in the ramp or period */
+	int64_t cosine, sine;     /* angle in the middle of the slice, in Q1.62 */
 };
 
 /* Starts with the first packet at `time`. `spec` must outlive arrivals. */
 void arrivals_begin(struct arrivals *arrivals, const struct synthetic_spec *spec, int64_t time);
 
-void arrivals_turn(struct arrivals *arrivals); /* Advances to the slice of the next packet. */
+/* Advances to the slice in which the next packet arrives. */
+void arrivals_change_slice(struct arrivals *arrivals);
 
 /* Advances to the next packet. */
 static inline void arrivals_step(struct arrivals *arrivals)
@@ -43,5 +44,5 @@ static inline void arrivals_step(struct arrivals *arrivals)
 		arrivals->time++;
 	}
 	if (arrivals->time >= arrivals->end)
-		arrivals_turn(arrivals);
+		arrivals_change_slice(arrivals);
 }

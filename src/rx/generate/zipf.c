@@ -152,8 +152,9 @@ static uint64_t make_cell(uint64_t units, uint64_t self, uint64_t alias)
 }
 
 /*
- * Converts units to cells, in place. Units do not increase with the rank. So ranks with more units
- * than a cell, the large ones, come first, and two indices replace the work lists of Vose. The
+ * Builds the table of the alias method (zipf.h), in place: before, cells[i] has the units of rank
+ * i; afterwards, its threshold and alias. Vose keeps two lists: large ranks, with more units than
+ * a cell, and small ranks. Here ranks are sorted by units, so an index replaces each list. The
  * current large rank fills up the cells of small ranks, until its remaining units fit in its own
  * cell. The next large rank then fills up that cell.
  */

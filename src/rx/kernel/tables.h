@@ -3,8 +3,8 @@
 
 /*
  * Reads the flow tables (layout.h) and sketches (sketch/kernel_layout.h) that the eBPF program
- * fills. Each generation and CPU has one. All functions read the generation that the program does
- * not use.
+ * fills. Each CPU has one for each of two generations. The program fills one generation, and all
+ * functions read the other one. Arrays with [2][cpus] have generation and CPU as indexes.
  */
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
 struct kernel_sketch {
 	const struct kernel_layout *layout;
 	struct kernel_parts parts;
-	uint8_t *memory[KERNEL_PARTS_MAX]; /* each part of the sketch: [2][cpus] instances */
+	uint8_t *memory[KERNEL_PARTS_MAX]; /* one array per part of the sketch: [2][cpus] copies */
 	struct kernel_tally *tallies;      /* [2][cpus] */
 	uint32_t cpus;
 	void *reader;

@@ -320,7 +320,10 @@ static __attribute__((noinline)) void add_lengths(
 	counts->smallest_frame = smallest;
 }
 
-/* For ORIGIN_PORT, `times` is used from PARSE_DETAILS on, and `in_ports` from PARSE_EXTRA on. */
+/*
+ * `times` and `in_ports` are read only for ORIGIN_PORT: `times` if level >= PARSE_DETAILS,
+ * `in_ports` if level >= PARSE_EXTRA.
+ */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
 	const enum parse_level level, const bool overhead, const struct packet_times *times,

@@ -38,15 +38,16 @@ enum parse_level {
 
 /*
  * The two functions below parse n <= BURST_MAX packets, and add all of them to `counts`. They write
- * the packets with a key to `out`, in their order, without hashes. `level` selects the fields;
- * `overhead` also selects out->overhead, from PARSE_DETAILS on. A packet may have several segments.
- * Its length is then the sum of all segments, and headers may cross segments.
+ * the packets with a key to `out`, in their order, without hashes. `level` selects the fields.
+ * If `overhead` is true and level >= PARSE_DETAILS, they also set out->overhead. A packet may have
+ * several segments. Its length is then the sum of all segments, and headers may cross segments.
  */
 
 /*
  * Parses packets of live ports: their link type is Ethernet, and pkt_len is their length on the
- * wire. `times` gives their arrival times, from PARSE_DETAILS on. in_ports[RTE_MAX_ETHPORTS] maps
- * mbuf->port to the input port of the key, from PARSE_EXTRA on.
+ * wire. `times` converts their timestamps, and is read if level >= PARSE_DETAILS.
+ * in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key, and is read if level >=
+ * PARSE_EXTRA.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,

@@ -46,7 +46,10 @@ struct packet_socket {
 struct packet_socket_params {
 	uint32_t interface;   /* index */
 	uint32_t slots, slot; /* number of slots, bytes per slot */
-	/* Copy only the headers of frames whose headers are known to be short */
+	/*
+	 * copy only the first bytes of IPv4 packets, and of IPv6 packets without extension headers,
+	 * because these bytes contain all headers
+	 */
 	bool headers_only;
 	bool without_outgoing; /* drop frames that this host sends on the interface */
 };

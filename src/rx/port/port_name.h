@@ -45,7 +45,7 @@ struct port_name {
 	char device[PORT_DEVICE_MAX]; /* text for EAL: NAME[,DEVARGS] */
 	bool pci;                     /* true: PCI address; false: virtual, or known only to DPDK */
 	bool known;               /* PCI address, existing interface, or name of a virtual device */
-	char interface[IFNAMSIZ]; /* kernel interface of the packets; "": none */
+	char interface[IFNAMSIZ]; /* kernel interface that receives the packets; "": none */
 	struct port_interface facts; /* properties of that interface */
 	uint32_t slot, slots; /* ring of the packet socket: bytes per slot, number of slots */
 	uint32_t mbuf_room;   /* minimum mbuf bytes; 0: any */
