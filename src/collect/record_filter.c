@@ -217,7 +217,7 @@ static struct bits load_of(
 		return is_fixed(x) ? load(walk->kind, (uint64_t)x->fixed + insn->k, size)
 				   : all_unknown;
 	case BPF_IMM: return number(insn->k);
-	default: return all_unknown; /* other modes, such as the packet length */
+	default: return all_unknown; /* BPF_LEN: the packet length */
 	}
 }
 

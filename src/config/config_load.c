@@ -825,7 +825,7 @@ struct loader {
 	const struct program *program;
 	struct config *config;
 	FILE *out, *err;
-	char *error; /* [CONFIG_ERROR_MAX]: gets errors; NULL: `err` gets them */
+	char *error; /* [CONFIG_ERROR_MAX], receives the error line; NULL: it is written to `err` */
 	struct argument *arguments;
 	unsigned int nb_arguments;
 	const char *path;         /* path of the configuration file; NULL: none */

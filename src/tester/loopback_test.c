@@ -380,8 +380,8 @@ static bool find_rate(struct loopback *loopback, const struct config *config)
 /* --- histogram --- */
 
 /*
- * Opens the histogram file of --output. Returns NULL on failure, with the exit status in *status,
- * and without --output, with *status 0.
+ * Opens the histogram file of --output. Returns NULL without --output, and on failure. *status is
+ * then the exit status: 0 without --output.
  */
 static FILE *open_histogram(const struct config *config, int *status)
 {

@@ -121,7 +121,10 @@ bool machine_read(struct machine *machine, const struct config *config,
 
 /* --- options --- */
 
-/* Returns true for a CPU list without steps (":2") and white space, unlike cpu_set_parse(). */
+/*
+ * Returns true for a CPU list. Unlike cpu_set_parse(), it accepts neither steps, such as "0-8:2",
+ * nor white space.
+ */
 static bool is_lcore_list(const char *text)
 {
 	struct cpu_set cpus;

@@ -476,7 +476,7 @@ static bool create_input(struct run *run, struct source *source, char *error)
 
 static bool create_source(struct run *run, char *error)
 {
-	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
+	_Static_assert(SOURCE_ERROR_MAX <= RUN_ERROR_MAX, "each line fits in `error`");
 	VERIFY(run->ops->create != NULL, ==, run->plan->source.design != NULL);
 	if (run->ops->create == NULL)
 		return true;
@@ -503,7 +503,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 		.steps = run->steps,
 	};
 
-	_Static_assert(SHED_SCHEDULE_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
+	_Static_assert(SHED_SCHEDULE_ERROR_MAX <= RUN_ERROR_MAX, "each line fits in `error`");
 	if (path == NULL)
 		return true;
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
@@ -596,7 +596,7 @@ static void give_table(struct run *run, uint64_t epoch)
 
 bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 {
-	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "`error` has room for the line");
+	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "each line fits in `error`");
 
 	if (rules != NULL && !prefix_reload_start(&run->monitor, prefix_options(run->config)->file,
 				     prefix_options(run->config)->side, rules, run->nb_workers,

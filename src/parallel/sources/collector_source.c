@@ -12,7 +12,6 @@
 #include <rte_ring_elem.h>
 
 #include "base/assertion.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/fragments.h"
@@ -34,7 +33,7 @@
 #define DATAGRAM_MAX (65536 * 2)
 
 /* ms. After a stop, sockets that still receive datagrams are read for at most this time. */
-#define DRAIN_NS INT64_C(200000000) /* CPU time */
+#define DRAIN_MS 200
 
 /* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
@@ -298,7 +297,10 @@ static void learn(struct counter *counter, bool last)
 			counter->dedup, add_role, counts_of(counter, counter->worker->epoch));
 }
 
-/* Ends the epoch of a worker. Call this before the worker leaves the epoch. */
+/*
+ * Counts the flows and keys that wait for the end of the epoch. Call this before worker_leave() or
+ * worker_enter_epoch(), because they hand over the counters of the epoch.
+ */
 static void end_counting(struct counter *counter, bool last)
 {
 	learn(counter, last);
@@ -617,7 +619,10 @@ static int64_t alive_since(const struct collector_source *source)
 	return epochs_info(epochs, source->epoch)->start - source->exporter_life;
 }
 
-/* Ends the epoch of the decoder. Call this before the decoder leaves the epoch. */
+/*
+ * Stores losses and exporters of the epoch. Call this before worker_leave() or
+ * worker_enter_epoch(), because they hand over the counters of the epoch.
+ */
 static void end_decoding(struct collector_source *source, bool last)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -707,14 +712,14 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 
 /*
  * Called after each read of the sockets since the end of the run. Returns true if they are empty,
- * or after DRAIN_NS.
+ * or after DRAIN_MS.
  */
-static bool is_drained(int64_t *give_up, uint32_t received)
+static bool is_drained(uint64_t *give_up, uint32_t received)
 {
-	int64_t now = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t now = rte_rdtsc();
 
 	if (*give_up == 0)
-		*give_up = now + DRAIN_NS;
+		*give_up = now + DRAIN_MS * (rte_get_tsc_hz() / 1000);
 	return received == 0 || now >= *give_up;
 }
 
@@ -732,7 +737,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 /* Does the same as poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
-	int64_t give_up = 0;
+	uint64_t give_up = 0;
 
 	for (;;) {
 		/* Pairs with the release in epochs_open(). */

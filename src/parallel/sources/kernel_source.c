@@ -242,7 +242,7 @@ static size_t kernel_source_rules_bytes(const struct prefix_list *rules)
 
 static void *kernel_source_rules_create(const struct prefix_list *rules, char *error)
 {
-	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "`error` has room for the line");
+	_Static_assert(PREFIX_ERROR_MAX <= SOURCE_ERROR_MAX, "each line fits in `error`");
 	return kernel_prefix_maps_create(rules, error);
 }
 
