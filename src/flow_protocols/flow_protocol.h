@@ -46,7 +46,7 @@ struct datagram_header {
 	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];    /* sFlow: agent address */
 	/* The collector sets the next two fields, to recognize repeated messages. */
-	uint64_t digest; /* flow_protocol_digest() of the bytes after the header */
+	uint64_t digest; /* hash of the bytes after the header, by flow_protocol_digest() */
 	int64_t came;    /* arrival time, ns since 1970-01-01 UTC */
 };
 

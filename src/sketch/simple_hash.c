@@ -615,9 +615,10 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 /*
  * ---- Merging (Agarwal et al., Mergeable summaries, 2012)
  *
- * The upper of a key in the merged pair is the sum of its uppers in both pairs. A pair that does
- * not store the key contributes its rest. The two largest of up to four keys remain. The third
- * largest upper is the new rest.
+ * The two pairs with the same number become one. since and before of a key add up. For a key that
+ * only one pair stores, the rest of the other pair is added to before. If there are three or four
+ * keys, the two with the largest upper (since + before) remain, and the third largest upper is the
+ * new rest. Otherwise it is the sum of both rests.
  */
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)

@@ -24,9 +24,9 @@
  *
  * (a) For a stored key, since <= true count <= upper. For any other key, true count <= rest.
  *
- * (b) rest <= upper. The two uppers and rest together equal the weight of all packets of the pair,
- * because each packet adds its weight to one of the three (a merged pair may have less). rest is
- * therefore at most a third of this weight. A key with more than a third is always stored.
+ * (b) rest <= upper. The upper of both buckets and rest together equal the weight of all packets of
+ * the pair, because each packet adds its weight to one of the three (a merged pair may have less).
+ * rest is therefore at most a third of this weight. A key with more than a third is always stored.
  *
  * (c) A key that takes a free bucket has before = 0 and an exact count. While rest is 0, all keys
  * of the pair are stored.

@@ -15,7 +15,7 @@ struct work {
 	struct flow_burst burst;
 	struct flow_detail *details;
 	uint64_t after; /* params.after */
-	uint64_t share; /* least_share() */
+	uint64_t share; /* packets below which no flow enters state tcp by its share */
 	/* Packets of the table up to and including this entry; only set with weights. */
 	uint64_t total[BURST_MAX];
 };

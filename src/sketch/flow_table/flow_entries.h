@@ -61,7 +61,7 @@ struct flow_deep;
 struct flow_table {
 	struct sketch sketch;
 	uint32_t nb_buckets;
-	uint64_t modulus_inverse;   /* flow_modulo() */
+	uint64_t modulus_inverse;   /* ceil(2^64 / nb_buckets), for flow_modulo() */
 	struct flow_entry *entries; /* [2 * nb_buckets] */
 	struct key6 *key6;          /* key of each IPv6 entry */
 	_Atomic uint64_t *ip_bytes; /* IP bytes of each entry; NULL: not counted */
