@@ -26,14 +26,16 @@
  * While the test fails, all of these packets are in doubt.
  */
 struct dedup_check {
-	uint64_t compared; /* records with duplicates; includes half of those of the last epoch */
+	/* At the end of an epoch, these two are halved, so they include the recent past. */
+	uint64_t compared; /* records with duplicates */
 	/*
-	 * Records that contradict others, and changes of path; likewise. Each adds CHECK_CERTAIN, or
-	 * 1 if a burst of packets may explain it.
+	 * Sum over records that contradict others, and over changes of path. Each adds
+	 * CHECK_CERTAIN, or 1 if a burst of packets may explain it.
 	 */
 	uint64_t differed;
-	uint64_t dropped_packets, dropped_bytes; /* this epoch, without those in doubt already */
-	uint64_t counted_packets, counted_bytes; /* likewise */
+	/* Packets and bytes of this epoch, without those in doubt already. */
+	uint64_t dropped_packets, dropped_bytes;
+	uint64_t counted_packets, counted_bytes;
 	bool failed;
 	uint32_t failed_at; /* end of the last epoch in which too many records differed, ticks */
 };

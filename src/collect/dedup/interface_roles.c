@@ -27,7 +27,7 @@
 #define NEARLY_NONE         0.1f
 #define SURELY_MOST         0.5f  /* minimum of share minus two standard deviations */
 #define SURELY_FEW          0.25f /* maximum of share plus two standard deviations */
-#define COMMON_NONE         0.5f  /* hits */
+#define COMMON_NONE         0.5f  /* evidence below which two exporters have no common flow */
 #define SHARE_FEEDS         0.05f /* least share of flows of an exporter on some paths */
 #define SHARE_BLIND         0.2f
 #define SAMPLES_LARGE       20 /* fewest samples of a large flow; its other exporters must see it */

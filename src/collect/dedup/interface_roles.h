@@ -25,7 +25,7 @@
 #define INTERFACE_NONE UINT32_MAX
 
 struct role_interface {
-	uint32_t point; /* observation_points_number() */
+	uint32_t point; /* observation_points_number() of its exporter and side */
 	uint32_t input;
 	uint32_t heard; /* time of the last sample, ticks */
 	uint16_t exporter;

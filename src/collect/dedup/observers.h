@@ -78,6 +78,7 @@ bool observation_points_want_sweep(const struct observation_points *points);
 /* Removes all hops except those with in_use[hop]. */
 void observation_points_sweep(struct observation_points *points, const uint8_t *in_use);
 
+/* Returns a number of the slot, its generation and the side: another exporter gets another one. */
 static inline uint32_t observation_points_number(
 	const struct observation_points *points, uint32_t exporter, uint32_t side)
 {
