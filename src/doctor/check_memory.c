@@ -416,8 +416,8 @@ const struct check memory_checks[] = {
 			.name = "SwapTotal in /proc/meminfo",
 			.verdicts = {{"0 bytes", FINDING_OK, "none"},
 				{NULL, FINDING_WARNING, "{value}",
-					"no swap: queues overflow in the milliseconds that reading "
-					"a page from disk takes",
+					"swap disabled: reading a page from disk takes "
+					"milliseconds, in which queues overflow",
 					"sudo swapoff -a"}}}},
 	{0},
 };

@@ -28,10 +28,10 @@
 #define COPIED         40
 #define NAME_BYTES     128 /* including the final 0; longer names are truncated */
 
-/* IDs of the templates of options records. Other templates have IDs from FIRST_TEMPLATE on. */
+/* IDs of templates. Options records have the first two. */
 #define OPTIONS_WHO    256
 #define OPTIONS_LEDGER 257
-#define FIRST_TEMPLATE 258
+#define FIRST_TEMPLATE 258 /* lowest ID of the other templates */
 
 /* Optional parts of a record. Each combination of them has its own template. */
 enum shape {

@@ -415,7 +415,7 @@ static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 		   RD_KAFKA_CONF_OK;
 	int status;
 
-	_Static_assert(ERROR_MAX >= WHY_MAX, "for messages about properties");
+	_Static_assert(ERROR_MAX >= WHY_MAX, "messages about properties fit");
 	kafka->producer = NULL;
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
 		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error, ERROR_MAX) ==

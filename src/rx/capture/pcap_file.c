@@ -16,9 +16,8 @@
 #define FAKED_ETHERNET 14
 
 #define LINK_TYPE_BITS   0x03ffffffu
-/* The bits from FCS_SHIFT on are the FCS length in 16-bit words */
 #define FCS_LENGTH_VALID 0x04000000u
-#define FCS_SHIFT        28
+#define FCS_SHIFT        28 /* bits 28 to 31: FCS length in 16-bit words, if FCS_LENGTH_VALID */
 #define MAJOR_DGUX       543
 
 static bool is_magic(uint32_t magic)

@@ -331,8 +331,8 @@ static double replay_progress(const struct source *source)
 }
 
 /*
- * Opens an empty capture of the kind, because libpcap compiles only for an open capture. Returns
- * NULL if out of memory.
+ * Opens an empty capture of a kind (link type and byte order), because libpcap compiles only for an
+ * open capture. Returns NULL if out of memory.
  */
 static pcap_t *empty_capture(int kind)
 {
@@ -361,7 +361,7 @@ static pcap_t *empty_capture(int kind)
 	return pcap;
 }
 
-/* Compiles the expression for the kind. Returns like filter_set_add(). */
+/* Compiles the expression for captures of this kind. Returns the value of filter_set_add(). */
 static int compile_for_kind(int kind, const char *expression, struct filter_set *set, char *reason)
 {
 	pcap_t *pcap = empty_capture(kind);

@@ -247,7 +247,7 @@ const struct port_driver port_drivers[] = {
 		.kernel = {"vmxnet3"},
 		.feeds = feeds_basic,
 		.unsaid = HOST_DROPS,
-		.queues_power_of_two = true, /* device versions from 6 on do not need it */
+		.queues_power_of_two = true, /* device versions before 6 need it */
 		.fill = PORT_FILL_GUESSED,
 	},
 	{.name = "net_virtio", VIRTIO},
