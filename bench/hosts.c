@@ -67,7 +67,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Times of the paper, ns per packet. */
+/* Times of Zha et al. (2022), ns per packet. */
 #define PAPER_RING_NS 182
 static const struct structure {
 	const char *name, *sketch;

@@ -6,7 +6,7 @@
 #include "tune/measure/bench_subject.h"
 
 extern const struct bench_subject_ops bench_subject_member;       /* sketch of rte_member */
-extern const struct bench_subject_ops bench_subject_member_bytes; /* the same in byte mode */
+extern const struct bench_subject_ops bench_subject_member_bytes; /* rte_member, byte mode */
 extern const struct bench_subject_ops bench_subject_rte_hash;     /* exact table */
 
 /* Allows vectors of up to 512 bits. Call it after the start of EAL. */
