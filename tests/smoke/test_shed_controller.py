@@ -222,7 +222,7 @@ def test_bad_steps(test):
             ('steps = keys:1/128', "'keys:1/128': unknown step", 'keys:1/2 to keys:1/64'),
             ('sketch = iblt\nsteps = keys:1/4', "'keys:1/4'", 'needs --sketch flow-table'),
             ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/4', "'keys:1/4' is given twice"),
-            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/2', "'keys:1/2'", 'no fewer keys'),
+            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/2', "'keys:1/2'", 'must count fewer keys'),
             ('steps = off, rate:1/2', "'off'", 'must be the last step'),
             ('steps = rate:1/2, rate:1/2', "'rate:1/2' is given twice"),
             ('steps = key:nonsense', 'nonsense'),

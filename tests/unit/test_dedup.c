@@ -358,8 +358,8 @@ static void test_joins_from_the_start(void **state)
 
 /*
  * A flow moves to another exporter while the first one's record is late: it counts when it arrives.
- * So does a record of packets before the flow's first one. If the flow did not move, late records of
- * a pause are in doubt, because clocks may differ.
+ * If the flow did not move, late records of a pause, or of packets before the first one, are in
+ * doubt: clocks may differ, and a replay changes the times of arrival.
  */
 static void test_late_reports(void **state)
 {
@@ -384,10 +384,8 @@ static void test_late_reports(void **state)
 	pass(bed, 1, 40, 35, 45); /* in a pause of the flow */
 	pass(bed, 2, 50, 0, 10);  /* before its first packet */
 	settle(bed);
-	assert_int_equal(bed->packets[0], 80);
+	assert_int_equal(bed->packets[0], 30);
 	assert_bounds(bed, 120, 12000);
-	assert_bounds(bed, 70, 7000);
-	assert_bounds(bed, 30, 3000);
 	bed_destroy(bed);
 }
 

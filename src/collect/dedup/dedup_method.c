@@ -513,10 +513,9 @@ static struct record_value best_unsampled(
 	flow->flags |= FLOW_UNSAMPLED;
 	if (is_earlier) {
 		check_moved(context, record);
-		value = whole(record);
-		insert_at(context, record, 0, &value);
-		doubt_duplicate(context, record, record->packets);
-		return value;
+		doubt_flow(flow, record->now);
+		doubt_new(context, record, record->packets);
+		return NOTHING;
 	}
 	move_share(record, record->begin);
 	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last)))
@@ -536,6 +535,8 @@ static struct record_value best_unsampled(
 	}
 	advance(flow, record, flow->packets, end);
 	set_bytes(context, record, &value);
+	if (is_doubted(context, record))
+		doubt_bytes(context, record, &value);
 	return value;
 }
 
