@@ -348,7 +348,7 @@ def test_more_flows_than_the_kernel_decodes(test):
     """All packets are measured. Decoded flows are reported, and bounds hold."""
     space = cable(test)
     plan = test.run('plan', '--kernel', 'lo', '--sketch', 'iblt').expect(0).stdout
-    assert 'iblts of 3 x 32768 cells' in plan, plan
+    assert 'iblt sketches of 3 x 32768 cells' in plan, plan
     # Few packets of the first flows, many of the others.
     frames = [(i, lib.udp_frame(i % 3000 if i % 4 else i % 50, 60 + i % 50)) for i in range(PACKETS)]
     truth = {}

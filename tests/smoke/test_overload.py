@@ -275,7 +275,7 @@ def test_bad_states(test):
             ('worker,packet,to\n0,0,full\0,1/4\n', ':2: NUL byte'),
             ('worker,packet,to\n0,0,full\n3,0,full\n', ":3: '3'", '0 to 0'),
             ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
-            ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'after a later one'),
+            ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'must be sorted by packet'),
             ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64'),
             ('worker,packet,to,measurement\n0,0,full,\n0,5,off,other\n',
              ":3: unknown measurement 'other'"),

@@ -228,7 +228,7 @@ def test_bad_steps(test):
             ('steps = key:nonsense', 'nonsense'),
             ('key = src/16\nsteps = key:src/24', 'key:src/24', 'not coarser'),
             ('steps = key:src, key:dst', 'key:dst', 'not coarser'),
-            ('steps = rate:1/8, rate:1/2', 'rate:1/2', 'no fewer'),
+            ('steps = rate:1/8, rate:1/2', 'rate:1/2', 'must sample fewer'),
             ('steps = ,', 'not a list of'),
             ('deadline = 100ms', 'shorter than --interval')):
         config = test.path('bad.conf')
