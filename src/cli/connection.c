@@ -16,7 +16,7 @@
 #include "parallel/process.h"
 
 #define PATIENCE_S        5
-/* Timeout of a reply, seconds: longer than that of the run, which may allocate much memory. */
+/* Seconds to wait for a reply. The run replies with an error after CONTROL_ANSWER_S. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
 static void print_no_answer(int seconds)
@@ -27,8 +27,8 @@ static void print_no_answer(int seconds)
 }
 
 /*
- * Returns true if the peer is a run: it lists the command /sketchtap/plan. A generator also has a
- * telemetry socket, but not this command. A suspended process sends nothing.
+ * Returns true if the peer is a run: it lists the command /sketchtap/plan. `sketchtap generate`
+ * also has a telemetry socket, but not this command. Prints an error if the peer does not reply.
  */
 static bool is_run(int fd, bool quiet)
 {

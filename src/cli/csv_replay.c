@@ -35,12 +35,12 @@ struct csv_replay_rows {
 	uint64_t line;             /* current line of the file */
 	char text[LINE_MAX_BYTES]; /* current line; a NUL ends each field */
 	uint32_t nb_columns, nb_fields;
-	char *fields[FIELDS_MAX];    /* [nb_fields], pointers into `text` */
-	char *names[FIELDS_MAX];     /* [nb_columns], names of columns, pointers into `header` */
-	char header[LINE_MAX_BYTES]; /* first line of the file; a NUL ends each name */
-	uint32_t next;               /* index of the column where field() starts to search */
-	bool there;                  /* there is a current row */
-	uint64_t epoch;              /* epoch of the current row */
+	char *fields[FIELDS_MAX];
+	char *names[FIELDS_MAX]; /* columns of the file, in `header` */
+	char header[LINE_MAX_BYTES];
+	uint32_t next;  /* index of the column where field() starts to search */
+	bool has_row;   /* false at the end and after an error */
+	uint64_t epoch; /* epoch of the current row */
 };
 
 struct csv_replay {
@@ -211,12 +211,12 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 /* --- fields --- */
 
-/* Reads the next row of all files. Clears rows->there at the end and on error. */
+/* Reads the next row, from the next file if necessary. */
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	const char *text;
 
-	rows->there = false;
+	rows->has_row = false;
 	if (rows->file == NULL)
 		return;
 	while (!read_line(replay, rows))
@@ -239,7 +239,7 @@ static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 			text, (unsigned long long)replay->last);
 		return;
 	}
-	rows->there = true;
+	rows->has_row = true;
 }
 
 static bool read_times(
@@ -308,8 +308,8 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 }
 
 /*
- * Returns how much the column `share` deviates from shares computed from bytes, or from packets.
- * The metric of the measurement is the one with the smaller deviation.
+ * Returns how well the column `share` fits the column of bytes or of packets; 0: proportional. The
+ * better fit is the metric of the measurement.
  */
 static double share_deviation(const struct epoch_view_measurement *measurement, bool bytes)
 {
@@ -337,7 +337,7 @@ static double share_deviation(const struct epoch_view_measurement *measurement, 
 static void take_rows(struct csv_replay *replay, struct csv_replay_rows *rows,
 	struct epoch_view *epoch, bool (*take)(struct csv_replay *replay, struct epoch_view *epoch))
 {
-	while (rows->there && rows->epoch == epoch->number && replay->status == 0 &&
+	while (rows->has_row && rows->epoch == epoch->number && replay->status == 0 &&
 		!epoch->failed) {
 		if (take(replay, epoch))
 			next_row(replay, rows);
@@ -351,13 +351,14 @@ struct epoch_view *csv_replay_next(struct csv_replay *replay)
 	const struct csv_replay_rows *hitters = &replay->outputs, *stats = &replay->stats;
 	struct epoch_view *epoch;
 
-	if (replay->status != 0 || (!hitters->there && !stats->there))
+	if (replay->status != 0 || (!hitters->has_row && !stats->has_row))
 		return NULL;
 	epoch = epoch_view_alloc();
 	if (epoch != NULL) {
-		epoch->number = !stats->there || (hitters->there && hitters->epoch < stats->epoch)
-					? hitters->epoch
-					: stats->epoch;
+		epoch->number =
+			!stats->has_row || (hitters->has_row && hitters->epoch < stats->epoch)
+				? hitters->epoch
+				: stats->epoch;
 		replay->last = epoch->number;
 		take_rows(replay, &replay->stats, epoch, take_ledger);
 		take_rows(replay, &replay->outputs, epoch, take_hitter);

@@ -22,16 +22,16 @@ struct csv_replay_files {
 struct csv_replay;
 
 /*
- * Opens the first file of each kind and reads its header. If that fails, returns NULL, with a line
- * in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
+ * Opens the first file of --output and of --stats, and reads the headers. If that fails, returns
+ * NULL, with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);
 void csv_replay_close(struct csv_replay *replay); /* NULL is allowed */
 
 /*
- * Removes every "--stats FILE" from words[], reduces *n, and lists the files in *stats. Their names
- * move to the end of words[], in their order.
+ * Removes every "--stats FILE" from the *n arguments in words[], and reduces *n. *stats then points
+ * to the file names, which are stored after the remaining arguments.
  */
 void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats);
 

@@ -23,12 +23,12 @@
 #define USE_COLUMN   37       /* column of the descriptions in --help */
 
 struct use {
-	const char *words, *help;
+	const char *words, *help; /* arguments, and their meaning */
 };
 
 struct ctl_command {
 	const char *name;
-	struct use uses[5]; /* ended by an entry without words */
+	struct use uses[5]; /* the last one has no `words` */
 };
 
 #define COMMAND_ROW(name, help, ...) {#name, {__VA_ARGS__, {NULL, NULL}}},
@@ -82,7 +82,7 @@ static bool send_command(const char *name, const char *command, char *answer)
 
 /* --- answers --- */
 
-/* Joins the pieces NAME, NAME_2, ... of a long text. */
+/* Joins the members NAME, NAME_2, ... of a text that is too long for one string of a reply. */
 static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
 {
 	char piece[64];
@@ -225,23 +225,20 @@ static const struct ctl_command *find_command(const char *name)
 	return command->name != NULL ? command : NULL;
 }
 
-/*
- * Returns the length of the verb that selects this form of a command, such as "add"; 0: the command
- * has a single form, without a verb.
- */
-static int verb_length(const struct use *use)
+/* Returns the length of the subcommand, such as "add" of "measure add NAME"; 0: none. */
+static int subcommand_length(const struct use *use)
 {
 	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
 }
 
-/* Returns the form of a command with this verb; NULL with a message if there is none. */
+/* Returns the use of a command with this subcommand. Prints an error and returns NULL if none. */
 static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";
 	size_t used = 0;
 
 	for (const struct use *use = command->uses; use->words != NULL; use++) {
-		int len = verb_length(use);
+		int len = subcommand_length(use);
 
 		if (len == 0 ||
 			((int)strlen(verb) == len && strncmp(verb, use->words, (size_t)len) == 0))
@@ -253,8 +250,7 @@ static const struct use *find_use(const struct ctl_command *command, const char 
 	return NULL;
 }
 
-/* Returns the maximum number of arguments of this form. */
-static int most_words(const struct use *use)
+static int max_arguments(const struct use *use)
 {
 	const char *at = use->words;
 	int n = 0;
@@ -297,10 +293,10 @@ static int ask_command(const struct ctl_words *words)
 	use = find_use(row, words->n > 1 ? words->list[1] : "");
 	if (use == NULL)
 		return EXIT_TEXT;
-	most = most_words(use);
+	most = max_arguments(use);
 	if (words->n - 1 > most)
 		return cli_error(EXIT_TEXT, "'%s': unexpected argument", words->list[1 + most]);
-	if (verb_length(use) > 0)
+	if (subcommand_length(use) > 0)
 		return ask_measure(words);
 	if (!put_together(command, row->name, ',', words->n - 1, words->list + 1))
 		return EXIT_TEXT;

@@ -27,7 +27,7 @@ struct epoch_stream {
 	char answer[CONNECTION_ANSWER_MAX];
 };
 
-/* Sends stream->question. Ignores errors: receiving the answer fails after them. */
+/* Ignores errors: if sending fails, receiving the answer will also fail. */
 static void send_request(struct epoch_stream *stream)
 {
 	connection_send(stream->fd, stream->question);

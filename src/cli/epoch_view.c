@@ -208,10 +208,7 @@ const char *epoch_view_read_row(struct epoch_view *epoch,
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
 		const char *text = source->text(source->of, key_fields[f].name);
 
-		/*
-		 * Skip the TCP flags of a flow record (a row with column "first"): they are not in
-		 * the key.
-		 */
+		/* In a flow record, which has a time "first", TCP flags are not a key field. */
 		if (*text != '\0' && (key_fields[f].column != KEY_COLUMN_RECORD ||
 					     *source->text(source->of, "first") == '\0'))
 			row->fields[f] = epoch_view_copy(epoch, text);
@@ -258,7 +255,7 @@ static void read_ledger(const struct json_node *part, struct ledger *ledger)
 		ledger->missing_bytes = UINT64_MAX;
 }
 
-/* Reads the parts of an answer into an array. */
+/* Appends each element of a JSON list, such as "ports", to an array. */
 static void add_each(struct epoch_view *epoch, const struct json_node *several,
 	const struct column *columns, void *array, uint32_t *n, size_t size)
 {

@@ -17,7 +17,7 @@ struct column;
 
 struct epoch_view_row {
 	struct report_row values;            /* without key */
-	const char *fields[KEY_FIELD_COUNT]; /* text as in outputs; NULL: not in the key */
+	const char *fields[KEY_FIELD_COUNT]; /* such as "192.0.2.1"; NULL: not in the key */
 	const char *flow;                    /* text of all fields */
 };
 
@@ -37,8 +37,7 @@ struct epoch_view {
 	int64_t start, end;
 	bool has_ledger; /* the ledger is known; otherwise, only rows are */
 	bool live, late;
-	/* processing time in ns, if timestamps are generated (struct report_epoch); otherwise 0 */
-	uint64_t took;
+	uint64_t took; /* processing time, ns, if packets have synthetic timestamps; otherwise 0 */
 	uint64_t closing_ns, expired;
 	struct ledger ledger;
 	const char *design, *sharing;
@@ -69,7 +68,7 @@ struct epoch_view_row *epoch_view_add_row(
  */
 const char *epoch_view_copy(struct epoch_view *epoch, const char *text);
 
-/* Access to the values of an item by name. The item is a part of an answer, or a row of a file. */
+/* Values by name: members of a JSON object of the control socket, or columns of a CSV row. */
 struct epoch_view_source {
 	const char *(*text)(void *of, const char *name); /* "": unknown */
 	void *of;
@@ -78,17 +77,14 @@ struct epoch_view_source {
 /* Reads a decimal number; 0 if `text` is empty. Returns false if it is malformed or too large. */
 bool epoch_view_read_number(const char *text, uint64_t *value);
 
-/*
- * Read the values that an item has. Return NULL, or the text of the first malformed number.
- * epoch_view_read_row() adds a new row.
- */
+/* Read values that exist in the source. Return NULL, or the text of the first malformed number. */
 const char *epoch_view_read(struct epoch_view *epoch, const struct epoch_view_source *source,
 	const struct column *columns, void *item);
 const char *epoch_view_read_ledger(const struct epoch_view_source *source, struct ledger *ledger);
 const char *epoch_view_read_row(struct epoch_view *epoch,
 	struct epoch_view_measurement *measurement, const struct epoch_view_source *source);
 
-/* Adds an answer of /sketchtap/follow: ledger, and some parts of the epoch. */
+/* Adds one answer of /sketchtap/follow. Several answers make a large epoch complete. */
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer);
 /* Replaces the rows of a measurement by "rows" of /sketchtap/top. */
 void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
@@ -101,12 +97,12 @@ void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node 
 struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name);
 
 /*
- * Returns the ledger of the run. If there is a single measurement, returns its own ledger, which
- * also counts the packets that its sketch shed.
+ * Returns the packet counts of the run; of a single measurement, its own counts, which also include
+ * packets that only its sketch left out under overload.
  */
 const struct ledger *epoch_view_ledger(const struct epoch_view *epoch);
 
 /* Returns the duration in ns; 0: unknown. */
 uint64_t epoch_view_duration(const struct epoch_view *epoch);
-/* Returns the duration for rates, ns: the processing time if timestamps are generated. */
+/* Returns the ns to divide by for rates: the processing time if timestamps are synthetic. */
 uint64_t epoch_view_rate_time(const struct epoch_view *epoch);

@@ -33,7 +33,7 @@ static const char usage[] =
 	"Ends with the run. A run keeps its last 300 intervals; older ones count as missing.\n"
 	"Exit status: 0; 1: no instance answers, or the connection broke; 2: usage error.\n";
 
-/* Epochs that are missing before an epoch: how many, and first and last of their numbers. */
+/* Epochs between two received ones that the run no longer stored: count, and range of numbers. */
 struct follow_missed {
 	uint64_t epochs, first, last;
 };
@@ -293,11 +293,7 @@ static int end(const struct following *following)
 	return status;
 }
 
-/*
- * Time without an answer before a warning, seconds. A run answers every second
- * (FOLLOW_PATIENCE_NS).
- */
-#define SILENCE_S 10
+#define SILENCE_S 10 /* seconds without an answer before a warning; a run answers every second */
 
 /* Waits for an answer. Returns false if the reader of standard output closed the pipe. */
 static bool wait_for_news(const struct epoch_stream *stream)

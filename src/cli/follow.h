@@ -13,7 +13,7 @@ int follow(int argc, char **argv);
 struct following {
 	const char *name; /* name of the run; NULL: the only one */
 	bool json;
-	uint64_t closed, number; /* the last epoch, as in struct epoch_view; closed 0: none yet */
+	uint64_t closed, number; /* copies from the last epoch_view; closed is 0 before the first */
 };
 
 /* Appends the line of an epoch to `text`. */

@@ -43,9 +43,8 @@ static const char usage[] =
 	"Exit status: 0; 1: a file cannot be read or written; 2: usage error, or malformed file.\n";
 
 /*
- * Data of a chart: rates, bounds and shares of the heaviest flows of one measurement, and losses.
- * Successive epochs are merged into at most SERIES_STEPS steps: a step has the sums of their values
- * and bounds.
+ * A chart shows the heaviest flows of one measurement, and losses. Its time axis has at most
+ * SERIES_STEPS steps; a step sums the values and bounds of successive epochs.
  */
 #define SERIES_FLOWS 8
 #define SERIES_STEPS 600
@@ -68,7 +67,7 @@ struct series_step {
 struct series {
 	char *measurement;
 	bool bytes;  /* the metric is bytes; else packets */
-	bool others; /* the files have other measurements */
+	bool others; /* the files also contain measurements that are not drawn */
 	bool cut;    /* the last line of a file was incomplete */
 	bool told_losses;
 	uint64_t epochs, without_ledger; /* number of epochs; number of those without ledger */
@@ -106,7 +105,7 @@ struct series_scan {
 	bool failed;
 };
 
-static struct series_scan *looking; /* for keep_heavy(): twalk() passes no argument to it */
+static struct series_scan *walked; /* the callback of twalk() gets no argument, so it reads this */
 
 static double counted(const struct epoch_view_row *row, bool bytes)
 {
@@ -152,17 +151,17 @@ static void keep_heavy(const void *node, VISIT which, int depth)
 	(void)depth;
 	if (which != postorder && which != leaf)
 		return;
-	VERIFY(looking->nb_heaviest, <=, (uint32_t)SERIES_FLOWS);
-	at = looking->nb_heaviest;
-	while (at > 0 && looking->heaviest[at - 1]->value < sum->value)
+	VERIFY(walked->nb_heaviest, <=, (uint32_t)SERIES_FLOWS);
+	at = walked->nb_heaviest;
+	while (at > 0 && walked->heaviest[at - 1]->value < sum->value)
 		at--;
 	if (at == SERIES_FLOWS)
 		return;
-	if (looking->nb_heaviest < SERIES_FLOWS)
-		looking->nb_heaviest++;
-	memmove(&looking->heaviest[at + 1], &looking->heaviest[at],
-		(looking->nb_heaviest - at - 1) * sizeof(looking->heaviest[0]));
-	looking->heaviest[at] = sum;
+	if (walked->nb_heaviest < SERIES_FLOWS)
+		walked->nb_heaviest++;
+	memmove(&walked->heaviest[at + 1], &walked->heaviest[at],
+		(walked->nb_heaviest - at - 1) * sizeof(walked->heaviest[0]));
+	walked->heaviest[at] = sum;
 }
 
 /* --- reading --- */
@@ -293,7 +292,7 @@ static bool read_all(struct series *series, struct series_scan *scan,
 static bool choose_epochs(struct series *series, struct series_scan *scan)
 {
 	series->bytes = scan->of_bytes > scan->of_packets;
-	looking = scan;
+	walked = scan;
 	twalk(scan->sums, keep_heavy);
 	for (; series->nb_flows < scan->nb_heaviest; series->nb_flows++) {
 		series->flows[series->nb_flows] = strdup(scan->heaviest[series->nb_flows]->flow);
@@ -558,21 +557,21 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 }
 
 /*
- * Draws the rates of a flow. ended: draws the steps that have an upper bound; otherwise only the
- * others, dashed. Connects successive steps. The tooltip is the name of the flow.
+ * Draws the rates of a flow, as a line through successive steps with the flow as its tooltip. Draws
+ * either only steps with an upper bound (bounded), or only those without, dashed.
  */
-static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
+static void draw_line(const struct panel *panel, uint32_t flow, bool bounded)
 {
 	struct text *text = panel->text;
 	int64_t end = INT64_MIN;
 
-	text_printf(text, "<path class=\"line%s\" stroke=\"%s\" d=\"", ended ? "" : " open",
+	text_printf(text, "<path class=\"line%s\" stroke=\"%s\" d=\"", bounded ? "" : " open",
 		colours[flow]);
 	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
 		const struct series_step *step = &panel->series->steps[s];
 		double y = y_of(panel, rate(panel->series, step, step->flows[flow].value));
 
-		if (step->flows[flow].epochs == 0 || has_high(step, flow) != ended)
+		if (step->flows[flow].epochs == 0 || has_high(step, flow) != bounded)
 			continue;
 		if (step->start == end)
 			text_printf(text, "V%.1f", y);
@@ -586,8 +585,7 @@ static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 	text_str(text, "</title></path>\n");
 }
 
-/* Returns true if any value in the chart has no upper bound. */
-static bool any_open(const struct series *series)
+static bool any_unbounded(const struct series *series)
 {
 	for (uint32_t s = 0; s < series->nb_steps; s++)
 		for (uint32_t f = 0; f < series->nb_flows; f++)
@@ -599,7 +597,7 @@ static bool any_open(const struct series *series)
 static void draw_rates(struct panel *panel)
 {
 	const struct series *series = panel->series;
-	bool rates = series->steps[0].seconds > 0, open = any_open(series);
+	bool rates = series->steps[0].seconds > 0, open = any_unbounded(series);
 	struct text title = {0};
 
 	text_printf(&title, "%s: the heaviest flows by %s, with their bounds%s",
@@ -808,7 +806,7 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 				words[i]);
 	}
 	if (asked->measurement != NULL)
-		make_printable(asked->measurement); /* names in the files are also made printable */
+		make_printable(asked->measurement); /* epoch_view_copy() changes names of files */
 	if (names < 2)
 		return cli_error(EXIT_TEXT,
 			"plot: give files of --output and a chart: FILE.csv... PICTURE.svg");
@@ -821,8 +819,8 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 	return 0;
 }
 
-/* Rejects pipes, because the files are read twice. Returns 0, or the exit status. */
-static int check_twice(const struct csv_replay_files *files)
+/* Returns 0, or the exit status. */
+static int reject_pipes(const struct csv_replay_files *files)
 {
 	struct stat file;
 
@@ -872,8 +870,8 @@ int plot(int argc, char **argv)
 		}
 	status = read_arguments(argc - 1, argv + 1, &asked);
 	if (status == 0)
-		status = check_twice(&asked.outputs);
+		status = reject_pipes(&asked.outputs);
 	if (status == 0)
-		status = check_twice(&asked.stats);
+		status = reject_pipes(&asked.stats);
 	return status != 0 ? status : draw_files(&asked);
 }

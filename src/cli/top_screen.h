@@ -14,8 +14,8 @@
 #define VIEW_FIND_MAX       64
 
 enum view_order {
-	VIEW_BY_RANK,  /* order of the run: by the metric of the measurement */
-	VIEW_BY_SHOWN, /* order by the shown packets or bytes */
+	VIEW_BY_RANK,  /* metric of the measurement: packets or bytes */
+	VIEW_BY_SHOWN, /* packets or bytes, whichever are on the screen */
 	VIEW_BY_FLOW,
 	VIEW_ORDERS,
 };
@@ -25,13 +25,13 @@ struct view {
 	const char *run;                        /* name of the run; NULL: the only one */
 	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; owned by the view */
 	uint32_t nb_epochs;
-	uint64_t missed;    /* number of epochs that the run no longer stored */
+	uint64_t missed;    /* number of epochs that the run deleted before they were received */
 	const char *gone;   /* why no more epochs arrive; NULL: connected */
 	char *measurement;  /* name of the measurement; NULL: the first one */
-	bool metric_chosen; /* the user chose bytes or packets; else the metric of the measurement */
-	bool bytes;         /* chosen metric */
+	bool metric_chosen; /* `bytes` is valid; otherwise, shows the metric of the measurement */
+	bool bytes;         /* the user chose bytes, not packets */
 	enum view_order order;
-	bool frozen, help, places; /* places: deliveries are shown instead of flows */
+	bool frozen, help, places; /* places: shows the state of all exports instead of flows */
 	bool finding;              /* the user is typing `find` */
 	char find[VIEW_FIND_MAX];
 	uint32_t first; /* index of the first visible row */
