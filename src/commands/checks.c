@@ -11,7 +11,7 @@ bool checks_pace(const struct config *config, struct option_fault *fault)
 	       option_fault(fault, "pace", NULL, "contradicts --%s: %s", option, pacer);
 }
 
-/* A profile contains costs of workers that receive packets. */
+/* --profile gives the costs of processing packets; other sources read flow records or counters. */
 static bool check_profiled(const struct config *config, struct option_fault *fault)
 {
 	return profile_options(config)->file == NULL || source_is(config, SOURCE_PACKETS) ||

@@ -47,7 +47,7 @@ extern const struct command command_run, command_collect; /* for checks of both 
 
 /* --- checks.c: checks and defaults of options that several commands have --- */
 
-/* Advice for an argument that is not an option (struct command, stray). */
+/* Ends the error about an argument that is not an option. */
 #define CHECKS_STRAY "give captures with --pcap FILE, filters with --filter 'EXPRESSION'"
 
 /* Options of tcpdump. */
@@ -57,8 +57,8 @@ extern const struct command_letter checks_letters[];
 bool checks_pace(const struct config *config, struct option_fault *fault);
 
 /*
- * For plan and doctor, which accept the options of run and of collect. With a source of collect,
- * rejects options that have no effect there.
+ * For plan and doctor, which accept the options of run and of collect. If the source is flow
+ * records, rejects options that collect does not have.
  */
 bool checks_collector(const struct config *config, struct option_fault *fault);
 
@@ -66,8 +66,8 @@ bool checks_collector(const struct config *config, struct option_fault *fault);
 bool checks_source(const struct config *config, struct option_fault *fault);
 
 /*
- * Changes defaults for a terminal: shows a capture as one interval that fits on one screen. Output
- * to files does not change.
+ * Changes defaults if the results of a capture are printed on a terminal: a single interval, and at
+ * most 20 rows per measurement.
  */
 void checks_at_terminal(struct config *config);
 
@@ -99,7 +99,7 @@ int prepare_profile(const struct config *config);
 int prepare_machine(const struct config *config, struct machine *machine);
 int prepare_plan(const struct config *config, struct machine *machine, struct plan *plan);
 
-/* Measures packet costs that the profile lacks, within a time limit. Call before the run begins. */
+/* Measures CPU costs per packet that --profile does not contain. Takes at most 200 ms. */
 void prepare_costs(const struct config *config, const struct plan *plan);
 
 /* Probes the ports, with the number of receive queues in the plan (0 for a sender). */

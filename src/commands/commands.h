@@ -8,7 +8,7 @@
 
 extern const struct program commands;
 
-/* Owners of the options of command run (config/option.h). */
+/* Tables of the options of `sketchtap run`. */
 extern const struct option_owner *const commands_owners_of_run[];
 
 /* Runs the selected command, which logs to standard error. Returns the exit status. */

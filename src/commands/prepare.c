@@ -15,8 +15,8 @@
 #include "tester/loopback_test.h"
 #include "tune/measure/figures.h"
 
-/* Limits for the measurement of costs that the profile lacks. */
-#define CALIBRATION_MS      200 /* a warning also contains this number */
+/* Limits of prepare_costs(). */
+#define CALIBRATION_MS      200 /* a warning and command.h also contain this number */
 #define CALIBRATION_SAMPLES 2000
 #define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
 
@@ -112,20 +112,14 @@ int prepare_plan(const struct config *config, struct machine *machine, struct pl
 	VERIFY(source->plan != NULL, ==, source->ops != NULL);
 	if (source->plan != NULL)
 		source->plan(config, &machine->ports.source);
-	/*
-	 * Workers get at least the bytes that the filter reads. If these do not fit in small mbufs,
-	 * the plan uses large ones.
-	 */
+	/* Small mbufs suffice if the filter reads only bytes that fit in them. */
 	else if (!port_given(config) && prepared.filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = prepared.filters.reach;
 	if (status == 0)
 		status = read_prefixes(config);
 	if (prepared.prefixes != NULL && source->ops != NULL && source->ops->rules_bytes != NULL)
 		of_source = source->ops->rules_bytes(prepared.prefixes);
-	/*
-	 * Memory for a reload: there are then two tables, and the new one may be 1.5 times as
-	 * large.
-	 */
+	/* A reload needs memory for two prefix tables; the new one may be 1.5 times as large. */
 	if (prepared.prefixes != NULL)
 		machine->ports.rules = (struct plan_rules){
 			.table_bytes = prefix_filter_bytes(prepared.prefixes) / 2 * 5,
@@ -187,11 +181,8 @@ static uint64_t read_clock(void)
 	return rte_rdtsc_precise();
 }
 
-/*
- * Warns if the profile lacks the costs of receive, parse or free. Only sketchtap-bench measures
- * them.
- */
-static void check_whole(const struct config *config, const struct capacity_worker *worker)
+/* Warns if a cost is missing that only sketchtap-bench measures: of receive, parse or free. */
+static void warn_incomplete(const struct config *config, const struct capacity_worker *worker)
 {
 	const struct capacity_state full = capacity_full();
 	char text[PROFILE_WHAT_MAX];
@@ -230,10 +221,10 @@ void prepare_costs(const struct config *config, const struct plan *plan)
 		log_info("packet costs: %u values known, %u of them measured now",
 			prepared.profile.n, prepared.profile.n - n);
 		if (file != NULL)
-			check_whole(config, &worker);
+			warn_incomplete(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		/* Without --profile, this is no problem: the run measures costs while it runs. */
+		/* No warning without --profile: the run also measures costs of its packets. */
 		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO, "%s%s: no cost of %s: %s",
 			file != NULL ? "--profile " : "--overload", file != NULL ? file : "", text,
 			late ? "200 ms are too short to measure it" : "out of memory");
