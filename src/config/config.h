@@ -36,12 +36,11 @@ enum option_level {
 
 struct option_origin {
 	enum option_level level;
-	uint32_t line; /* line of the file; 0: not from a file */
-	/* name that the user wrote; CONFIG_SET: --set; NULL: the name in the table */
-	const char *as;
+	uint32_t line;  /* line of the file; 0: not from a file */
+	const char *as; /* name that the user wrote, such as a former name; NULL: row.name */
 };
 
-#define CONFIG_SET "set" /* option --set: sets a key of the configuration file */
+#define CONFIG_SET "set" /* name of an option; option_origin.as of the keys that it sets */
 
 /* A copied string; config_free() frees it. */
 struct config_text {
@@ -66,7 +65,7 @@ struct measurement_config {
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
 
-/* A section that is not of a measurement and has keys of its own, such as [export NAME]. */
+/* Section [WORD NAME] of a configuration file, such as [export NAME]; not [measurement NAME]. */
 struct config_named {
 	const struct option_owner *owner;
 	const char *name;
@@ -93,16 +92,14 @@ struct config {
 	struct config_row {
 		const struct option_row *row;
 		const struct option_owner *owner;
-		/* `selects` of a second row of the same name; NULL: no second row */
-		const struct option_selected *also;
+		const struct option_selected *also; /* second meaning; see option_row.selects */
 	} rows[CONFIG_ROWS_MAX];
 	struct option_origin origins[CONFIG_ROWS_MAX];
 	uint32_t nb_measurements;
 	struct measurement_config measurements[CONFIG_MEASUREMENTS_MAX];
 	struct measurement_config common; /* initial values of every measurement */
 	uint32_t nb_kinds;
-	/* owners of sections such as [export NAME] */
-	const struct option_owner *kinds[CONFIG_KINDS_MAX];
+	const struct option_owner *kinds[CONFIG_KINDS_MAX]; /* one for all [export NAME], ... */
 	uint32_t nb_named;
 	struct config_named named[CONFIG_NAMED_MAX]; /* in the order of the file */
 	struct config_file *file;                    /* owns its strings; NULL: no file */
@@ -125,7 +122,7 @@ struct command {
 	const char *about;                        /* description in --help; NULL: the summary */
 	const struct option_owner *const *owners; /* NULL at the end */
 	const char *argument; /* option whose name may be omitted before its value; NULL: none */
-	const char *stray;    /* advice if an argument is not a file name; NULL: none */
+	const char *stray;    /* ends the error about a surplus argument; NULL: a general advice */
 	const struct command_letter *letters; /* NULL: none */
 	const char *const *examples; /* lines for --help, NULL at the end; NULL: no examples */
 	/* Checks the options after check() of all owners has succeeded. NULL: no check. */
@@ -201,8 +198,8 @@ enum config_result config_load_again(
 
 /*
  * Returns false, with one line in error[size], if the output file of an option is a regular file
- * that the run also reads. fd: the open output; -1: looks up the name instead. With fd, the name
- * cannot refer to another file meanwhile.
+ * that the run also reads. fd: the open output, so that a renamed file does not matter; -1: looks
+ * up the name.
  */
 bool config_spares_inputs(const struct config *config, const char *option, const char *output,
 	int fd, char *error, size_t size);

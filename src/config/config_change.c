@@ -27,22 +27,19 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 		       memcmp(x, y, sizeof(x)) == 0);
 }
 
-/*
- * Returns true if both settings are of the same option and section, and both from the file or both
- * from commands. Keys NAME.PROPERTY of one NAME count as one option that is repeated.
- */
-static bool same_place(const struct config_setting *a, const struct config_setting *b)
+/* Settings with line 0 are from `sketchtap ctl measure`, others from the file. */
+static bool same_option_and_origin(const struct config_setting *a, const struct config_setting *b)
 {
 	return a->row.row == b->row.row && a->section == b->section &&
 	       (a->line == 0) == (b->line == 0);
 }
 
-/* Returns setting n, from 0, with the option and section of `like`; NULL if there are fewer. */
+/* Returns value n, from 0, of the repeatable option in `like`; NULL if it has fewer values. */
 static const struct config_setting *find_nth(
 	const struct config_file *file, const struct config_setting *like, uint32_t n)
 {
 	for (uint32_t i = 0; file != NULL && i < file->nb_settings; i++)
-		if (same_place(&file->settings[i], like) && n-- == 0)
+		if (same_option_and_origin(&file->settings[i], like) && n-- == 0)
 			return &file->settings[i];
 	return NULL;
 }
@@ -52,7 +49,7 @@ static uint32_t count_before(const struct config_file *file, uint32_t end)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < end; i++)
-		n += same_place(&file->settings[i], &file->settings[end]);
+		n += same_option_and_origin(&file->settings[i], &file->settings[end]);
 	return n;
 }
 
@@ -174,10 +171,7 @@ static bool add_section(struct config_file *file, const char *name, char *error)
 	return config_file_add_section(file, name) || set_error(error, "out of memory");
 }
 
-/*
- * Returns true if the option of row `arg` replaces the setting: an earlier value of the option, or
- * a value of another option of its exclusive set.
- */
+/* arg: new option. It replaces its earlier value, and options that contradict it. */
 static bool is_displaced(const struct config_setting *setting, const void *arg)
 {
 	const struct option_row *row = arg;

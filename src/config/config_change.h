@@ -8,25 +8,22 @@
 #include "config/config.h"
 
 /*
- * Loads the command line and the file of --config again. Errors have the same result as at the
- * start, with one line in error[CONFIG_ERROR_MAX]. Also returns CONFIG_EXIT_2 if anything but the
- * measurements differs from the running configuration.
+ * Loads the command line and the file of --config again. Returns as config_load(), with one error
+ * line in error[CONFIG_ERROR_MAX]. Also returns CONFIG_EXIT_2 if anything but the measurements
+ * differs from the running configuration.
  */
 enum config_result config_read_again(
 	struct config *config, const struct config *running, char *error);
 
 /*
  * Applies a command to a copy of the running configuration: "add NAME OPTION=VALUE ...", "change
- * NAME OPTION=VALUE ..." or "remove NAME". An empty VALUE removes earlier changes of the option.
- * Returns as config_read_again().
+ * NAME OPTION=VALUE ..." or "remove NAME". An empty VALUE removes the option from
+ * the measurement. Returns as config_read_again().
  */
 enum config_result config_change(
 	struct config *config, const struct config *running, const char *words, char *error);
 
-/*
- * Return true if the options are equal: of all measurements, or of measurement m_a of `a` and
- * measurement m_b of `b`.
- */
+/* Return true if all measurements, or two measurements, have the same options. */
 bool config_measures_same(const struct config *a, const struct config *b);
 bool config_measures_one_same(
 	const struct config *a, uint32_t m_a, const struct config *b, uint32_t m_b);

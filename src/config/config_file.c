@@ -185,8 +185,8 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 }
 
 /*
- * Returns true if a section [WORD NAME] may begin here; otherwise reports an error. same: earlier
- * section of the same name, or NULL. full: there are already `max` sections.
+ * Returns false with an error if the section [WORD NAME] is not valid here. same: an earlier
+ * section of this name; NULL: none. full: the limit `max` of sections is reached.
  */
 static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
@@ -361,8 +361,8 @@ static bool find_key(struct config_file_reader *reader, const char *key, struct 
 	return false;
 }
 
-/* Returns the text for config_setting.value: PROPERTY=VALUE for a key NAME.PROPERTY. */
-static const char *kept_value(
+/* Returns VALUE of "KEY = VALUE", or "PROPERTY=VALUE" of "NAME.PROPERTY = VALUE". */
+static const char *value_to_store(
 	const struct option_row *row, const char *key, const char *value, char kept[LINE_BYTES])
 {
 	if (row->type != OPTION_PROPERTIES)
@@ -387,7 +387,7 @@ bool config_file_set_named(struct config_file *file, uint32_t n, const struct co
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(key, "="), key);
 	config_file_remove_settings(file, CONFIG_FIRST_NAMED + n, has_key, name);
 	return config_file_add_setting(
-		file, CONFIG_FIRST_NAMED + n, row, kept_value(row->row, name, value, kept), at);
+		file, CONFIG_FIRST_NAMED + n, row, value_to_store(row->row, name, value, kept), at);
 }
 
 static void add_setting(struct config_file_reader *reader, const char *name, const char *value)
@@ -404,14 +404,14 @@ static void add_setting(struct config_file_reader *reader, const char *name, con
 		fail(reader, reader->line, "%s: already on line %u", name, before->line);
 		return;
 	}
-	value = kept_value(row.row, name, value, property);
+	value = value_to_store(row.row, name, value, property);
 	if (!config_file_add_setting(reader->file, reader->section, &row, value,
 		    (struct option_origin){
 			    .line = reader->line, .as = options_name_as(row.row, name)}))
 		fail_read(reader, "out of memory", "free memory");
 }
 
-/* Returns the first of `stops`, or the end of the text: 0, or a ; after a blank. */
+/* Returns the first character in `stops`, or the end: the final 0, or a comment (blank, then ;). */
 static char *find_end(char *text, const char *stops)
 {
 	char *at = text;

@@ -18,7 +18,7 @@
 
 /* --- structs of owners --- */
 
-/* Option struct of every owner that the command does not have. */
+/* Shared by all option structs that the command does not have. */
 static const _Alignas(16) unsigned char zeros[CONFIG_BLOCK_BYTES / 2];
 
 static const struct option_owner *block_of(const struct option_owner *owner)
@@ -40,7 +40,7 @@ static uint32_t rounded(size_t size)
 	return (uint32_t)(size + 15) & ~15u;
 }
 
-/* Allocates the option struct of an owner. room: size of the storage. *used: bytes in use. */
+/* Allocates the option struct of an owner: the bytes at *used of a storage with `room` bytes. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
@@ -241,7 +241,7 @@ static bool is_of_set(const struct config_row *row, const char *set)
 	return row->row->set != NULL && strcmp(row->row->set, set) == 0;
 }
 
-/* Returns the first given option that applies to `one` but not to `other`; NULL: none. */
+/* Returns an option of the user that applies to the source `one` but not to `other`, or NULL. */
 static const char *preference(const struct config *config, const struct option_selected *one,
 	const struct option_selected *other)
 {
@@ -444,7 +444,7 @@ static bool give_one(const struct option_target *target, const struct config_row
 	return displace_rivals(target, row);
 }
 
-/* Resets the options that an earlier value of this option contained (option_row.part_of). */
+/* Resets options that an earlier value of this one contained, such as --flow-detail rate,max=5. */
 static bool reset_parts(const struct option_target *target, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
@@ -499,20 +499,20 @@ static bool give_defaults(const struct option_target *target)
 }
 
 /*
- * Applies the settings of one section; section 0 is the whole run. since: applies only settings of
+ * Applies the settings of one section; section 0 is the whole run. from_ctl: only settings of
  * `sketchtap ctl measure`; otherwise only those of the file.
  */
-static bool give_section(const struct option_target *target, uint32_t section, bool since)
+static bool give_section(const struct option_target *target, uint32_t section, bool from_ctl)
 {
 	const struct config_file *file = target->config->file;
-	enum option_level level = since         ? OPTION_BY_CHANGE
+	enum option_level level = from_ctl      ? OPTION_BY_CHANGE
 				  : section > 0 ? OPTION_BY_SECTION
 						: OPTION_BY_FILE;
 
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
 
-		if (setting->section == section && (setting->line == 0) == since &&
+		if (setting->section == section && (setting->line == 0) == from_ctl &&
 			!give(target, options_find(target->config, setting->row.row->name),
 				setting->value,
 				(struct option_origin){level, setting->line, setting->as}))
@@ -658,11 +658,9 @@ static bool is_for(const struct option_row *row, const struct option_selected *s
 }
 
 /*
- * Returns true, and the error in `why`, if the option has no effect with the selected source.
- *
- * The error is "has no effect without --listen or --pcap" if only one or two sources suit the
- * option. Otherwise it is "has no effect with --kernel", which names the selected source. Options
- * that exclude a single property always get the second form.
+ * Returns true, and the error in `why`, if the option has no effect with the selected source. The
+ * error names that source: "has no effect with --kernel". If not_for has several bits, and only one
+ * or two sources suit the option, it names those: "has no effect without --listen or --pcap".
  */
 static bool is_not_for_selected(
 	const struct config *config, const struct option_row *row, char why[OPTION_WHY_MAX])
@@ -677,7 +675,7 @@ static bool is_not_for_selected(
 	selected = config_selected(config, &by);
 	if (is_for(row, selected))
 		return false;
-	/* Search backwards: the usual choices come first in the table and last in the message. */
+	/* Backwards, to print the more usual of two sources last: it comes first in the table. */
 	for (uint32_t i = config->nb_rows; i-- > 0;) {
 		const struct config_row *other = &config->rows[i];
 
@@ -690,10 +688,7 @@ static bool is_not_for_selected(
 		n++;
 	}
 	without = !one_property && (n == 1 || n == 2);
-	/*
-	 * If no source is selected, the check of the command lists all sources. If only one source
-	 * suits the option, the error here names it.
-	 */
+	/* No source: command->check() lists all sources, but one that suits is better advice. */
 	if (selected == NULL && (!without || n > 1))
 		return false;
 	snprintf(why, OPTION_WHY_MAX, "has no effect %s --%s%s%s%s%s; omit it",
@@ -811,12 +806,10 @@ struct argument {
 	const struct config_row *row;
 	const char *value; /* "yes" for a flag */
 	const char *as;    /* see struct option_origin */
-	/*
-	 * --set SECTION.KEY: name of the section; otherwise NULL. For a section such as [export
-	 * NAME], `row` is NULL, and `key` and `kind` are set.
-	 */
-	const char *section;
+	const char *
+		section; /* NAME in --set measurement.NAME.KEY or export.NAME.KEY; otherwise NULL */
 	uint32_t section_len;
+	/* For --set export.NAME.KEY, instead of `row`. */
 	struct config_row key;
 	const struct option_owner *kind; /* owner of the section */
 };
@@ -1028,10 +1021,7 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 	return false;
 }
 
-/*
- * Reads "measurement.NAME.KEY" or "WORD.NAME.KEY" of --set. at: the same text in argv, which
- * outlives `name`.
- */
+/* Parses `name`, a copy of "measurement.NAME.KEY" or "WORD.NAME.KEY" at `at` in argv. */
 static bool read_section_key(
 	const struct loader *loader, char *name, const char *at, struct argument *argument)
 {

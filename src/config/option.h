@@ -50,7 +50,7 @@ enum option_type {
 	OPTION_OWN_LIST,   /* struct option_values; read() is called for each element of A,B,... */
 	OPTION_ACTION,     /* no field: config_load() handles it; command line only */
 	OPTION_PROPERTIES, /* struct option_properties: keys NAME.PROPERTY of a section */
-	OPTION_PARTS,      /* no field: the value sets an option with part_of; repeatable */
+	OPTION_PARTS,      /* no field: its value KIND=VALUE sets the option with part "KIND=" */
 };
 
 struct option_list {
@@ -78,14 +78,14 @@ struct option_text {
 	char *why;   /* [OPTION_WHY_MAX]: error text */
 };
 
-/* Bits: data that only some destinations need. */
+/* Bits: per-packet data that only some exports need. */
 enum option_need {
 	OPTION_NEED_IP_BYTES = 1 << 0, /* bytes of IP packets, in addition to those of frames */
 };
 
-/* First member of a struct that a row points to with `selects`, such as that of a packet source. */
+/* A thing that an option selects. First member of its struct, such as a packet source. */
 struct option_selected {
-	uint32_t is; /* properties, as bits; compared with option_row.not_for */
+	uint32_t is; /* its properties, such as bits of enum source_property */
 };
 
 struct option_row {
@@ -97,25 +97,24 @@ struct option_row {
 	bool config_only;        /* documented only as a key of the configuration file */
 	bool hidden;             /* not documented as an option of its own */
 	/*
-	 * part_of: name of another option. Its value may contain the value of this option, after
-	 * the prefix `part`. There are three forms. ",after=": after a comma. "async:": after the
-	 * value of the other option. "queues=": instead of the value of the other option. Both
-	 * options have the same owner, or neither is of measurements.
+	 * Name of an option whose value may contain that of this option after the text `part`.
+	 * ",after=": --flow-detail rate,after=5. "async:": --design async:round-robin. "queues=":
+	 * --export queues=FILE sets only this option. Both options have the same owner, or
+	 * neither is of measurements.
 	 */
 	const char *part_of, *part;
 	enum option_group group;
 	enum option_type type;
 	const char *set; /* name of a set of exclusive options; NULL: none */
 	/*
-	 * An option with `selects` chooses between alternatives, such as packet sources. The user
-	 * gives one of them; otherwise the `assumed` one is in effect. Two rows of the same name
-	 * are one option: the first row selects, unless the user gave an option that applies only
-	 * to the alternative of the second row.
+	 * Thing that the option selects, such as a packet source; NULL: none. Without any such
+	 * option, the `assumed` one is in effect. If two rows have the same name, such as --pcap,
+	 * other options decide: the second source is in effect if one of them suits only that.
 	 */
-	const struct option_selected *selects; /* NULL: selects nothing */
+	const struct option_selected *selects;
 	bool assumed;
-	uint32_t not_for;    /* no effect if the selected struct has one of these bits in `is` */
-	const char *instead; /* option that replaces it in that case; NULL: none */
+	uint32_t not_for;    /* properties (option_selected.is) with which it has no effect */
+	const char *instead; /* option to give in case of not_for; NULL: none */
 	size_t offset, size;
 	uint64_t min, max;
 	bool zero;              /* 0 is allowed below min */
@@ -160,20 +159,18 @@ struct option_fault {
 };
 
 struct option_owner {
-	const struct option_row *rows; /* the last one has no name */
-	size_t size;                   /* bytes of the struct */
-	/* Owner whose struct the rows fill; NULL: this one. */
-	const struct option_owner *fills;
-	bool of_measurement; /* rows may be set in a [measurement NAME] section */
+	const struct option_row *rows;    /* the last one has no name */
+	size_t size;                      /* bytes of the struct */
+	const struct option_owner *fills; /* rows fill the struct of this owner; NULL: their own */
+	bool of_measurement;              /* rows may be set in a [measurement NAME] section */
 	/*
 	 * "export" for sections [export NAME]: the rows are the keys of such a section, and only of
 	 * it. Each section is a struct config_named. NULL: the rows are options.
 	 */
 	const char *section;
 	/*
-	 * Returns sub-owner i, or NULL after the last; for example, there is a sub-owner per sink
-	 * type. Keys of sub-owners are allowed wherever keys of this owner are. NULL: no
-	 * sub-owners.
+	 * Returns sub-owner i, whose rows are added to those of this owner; NULL after the last.
+	 * For example, each type of export has a sub-owner. NULL: no sub-owners.
 	 */
 	const struct option_owner *(*part)(uint32_t i);
 	/*
@@ -246,12 +243,11 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 bool config_asks(const struct config *config, const struct measurement_config *measurement,
 	const char *option);
 /*
- * Returns the `selects` pointer of the option in effect, for example the selected packet source;
- * NULL: none. *by: name of the option with a value that decided; NULL if the assumed one is in
- * effect.
+ * Returns what the options select, for example the packet source; NULL: nothing. *by: name of the
+ * option that selected it; NULL: none, so `assumed` is in effect.
  */
 const struct option_selected *config_selected(const struct config *config, const char **by);
-/* Returns the data that all destinations together need, as bits of enum option_need. */
+/* Returns the data that all exports together need, as bits of enum option_need. */
 uint32_t config_needs(const struct config *config);
 /*
  * Writes the names of all options with `selects`: "--pcap FILE, --port NAME or --synthetic SPEC".
@@ -271,7 +267,7 @@ __attribute__((format(printf, 2, 3))) bool option_set_error(
 bool option_read_count(const struct option_text *text);
 bool option_add_value(const struct option_text *text, uint64_t value); /* for OPTION_OWN_LIST */
 
-/* For inapplicable() of an option for output files. output: the destination; NULL: none. */
+/* For option_row.inapplicable(). Returns NULL if `output` is a file; NULL or "-": why not. */
 const char *option_inapplicable_without_file(const char *output);
 
 /* For option_row.reads(). Returns true if the path names the file. */

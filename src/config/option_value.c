@@ -382,10 +382,7 @@ static char *keep_text(struct config *config, const char *text)
 	return kept->text;
 }
 
-/*
- * Returns the option whose part_of is `option` and whose prefix the text starts with, or NULL.
- * comma: considers only prefixes that begin with a comma; false: only the others.
- */
+/* Finds the part of `option` (option_row.part) with which the text starts. comma: as ",after=". */
 static const struct config_row *find_part(
 	const struct config *config, const struct option_row *option, const char *text, bool comma)
 {
@@ -434,11 +431,8 @@ static int set_kind_error(
 	return -1;
 }
 
-/*
- * Returns true with an error if the value ends in an unknown ",WORD=...". Values of type
- * OPTION_STRING may contain such text themselves.
- */
-static bool has_strange_part(
+/* Returns true with an error if the value ends in ",WORD=...". Strings may contain such text. */
+static bool has_unknown_part(
 	const struct config *config, const struct option_row *option, const char *text, char *why)
 {
 	const char *comma = strrchr(text, ',');
@@ -452,7 +446,7 @@ static bool has_strange_part(
 	return true;
 }
 
-/* Moves options such as ",after=N" from the end of the text to pieces[n]. Returns the new n. */
+/* Cuts options such as ",after=N" off the end of the text. Stores them from pieces[n] on. */
 static int cut_end(const struct config *config, const struct option_row *option, char *text,
 	struct option_piece *pieces, int n)
 {
@@ -477,8 +471,8 @@ static bool has_element(const char *list, const char *element, size_t len)
 }
 
 /*
- * Splits a list A,B:x,B:y. The option itself gets A,B. The option with the prefix "B:" gets x,y. A
- * plain B in the list selects all its values: the second option is then not set.
+ * Splits a list A,B:x,B:y into A,B for the option itself, and x,y for the option with part "B:". If
+ * the list also has a plain B, which means all values of B, only the first one is set.
  */
 static int cut_list(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece *pieces)
@@ -539,7 +533,7 @@ int option_split(struct config *config, const struct config_row *row, const char
 		return -1;
 	pieces[0].text = text;
 	n = row->row->type == OPTION_PARTS ? 1 : cut_end(config, row->row, text, pieces, 1);
-	if (row->row->type != OPTION_PARTS && has_strange_part(config, row->row, text, why))
+	if (row->row->type != OPTION_PARTS && has_unknown_part(config, row->row, text, why))
 		return -1;
 	part = find_part(config, row->row, text, false);
 	if (part == NULL)

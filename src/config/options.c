@@ -117,8 +117,8 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* Returns the smallest edit distance of names that are not similar; 0: suggest nothing. */
-static unsigned int least_at_first(const char *name)
+/* Similar names have a smaller edit distance than this. 0: suggest nothing. */
+static unsigned int similarity_limit(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -133,7 +133,7 @@ static bool is_nearer(const char *name, const char *known, unsigned int *least)
 
 	if (*least == 0)
 		return false;
-	/* A name that only lacks its end is nearest. Skip names of very different lengths. */
+	/* If `name` is the start of `known`, the distance is 0. */
 	if (strncmp(known, name, len) != 0) {
 		if ((len < other ? other - len : len - other) >= *least)
 			return false;
@@ -148,7 +148,7 @@ static bool is_nearer(const char *name, const char *known, unsigned int *least)
 const struct config_row *options_nearest(const struct config *config, const char *name)
 {
 	const struct config_row *nearest = NULL;
-	unsigned int least = least_at_first(name);
+	unsigned int least = similarity_limit(name);
 
 	for (uint32_t i = 0; i < config->nb_rows; i++) {
 		const struct option_row *row = config->rows[i].row;
@@ -208,7 +208,7 @@ struct config_row options_find_key(const struct option_owner *owner, const char 
 	return found;
 }
 
-/* Returns ".NAME", to print after the name of a row of properties; otherwise "". */
+/* A row with properties is documented as "KEY.NAME". */
 static const char *key_rest(const struct option_row *row)
 {
 	return row->type == OPTION_PROPERTIES ? ".NAME" : "";
@@ -223,7 +223,7 @@ void options_say_unknown_key(
 	int used;
 
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(key, "."), key);
-	least = least_at_first(first);
+	least = similarity_limit(first);
 	for (uint32_t i = 0; (row = options_key(owner, i).row) != NULL; i++)
 		if (is_nearer(row->type == OPTION_PROPERTIES ? first : key, row->name, &least))
 			near = row;
@@ -503,8 +503,8 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
 }
 
 /*
- * Returns the next value of OPTION_CHOICE with its description (option_row.suits), or NULL. *row
- * and *i hold the position, initially 0.
+ * Iterates over all values that have a description (option_row.suits): value *i of option *row.
+ * Both start at 0. Returns NULL after the last.
  */
 static const char *next_word(
 	const struct config *config, uint32_t *row, uint32_t *i, const char **suits)
@@ -520,7 +520,7 @@ static const char *next_word(
 	return NULL;
 }
 
-/* Returns the name of the option whose value is a choice. *before: prefix of the value. */
+/* Splits the documented form, such as "--design async:", into name and *before ("async:"). */
 static const char *choice_name(const struct option_row *row, const char **before)
 {
 	bool part = row->hidden && row->part_of != NULL;

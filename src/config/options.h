@@ -11,7 +11,7 @@
 const struct config_row *options_find(const struct config *config, const char *name);
 /* Returns the option of -LETTER, or NULL. */
 const struct config_row *options_find_letter(const struct config *config, char letter);
-/* Returns the row's own string that equals `name`: its current or former name. */
+/* Returns the row's current or former name that equals `name`; valid as long as the row. */
 const char *options_name_as(const struct option_row *row, const char *name);
 /* Writes the option as documented, for example "--top" or "--set confidence". Returns `text`. */
 const char *options_spelling(const struct option_row *row, char *text, size_t size);
