@@ -359,8 +359,9 @@ void changes_free(struct changes *changes)
 /* --- requesting threads --- */
 
 /*
- * Waits until the change reaches `state`, at most `seconds`. Returns false after a timeout. The
- * wait also ends if a newer reload replaced the request `number`. The caller holds the lock.
+ * Waits until the change reaches `state`, at most `seconds`. Returns false after a timeout. number:
+ * answer.number of the request; another reload may reuse the struct, which also ends the wait. The
+ * caller holds the lock.
  */
 static bool await_state(struct changes *changes, const struct change *change, uint64_t number,
 	enum change_state state, int seconds)
@@ -474,7 +475,7 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 
 	pthread_mutex_lock(&changes->lock);
 	reloading = changes->reload.state < CHANGE_TAKEN;
-	if (!reloading) /* else the thread may be writing the answer */
+	if (!reloading) /* no other thread writes the answer any more */
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 	if (reloading || !changes->reload_again)
@@ -491,7 +492,7 @@ static void apply_change(struct changes *changes, struct change *change, uint64_
 	set_state(changes, change, CHANGE_TAKEN);
 }
 
-/* Returns true, with the printed number of epoch `from`, if that epoch has begun. */
+/* Returns true if epoch `from` has begun. *number: its number in outputs. */
 static bool is_open(const struct changes *changes, uint64_t from, uint64_t *number)
 {
 	struct epochs *epochs = changes->params.run->epochs;
@@ -524,7 +525,7 @@ static void check_change(struct changes *changes, struct change *change)
 		(unsigned long long)change->answer.epoch);
 }
 
-/* Finds measurements that have started, and publishes that. The caller holds the lock. */
+/* Publishes the first epochs of measurements that have started. The caller holds the lock. */
 static void look_at_measurements(struct changes *changes)
 {
 	const struct run *run = changes->params.run;
@@ -561,7 +562,7 @@ static void look_at_all(struct changes *changes)
 	}
 }
 
-/* Unchanged measurements keep their first epoch; that of others becomes unknown. */
+/* Unchanged measurements keep their first epoch. For others, at_least is its lower bound. */
 static void take_config(struct changes *changes, const struct config *config, uint64_t at_least)
 {
 	struct change_since before[CONFIG_MEASUREMENTS_MAX];

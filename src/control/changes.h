@@ -10,9 +10,9 @@
  * a change. The thread prepares one change at a time, based on the last one that succeeded. A
  * refused change has no effect.
  *
- * Locks: publish() takes its own lock while the lock of the changes is held. settle() is called
- * without a lock. Waiting: the client waits for the thread, and then for the reporter, each with a
- * timeout. The thread waits for requests, and in settle(). The reporter waits for neither.
+ * Lock order: changes.lock, then the lock in the callback publish(). settle() is called without a
+ * lock. The client waits for the thread, and then for the reporter, each with a timeout.
+ * The thread waits for requests, and in settle(). The reporter waits for neither.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 struct change_since {
 	uint64_t epoch;
 	bool at_least; /* `epoch` is only a lower bound */
-	uint64_t from; /* internal number of the first epoch; UINT64_MAX: unknown */
+	uint64_t from; /* first epoch, as numbered by struct epochs; UINT64_MAX: unknown */
 };
 
 struct changes_params {
@@ -79,8 +79,5 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer);
 /* Waits a limited time for the first interval after a reload. Any thread except the reporter. */
 void changes_await_reload(struct changes *changes, struct change_answer *answer);
 
-/*
- * Installs a change that is ready. at_least: lower bound of its first interval. Called often, by
- * the reporter.
- */
+/* Installs a prepared change, whose first interval is at_least or later. Called by the reporter. */
 void changes_look(struct changes *changes, uint64_t at_least);

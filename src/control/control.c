@@ -100,9 +100,8 @@ static void end_reading(uint32_t turn)
 }
 
 /*
- * Waits until all counts are 0. The caller holds the lock. The wait is short: a handler holds a
- * count while it copies data, or for at most RELOAD_PATIENCE_S or CONTROL_ANSWER_S; it sends its
- * reply afterwards.
+ * Waits until all counts of handlers are 0. The caller holds the lock. A handler is counted while
+ * it copies data, or for at most RELOAD_PATIENCE_S or CONTROL_ANSWER_S, but not while it sends.
  */
 static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
 {
@@ -538,10 +537,7 @@ static void reply_cost_of_measurement(struct rte_tel_data *dict, const void *of,
 	reply_ns(dict, "distinct_ns", with->costs->distinct[number], with->costs);
 }
 
-/*
- * Adds predicted costs of a packet, from the profile. number 0: at full detail; 1: if packets are
- * only counted.
- */
+/* Adds costs of a packet by the profile. number: 0: full detail; 1: packets are only counted. */
 static void reply_capacity(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
 	const struct capacity_worker worker = plan_worker(plan);

@@ -78,7 +78,7 @@ uint32_t control_reload_asked(void);
 
 struct control_reloaded {
 	uint32_t outputs; /* reopened files */
-	bool changeable;  /* measurements can change; `change` is the result */
+	bool changeable;  /* `change` is valid; otherwise, the run cannot change measurements */
 	struct change_answer change;
 	bool has_monitor; /* --prefixes is set */
 	uint32_t rules;   /* number of --prefixes now in effect */

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* Returns the report of the measurement whose heavy keys select the packets; NULL: none. */
+/* Returns the report of the measurement into whose heavy keys a drill-down looks; NULL: none. */
 static const struct report_measurement *find_networks(
 	const struct report_epoch *report, const struct plan_measurement *networks)
 {

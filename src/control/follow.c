@@ -69,8 +69,8 @@ void follow_stop(void)
 	atomic_store(&follow.recent, NULL);
 	wake_followers();
 	/*
-	 * A handler increments `answering` before it reads `recent`, so none is missed. A handler
-	 * needs at most FOLLOW_PATIENCE_NS and the time of a copy.
+	 * A handler increments `answering` before it reads `recent`: a handler that is not counted
+	 * here reads NULL. The wait is short: a handler ends after at most FOLLOW_PATIENCE_NS.
 	 */
 	while (atomic_load(&follow.answering) > 0)
 		sleep_a_bit();

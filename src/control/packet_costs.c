@@ -23,8 +23,8 @@ static double part_of(const struct profile *profile, enum profile_part part)
 }
 
 /*
- * Sets the additional costs of packets of known flows, by the state of the flow. Until an epoch is
- * closed, all packets count as packets of new flows.
+ * Sets the additional costs of packets by flow detail, relative to FLOW_COUNT. Until an epoch is
+ * closed, assumes that all flows are only counted.
  */
 static void set_state_costs(struct packet_costs *costs, const struct profile *profile,
 	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
@@ -65,7 +65,7 @@ void packet_costs_by_profile(
 	}
 }
 
-/* Computes the share of packets per flow state, over all workers. */
+/* Computes the share of packets per flow detail, over all workers. */
 static void set_state_shares(
 	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
 {
@@ -86,8 +86,8 @@ static void set_state_shares(
 		costs->met[m][state] = packets[state] / sum;
 }
 
-/* Converts a measured cost, an average over all flow states, to the cost in the first state. */
-static double in_first_state(const struct packet_costs *costs, uint32_t m, double ns)
+/* Converts a measured cost, an average over all flow details, to the cost of FLOW_COUNT. */
+static double without_detail(const struct packet_costs *costs, uint32_t m, double ns)
 {
 	double beyond = 0;
 
@@ -108,7 +108,7 @@ static void set_measured_costs(
 		(double)(timed->receive + timed->filter + timed->rules + timed->free) / packets;
 	costs->parse = (double)(timed->parse + keys) / packets;
 	for (uint32_t m = 0; m < nb_measurements; m++) {
-		costs->of[m] = in_first_state(
+		costs->of[m] = without_detail(
 			costs, m, (double)(timed->sketch[m] + timed->distinct[m]) / packets);
 		costs->distinct[m] = fmin((double)timed->distinct[m] / packets, costs->of[m]);
 	}

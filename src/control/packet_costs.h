@@ -17,17 +17,16 @@
 
 struct packet_costs {
 	/*
-	 * ns per packet at full detail. fixed: receive and free. parse: headers and keys. of: each
-	 * measurement, for flows in their first state (enum flow_depth).
+	 * ns per packet. fixed: receive and free. parse: headers and keys. of: each measurement, if
+	 * flows are only counted (FLOW_COUNT).
 	 */
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
-	/* The same with few distinct keys. Coarser keys cannot make a packet cheaper than this. */
+	/* `of` with few distinct keys: lower bound for a step to coarser keys, such as networks. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
-	/* part of `of`: HyperLogLog */
-	double distinct[CONFIG_MEASUREMENTS_MAX];
+	double distinct[CONFIG_MEASUREMENTS_MAX]; /* ns for distinct keys; included in `of` */
 	/*
-	 * met: share of packets whose flow is in a state. state: additional ns of such a packet
-	 * compared to the first state.
+	 * By flow detail (enum flow_depth). met: share of packets whose flow has it. state:
+	 * additional ns of such a packet compared to FLOW_COUNT.
 	 */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
@@ -37,9 +36,6 @@ struct packet_costs {
 void packet_costs_by_profile(
 	struct packet_costs *costs, const struct plan *plan, const struct profile *profile);
 
-/*
- * Updates costs from a closed epoch with the same measurements. timed: costs of its timed bursts,
- * possibly of none.
- */
+/* Updates costs from a closed epoch. timed: sum over its timed bursts; there may be none. */
 void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, uint64_t epoch,
 	const struct costs *timed);

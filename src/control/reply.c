@@ -19,7 +19,7 @@
 
 #define REPLY_BYTES 16000 /* limit for the items; the rest of 16 KB is for members after them */
 
-/* bytes: size of the reply so far. trial: counts the bytes of values without adding them. */
+/* bytes: size of the reply so far. trial: reply_fits() is counting bytes; nothing is added. */
 static _Thread_local struct {
 	size_t bytes;
 	bool trial;

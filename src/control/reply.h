@@ -54,8 +54,8 @@ void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const str
 void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /*
- * Adds a ledger with start and end (ns since 1970), rates and expired records. took: 0, or the
- * processing time if timestamps are generated; it is then added and used for the rates.
+ * Adds packet counts with start and end (ns since 1970), rates and expired records. took:
+ * processing time if timestamps are synthetic, to compute the rates; otherwise 0.
  */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

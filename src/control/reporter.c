@@ -41,8 +41,8 @@
  * a link.
  */
 #define END_NS       (5 * SECOND_NS)
-#define WAITING_PART 4 /* the writer may delay a source with --pace for 1/4 of an interval */
-/* Time between reads of device counters to check --packets. */
+#define WAITING_PART 4 /* slow outputs may delay a source with --pace by 1/4 of an interval */
+/* Time between reads of device counters, to end the run after --packets. */
 #define ASK_NS       1000000
 /* Maximum time for which flow records are held back from the writer. */
 #define RECORDS_NS   SECOND_NS
@@ -50,20 +50,19 @@
 struct reporter {
 	struct reporter_params params;
 	struct run *run;
-	uint64_t epoch; /* oldest epoch without a report */
-	/* Lower bound of the printed number of `epoch`. The number is known when packets arrive. */
-	uint64_t number;
+	uint64_t epoch;  /* oldest epoch without a report */
+	uint64_t number; /* lower bound of the number of `epoch` in outputs */
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* start of waiting for workers, monotonic ns; 0: not waiting */
 	bool warned;           /* a long wait was logged */
 	bool recycling;        /* memory of the previous epoch is still being cleared */
 	struct log_ratelimit overloaded;
-	struct log_ratelimit missing; /* warnings about missing byte counts */
+	struct log_ratelimit missing; /* warnings about packets whose length is unknown */
 	struct worker_loads loads;
 	struct records records;
 	int64_t records_written; /* last time when no flow record was waiting, monotonic ns */
-	uint64_t held;           /* upper bound of flow records at the end of an epoch */
+	uint64_t held;           /* maximum number of flow records that end with an epoch */
 	struct service service;
 	struct changes *changes; /* NULL: changes are not possible */
 	bool reloading;          /* a reload is running */
@@ -78,7 +77,7 @@ struct reporter {
 	struct port_events links;
 	struct forwarded forwarded;
 	struct shed_controller *controller; /* NULL: no load shedding */
-	int64_t arrival_ns; /* arrival_ns of the newest report (struct report_epoch) */
+	int64_t arrival_ns;                 /* result of time_of_arrival() for the newest report */
 };
 
 static uint64_t monotonic_now(void)
@@ -86,7 +85,7 @@ static uint64_t monotonic_now(void)
 	return (uint64_t)clock_now(CLOCK_MONOTONIC);
 }
 
-/* Returns the printed number of an epoch. */
+/* Returns the number of an epoch in outputs. */
 static uint64_t number_of(const struct reporter *reporter, uint64_t epoch)
 {
 	return reporter->params.first_epoch + epochs_info(reporter->run->epochs, epoch)->number;
@@ -192,7 +191,7 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	return true;
 }
 
-/* Returns the ns in which the packets of the interval arrived; 0: the source waits for workers. */
+/* Returns the ns in which the packets of the interval arrived; 0: the source has no own pace. */
 static uint64_t time_of_arrival(
 	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
 {
@@ -299,11 +298,10 @@ static void look_at_changes(struct reporter *reporter)
 }
 
 /*
- * Passes a report to the writer. A source that waits for workers also waits for outputs.
+ * Passes a report to the writer. A source without its own pace waits for slow outputs.
  *
- * A source with --pace does not wait, but after a delay it produces intervals faster than its pace
- * until it has caught up. Meanwhile, busy outputs may use a part of the time of an interval, which
- * does not delay the next one.
+ * A source with --pace does not wait. To catch up after a delay, it may produce intervals faster
+ * than outputs can write them. For these, the reporter waits a part of an interval.
  */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
@@ -399,7 +397,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
-/* Counts packets of keys that a measurement left out as skipped, if it is the only one. */
+/* With a single measurement, counts packets of the keys that it sampled out as skipped. */
 static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *left_out = &report->measurements[0].waited.left_out;
@@ -457,7 +455,7 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	/* a failure of later steps does not suppress rows of exporters */
+	/* First, because a failure skips the following reports, and exporters must be reported. */
 	complete = report != NULL &&
 		   (!ledger.collected || collector_report_report(run, reporter->epoch, report));
 	complete = complete && measurement_report_report(run, reporter->epoch, report) &&

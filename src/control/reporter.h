@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reporter: publishes the time to workers of live ports, ends epochs, merges and ranks the results
- * of workers, balances the ledger, and passes the report to the writer. Sleeps between these tasks;
- * never on the packet path.
+ * Reporter: the thread that ends epochs, merges and ranks the results of workers, checks that every
+ * packet is accounted for, and passes the report to the writer. On live ports, it also publishes
+ * the time to workers. Sleeps between these tasks; never on the packet path.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct reporter_params {
 	uint64_t first_epoch;        /* number of the first epoch */
 };
 
-/* Packets that the sketches of a measurement shed. Changes of its options do not reset the sum. */
+/* Packets that only this measurement left out under overload, also before it was changed. */
 struct reporter_shed {
 	char name[64];
 	uint64_t packets;
@@ -35,8 +35,8 @@ struct reporter_shed {
 
 struct reporter_result {
 	uint64_t epochs;   /* number of epochs with packets */
-	struct ledger sum; /* sum of their ledgers; excludes packets that only a sketch shed */
-	/* The first measurements that shed packets. The last entry sums up all others. */
+	struct ledger sum; /* packet counts of the run; not those of `shed` */
+	/* The first measurements that left out packets. The last entry sums up all others. */
 	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
 	uint32_t nb_shed;
 	bool several;                   /* there were several measurements in at least one epoch */

@@ -22,7 +22,7 @@ struct service {
 	bool stopping;    /* STOPPING=1 was sent */
 	uint64_t fed_ns;  /* time of the last watchdog signal */
 	uint64_t told_ns; /* time of the last STATUS= */
-	bool fed, told;   /* fed_ns is valid; told_ns is valid */
+	bool fed, told;   /* the times are valid */
 };
 
 /* now_ns: CLOCK_MONOTONIC */

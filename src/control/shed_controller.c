@@ -23,9 +23,8 @@
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /*
- * A worker's `scale` is the measured cost of a packet divided by the sum of the costs of its
- * processing steps. It is smoothed: SCALE_NEWS is the weight of the newest window, SCALE_MAX the
- * largest value.
+ * `scale` of a worker: measured ns per packet divided by the predicted ns, as a moving average.
+ * SCALE_NEWS: weight of the newest window of 10 ms. SCALE_MAX: limit of the scale.
  */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
@@ -55,7 +54,7 @@ struct shed_controller_worker {
 	bool unreported;        /* the published setting is not logged yet */
 	struct shed_reason why; /* reason for the published setting */
 	uint32_t held_off;      /* bit m: measurement m stays off until the end of the epoch */
-	/* highest level of queue shedding in the last window with packets */
+	/* strongest reaction to full queues in the last window with packets (shed_worker.h) */
 	struct burst_shed_level level;
 	bool busy; /* the last window had packets */
 };
@@ -132,8 +131,8 @@ static void put_state_costs(struct shed_controller *controller, uint32_t i)
 }
 
 /*
- * Returns the number of steps in effect. With --overload queries, a measurement has either no step
- * or all: the last one turns it off.
+ * Returns the number of reductions of detail in effect. With --overload queries, a measurement has
+ * zero or all reductions: the last one turns it off.
  */
 static uint32_t steps_taken(const struct shed_controller *controller, uint32_t m, uint32_t step)
 {
@@ -159,9 +158,9 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
 }
 
 /*
- * Sets the costs of all steps. The cost of parsing is split evenly between the measurements, so it
- * falls with the share of packets that they process. This is too low if measurements sample
- * different packets; the scale of a worker corrects it.
+ * Sets the costs of all steps. Each measurement gets an equal part of the cost of parsing, which
+ * sampling reduces as its own cost. That is too low if measurements sample different packets, which
+ * are all parsed; the scale of a worker corrects it.
  */
 static void put_costs(struct shed_controller *controller)
 {
@@ -191,8 +190,8 @@ static void put_costs(struct shed_controller *controller)
 
 /*
  * Estimates the error of a detail: the width between the bounds of a typical key, relative to its
- * packets. After a step to coarser keys, a typical key may have none of the packets, which adds 1.
- * For a key that is not counted, any number of packets is possible.
+ * packets. Coarser keys add 1, because the lower bound of an original key is then 0. A key that
+ * is not counted may have all packets of the interval.
  */
 static double error_of(const struct detail *detail)
 {
@@ -333,10 +332,7 @@ static uint32_t published_steps(const struct shed_controller *controller,
 	return setting->of == controller->set ? setting->step[m] : 0;
 }
 
-/*
- * Returns the largest number of steps of measurement m at a worker, or at any worker (UINT32_MAX).
- * *whole: number of these workers without a step.
- */
+/* worker: UINT32_MAX: all workers. *whole: number of workers that measure m at full detail. */
 static uint32_t most_steps(
 	const struct shed_controller *controller, uint32_t m, uint32_t worker, uint32_t *whole)
 {
@@ -470,10 +466,10 @@ static void publish(struct shed_controller *controller, struct shed_controller_w
 }
 
 /*
- * Returns true if the published steps are those chosen last. They differ if a measurement is held
- * off, or if look_at_deadlines() chose again.
+ * Returns true if the newest choice of steps is published. It is not if a measurement is held off,
+ * or after look_at_deadlines().
  */
-static bool has_decided(
+static bool is_choice_published(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
 	const struct shed_setting *setting = &of->states[of->at];
@@ -486,7 +482,8 @@ static bool has_decided(
 }
 
 /*
- * Updates the scale of a worker from the time of its full bursts. *cost_ns: measured ns per packet.
+ * Updates the scale of a worker from its bursts without queue shedding. *cost_ns: measured ns per
+ * packet.
  */
 static void learn_costs(const struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
@@ -499,7 +496,7 @@ static void learn_costs(const struct shed_controller *controller, struct shed_co
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
 	/* The prediction is valid only if the setting was constant during the window. */
-	if (of->last.taken != of->states[of->at].number || !has_decided(controller, of))
+	if (of->last.taken != of->states[of->at].number || !is_choice_published(controller, of))
 		return;
 	choose_predict(&controller->problem, INFINITY, of->hysteresis.work, &of->hysteresis.now);
 	scale = *cost_ns / of->hysteresis.now.ns;
@@ -529,7 +526,7 @@ static void log_level(struct shed_controller *controller, struct shed_controller
 	pthread_mutex_unlock(&controller->lock);
 }
 
-/* Logs the changes of a worker since the previous window, in the order of its packets. */
+/* Logs in the order in which the changes took effect. */
 static void log_changes(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, const struct shed_reason *why)
 {
@@ -551,7 +548,7 @@ static void look_at_worker(
 	struct shed_reason why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
-	if ((int64_t)window.packets < 0) /* the previous backlog was overestimated */
+	if ((int64_t)window.packets < 0) /* backlogs are estimates */
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
@@ -704,8 +701,8 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 }
 
 /*
- * Handles changes of measurements and policy. Must run before other accesses to `plan`: the
- * measurements of an epoch are freed when no epoch uses them.
+ * Handles changes of measurements and policy. Must run before other accesses to controller->plan,
+ * because it is freed with its measurements, after their last epoch.
  */
 static void follow_changes(struct shed_controller *controller, uint64_t open)
 {
@@ -782,7 +779,7 @@ static void look_at_deadlines(struct shed_controller *controller, const struct r
 	for (uint32_t w = 0; w < controller->nb_workers; w++) {
 		struct shed_controller_worker *of = &controller->workers[w];
 
-		/* The record of failed steps is kept, because the load has not changed. */
+		/* Keeps calm_least, the delay after failed restorations: the load is the same. */
 		of->hysteresis.calm = 0;
 		choose(of->hysteresis.how, &controller->problem, of->last_target_ns / of->scale,
 			controller->work, &of->hysteresis.now);

@@ -5,7 +5,7 @@
  * Controller of load shedding (--overload). Every 10 ms it decides what each worker sheds, from the
  * worker's packet rate and time per packet, and publishes the decision
  * (parallel/shed/shed_setting.h). The reporter calls it. While the reporter merges an epoch, only
- * the queue shedding of the workers reacts. docs/ADAPTIVE.md describes the rules.
+ * workers react, to the fill level of their queues ("queue shedding"). See docs/ADAPTIVE.md.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 struct shed_controller;
 
-/* Returns the memory of a controller for this configuration; 0: it needs none. */
+/* Returns the bytes that load shedding will allocate; 0 without --overload. */
 struct plan_shedding shed_controller_memory(const struct config *config);
 
 /*
@@ -36,8 +36,8 @@ void shed_controller_destroy(struct shed_controller *controller); /* NULL allowe
 void shed_controller_look(struct shed_controller *controller, int64_t monotonic, uint64_t open);
 
 /*
- * Adds rows of --export overload to the report of a closed epoch, which must already have its loads
- * and measurements. Returns false if out of memory.
+ * Adds rows of --export overload to the report of a closed epoch. Call after its members `loads`
+ * and `measurements` were filled. Returns false if out of memory.
  */
 bool shed_controller_close(
 	struct shed_controller *controller, uint64_t epoch, struct report_epoch *report);

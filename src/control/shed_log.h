@@ -26,8 +26,8 @@ struct shed_reason {
 	const char *reason;
 	uint64_t backlog; /* packets in the queues */
 	double rate;      /* packets per second received in the last window */
-	/* ns per packet: measured cost (0: unknown), and target of the controller */
-	double cost_ns, target_ns;
+	double cost_ns;   /* measured ns per packet; 0: unknown */
+	double target_ns; /* ns per packet that the worker can afford at this rate */
 	double share;
 };
 
@@ -39,7 +39,7 @@ void shed_log_fini(struct shed_log *log);
 void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
-/* Logs a change of flow detail. Adds no row if both are equal. Ignores why->share. */
+/* Logs a change of flow detail. Adds no row if both are equal. */
 void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why);
