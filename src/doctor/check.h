@@ -54,9 +54,9 @@ struct host_needs {
 	bool queue_fill;            /* workers read the fill level of port queues */
 	bool huge;                  /* hugepages are required */
 	const char *huge_directory; /* --huge-dir of --eal; NULL: none */
-	/* Required free hugepages in bytes: on each node, and on any node. */
+	/* required bytes in free hugepages: on node i, and in addition on whichever node */
 	uint64_t huge_bytes[HOST_NODES_MAX], huge_anywhere;
-	/* Required ordinary memory in bytes: on each node, and on any node. */
+	/* the same in ordinary memory */
 	uint64_t ordinary_bytes[HOST_NODES_MAX], ordinary_anywhere;
 	uint64_t receive_buffer; /* bytes per socket */
 	uint16_t lowest_port;    /* lowest UDP port of --listen */
@@ -117,12 +117,12 @@ enum value_kind {
 	VALUE_NUMBER,
 	VALUE_KILOBYTES, /* a size in KB; {value} is text such as "512 MB" */
 	VALUE_WORDS,     /* the first line */
-	VALUE_VERSION,   /* MAJOR.MINOR in the first line, which is {value} */
+	VALUE_VERSION,   /* compares MAJOR.MINOR of the first line; {value} is the whole line */
 };
 
 /*
- * The finding for some values of a setting. values: alternatives separated by |, each a pattern of
- * fnmatch(3) or a lower limit such as ">=1"; NULL: any value. The texts may contain {value},
+ * Finding for a value that matches `values`: alternatives separated by |, each a pattern of
+ * fnmatch(3) or a lower limit such as ">=1"; NULL matches all. The texts may contain {value},
  * {file}, {port} and {interface}.
  */
 struct verdict {
@@ -138,9 +138,8 @@ struct check_value {
 	const char *(*text)(const struct host *); /* instead of a file */
 	const char *field;                        /* VALUE_KILOBYTES: label before the number */
 	const char *name;                         /* name in messages; NULL: the file */
-	/* OK text if only the file is missing, not its folder; NULL: a warning */
-	const char *absent;
-	bool optional; /* no finding if it is not readable */
+	const char *absent; /* OK text if the folder exists without the file; NULL: a warning */
+	bool optional;      /* no finding if it is not readable */
 	struct verdict verdicts[4];
 };
 

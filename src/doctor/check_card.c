@@ -22,7 +22,7 @@
 /* Speed in bits per second that is assumed if the driver of a card does not report one. */
 #define RATE_ASSUMED 100e9
 
-#define FRAME_MIN 64 /* bytes with FCS, as in the 148.8 Mpps of the paper */
+#define FRAME_MIN 64 /* bytes with FCS: 148.8 Mpps at 100 Gbit/s */
 #define FRAME_MAX 1518
 
 bool host_card_driver(
@@ -292,7 +292,7 @@ static void check_vfio(
 	char file[PCI_FILE_MAX];
 
 	if (!pci_device_file(host->root, port->address, file))
-		return; /* the checks of driver and IOMMU report this */
+		return; /* no IOMMU group or not vfio-pci: other checks report that */
 	if (!sys_exists(host->root, "%s", file)) {
 		finding_missing(finding, "%s: %s does not exist", port->name, file);
 		finding_wanted(finding, "the device file of the IOMMU group; vfio-pci creates it");
@@ -544,7 +544,7 @@ static void check_card_node(
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
-		return; /* the remote CPUs may poll another port; if not, the plan warns */
+		return; /* CPUs of other nodes may poll other ports; if not, the plan warns */
 	}
 	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name,
 		(int)node, host_cpus_text(&remote, cpus, sizeof(cpus)));

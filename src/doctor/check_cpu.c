@@ -131,7 +131,7 @@ static void check_rcu(const struct host *host, struct finding *finding)
 		finding_unseen(finding, SYS_GARBAGE, "rcu_nocbs= of the kernel's command line");
 		return;
 	}
-	/* The kernel also offloads the callbacks of tickless CPUs. */
+	/* nohz_full implies rcu_nocbs. */
 	tickless_cpus(host, &tickless);
 	for (uint32_t i = 0; i < CPU_SET_MAX / 64; i++)
 		offloaded.words[i] |= tickless.words[i];
@@ -140,8 +140,8 @@ static void check_rcu(const struct host *host, struct finding *finding)
 }
 
 /*
- * Reads a setting of each polling CPU. others: CPUs whose setting is not `good`. value: such a
- * setting, or else `good`.
+ * Reads a setting of each polling CPU. others: CPUs that are not set to `good`. value: setting of
+ * the last of them; `good` if there are none.
  */
 static enum sys_read common_setting(const struct host *host, const char *file, char *value,
 	size_t size, const char *good, struct cpu_set *others)

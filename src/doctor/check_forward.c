@@ -32,7 +32,7 @@ static void check_sending(
 		port_driver_find(port->driver)->sends_to[0]);
 }
 
-/* Warns about any local sender: whether its packets lack checksums is not visible here. */
+/* Always warns without a card: it is unknown whether local senders compute checksums. */
 static void check_checksums(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {

@@ -81,7 +81,7 @@ const struct check kernel_checks[] = {
 				{NULL, FINDING_WARNING, "programs are interpreted",
 					"compiled programs: they are many times as fast",
 					"sudo sysctl net.core.bpf_jit_enable=1"}}}},
-	/* Values: ARPHRD_ETHER, ARPHRD_LOOPBACK. Another check reports a missing interface. */
+	/* 1 is ARPHRD_ETHER, 772 is ARPHRD_LOOPBACK. Another check reports a missing interface. */
 	{"frames", HOST_PROGRAM, .where = host_interface_exists,
 		.value = {.file = SYS_NET "/{interface}/type",
 			.name = "type of the interface",

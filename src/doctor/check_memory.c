@@ -228,7 +228,7 @@ static void check_hugepages(const struct host *host, struct finding *finding)
 	lacking_node = short_node(host->needs, &huge, &lacking);
 	if (lacking_node == NULL)
 		return;
-	/* The run uses ordinary memory instead, which is only bad for a card. */
+	/* A PCI card needs hugepages; other ports can use ordinary memory. */
 	finding->status = card ? FINDING_MISSING : FINDING_WARNING;
 	want_hugepages(host->needs, finding);
 	command_more_pages(finding, lacking_node, lacking);
@@ -336,7 +336,7 @@ static enum sys_read locked_memory_limit(const struct host *host, uint64_t *byte
 	return result;
 }
 
-/* Returns true if the driver of a port locks its frames in memory, as is done for a card. */
+/* Returns true if the DPDK driver of a port locks its packet buffers in memory. */
 static bool any_locks_memory(const struct host *host)
 {
 	for (uint32_t p = 0; p < host->nb_ports; p++)

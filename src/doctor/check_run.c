@@ -101,7 +101,7 @@ static bool goes_by_queues(const struct host *host, const struct host_port *port
 	return host->needs->queue_fill;
 }
 
-/* Reports nothing if the DPDK driver is not known before the run; the run then reports it. */
+/* No finding if the DPDK driver is not known yet: a run logs the same warning when it starts. */
 static void check_queue_fill(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {

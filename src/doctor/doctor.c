@@ -96,7 +96,6 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 	return sources;
 }
 
-/* Ignores errors: all addresses were validated before. */
 static uint16_t lowest_port(const struct config *config)
 {
 	const struct option_list *listen = &collect_options(config)->listen;

@@ -3,7 +3,7 @@
 
 #include "base/assertion.h"
 
-#define LINK_LAYER 0.92 /* share of the bandwidth that remains for transaction packets */
+#define LINK_LAYER 0.92 /* share of transaction packets (TLPs); the rest is ACKs and flow control */
 #define TLP_BYTES  24   /* overhead of a write: framing 2, data link 6, header 16 */
 
 #define DESCRIPTOR_BYTES     16
