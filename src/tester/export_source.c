@@ -32,8 +32,8 @@ struct exports {
 	double drop;
 	uint16_t port;
 	bool out_of_memory;
-	int at_end;   /* last result of traffic->next(); 1: there was a packet */
-	bool waiting; /* `packet` has not been passed to the routers yet */
+	int read_status; /* last result of traffic->next(); 1: there was a packet */
+	bool waiting;    /* `packet` has not been passed to the routers yet */
 	struct source_packet packet;
 	/* Frames that the routers sent and that exports_next() has not returned yet. */
 	uint8_t *queue;
@@ -161,14 +161,14 @@ static bool go_on(struct exports *exports)
 {
 	int64_t due = routers_due(exports->routers);
 
-	/* Endless traffic without exports must also stop. */
+	/* The caller checks only between exports, which may never come. */
 	if (signals_stop_requested()) {
-		exports->at_end = 0;
+		exports->read_status = 0;
 		return false;
 	}
-	if (!exports->waiting && exports->at_end > 0) {
-		exports->at_end = exports->traffic->next(exports->traffic, &exports->packet);
-		exports->waiting = exports->at_end > 0;
+	if (!exports->waiting && exports->read_status > 0) {
+		exports->read_status = exports->traffic->next(exports->traffic, &exports->packet);
+		exports->waiting = exports->read_status > 0;
 		if (!exports->waiting)
 			routers_end(exports->routers);
 	}
@@ -202,9 +202,9 @@ static int exports_next(struct source *source, struct source_packet *packet)
 		read_queue(exports, packet);
 		return 1;
 	}
-	if (exports->at_end < 0)
+	if (exports->read_status < 0)
 		memcpy(source->error, exports->traffic->error, SOURCE_ERROR_MAX);
-	return exports->at_end;
+	return exports->read_status;
 }
 
 static double exports_progress(const struct source *source)
@@ -258,7 +258,7 @@ struct source *export_source_open(
 	exports->source.next = exports_next;
 	exports->source.progress = exports_progress;
 	exports->source.close = exports_close;
-	exports->at_end = 1;
+	exports->read_status = 1;
 	exports->drop = params->drop;
 	exports->port = flow_protocols[params->protocol]->port;
 	random_init(&exports->random, random_mix(params->seed + 2));

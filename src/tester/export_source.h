@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Source of `generate --export-format`. It does not return the packets of the traffic, but the
- * datagrams of simulated routers on their path (tester/routers.h), as Ethernet frames to a
- * collector. The same SPEC without --export-format generates exactly the described traffic.
+ * Source of `generate --export-format`. Simulates routers that forward the generated traffic
+ * (tester/routers.h). Returns only their flow exports, as Ethernet frames to a collector. The same
+ * SPEC without --export-format returns the traffic itself, to compare with.
  */
 
 #include "rx/source.h"
@@ -37,7 +37,7 @@ struct source *export_source_open(
 	const struct export_source_params *params, struct source *traffic, char *error);
 
 /*
- * If --export-format is given, replaces *source by export_source_open(..., *source, ...). Returns
- * false on failure, with a line in `error`.
+ * If --export-format is given, replaces *source by a source of flow exports about it. Returns false
+ * on failure, with a line in `error`.
  */
 bool export_source_wrap(const struct config *config, struct source **source, char *error);

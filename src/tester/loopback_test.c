@@ -47,12 +47,11 @@ _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for th
 /* Result of a trial. */
 struct trial {
 	struct loopback_counts counts;
-	/* received packets that were changed, or routed; with duplicates */
-	uint64_t changed, routed;
-	uint64_t foreign; /* number of received packets without a stamp of this run */
+	uint64_t changed, routed; /* received packets by stamp_content, including duplicates */
+	uint64_t foreign;         /* number of received packets without a stamp of this run */
 	uint64_t bytes;
 	uint64_t rate;            /* sending rate, packets per second */
-	uint64_t unleft;          /* lower bound of packets that were not sent */
+	uint64_t unsent;          /* result of port_sender_drain() */
 	uint64_t missed;          /* packets lost by the receiving port, from its counters */
 	struct histogram latency; /* ns */
 	uint64_t shortest;        /* lowest latency, ns */
@@ -233,7 +232,7 @@ static void run_trial(struct loopback *loopback, const struct feeder_options *li
 	sender->source->restart(sender->source, STAMP_BYTES);
 	port_sender_send(sender, limits);
 	trial->bytes = sender->bytes;
-	trial->unleft = port_sender_drain(sender);
+	trial->unsent = port_sender_drain(sender);
 	await_rest(loopback);
 	trial->counts = loopback->window.counts;
 	trial->missed = missed_so_far(loopback) - missed;
@@ -276,11 +275,11 @@ static void warn_own_losses(const struct loopback *loopback, const struct trial 
 			    " packets were lost by this port: its ring was full, "
 			    "or packets were damaged; lower --pace",
 			loopback->in->name, trial->missed);
-	if (trial->unleft > 0 && lost_of(trial) > 0)
+	if (trial->unsent > 0 && lost_of(trial) > 0)
 		log_warning("--port %s: at least %" PRIu64
 			    " of the lost packets were not sent: the "
 			    "interface is down, or drops them; see ip -s link show %s",
-			loopback->sender.port->name, RTE_MIN(trial->unleft, lost_of(trial)),
+			loopback->sender.port->name, RTE_MIN(trial->unsent, lost_of(trial)),
 			loopback->sender.port->interface);
 }
 
@@ -309,7 +308,7 @@ static bool log_faults(const struct loopback *loopback, const struct trial *tria
 		log_error("--port %s: device removed", out->name);
 	else if (loopback->gone)
 		log_error("--rx-port %s: device removed", loopback->in->name);
-	else if (trial->counts.sent > 0 && trial->unleft >= trial->counts.sent)
+	else if (trial->counts.sent > 0 && trial->unsent >= trial->counts.sent)
 		log_error("--port %s: no packet was sent: its interface is down", out->name);
 	else
 		return false;

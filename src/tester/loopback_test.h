@@ -23,7 +23,7 @@ struct loopback_options {
 
 OPTION_OWNER(loopback)
 
-/* Logs an error of the receiving port. Replaces --port in the text by --rx-port. */
+/* Logs an error of the port of --rx-port; shared functions call it --port in their errors. */
 void loopback_log_error(const char *error);
 
 /*

@@ -56,9 +56,9 @@ static bool look_meanwhile(const struct port_sender *sender)
 }
 
 /*
- * Waits a moment because the device accepts no packets. Checks from time to time that it still
- * exists: a deleted interface never accepts packets again. Neither does a memif whose server was
- * not ready when it connected; only the end of the duration ends that wait.
+ * Waits a moment because the device accepts no packets. Checks every LOOK_NS that its interface
+ * still exists. Some devices never accept packets, such as a memif that connected before its server
+ * was ready: the end of the duration must also end the wait.
  */
 static void wait_for_device(struct port_sender *sender)
 {
@@ -101,7 +101,7 @@ static void send_burst(struct port_sender *sender)
 		if (done < sender->n)
 			wait_for_device(sender);
 	}
-	/* The sender stopped before the port accepted the rest. */
+	/* After a stop, uncount the packets that the port did not accept. */
 	for (uint32_t i = done; i < sender->n; i++) {
 		sender->sent--;
 		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
@@ -227,10 +227,10 @@ static void pause_us(const struct port_sender *sender, uint64_t us)
  * Waits until the kernel has sent all packets, or until it makes no more progress. Returns the
  * number of missing packets.
  *
- * The kernel sends the packets in the sockets of the driver only on request, and only while the
- * interface has room. The driver makes such a request only with further packets, so this function
- * makes them. Other programs may also send on the interface, so its counters can prove that packets
- * are missing, but not that all were sent.
+ * The kernel sends the packets in the driver's sockets only on a system call, and only while the
+ * interface has room. The driver makes this call only when it gets more packets, so this function
+ * calls the kernel itself. Other programs may also send on the interface, so its counters can prove
+ * that packets are missing, but not that all were sent.
  */
 static uint64_t drain_interface(struct port_sender *sender)
 {

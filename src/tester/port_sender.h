@@ -36,10 +36,9 @@ struct port_sender {
 
 	struct pacer pacer;
 	uint64_t sent, bytes; /* counts of the last port_sender_send() */
-	/* TSC of the first packet; never adjusted, unlike pacer.start_tsc */
-	uint64_t begun;
-	uint64_t took; /* TSC cycles from the first to the last packet */
-	uint64_t end;  /* TSC when the requested duration ends */
+	uint64_t begun; /* TSC of the first packet; after a delay, the pacer moves its start_tsc */
+	uint64_t took;  /* TSC cycles from the first to the last packet */
+	uint64_t end;   /* TSC when the requested duration ends */
 	uint32_t n;
 	struct rte_mbuf *burst[SENDER_BURST];
 	/* Kernel interface of the port. Index 0: none. */

@@ -26,10 +26,7 @@ bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost
 		rate = search->asked;
 	if (passed && rate > search->low)
 		search->low = rate;
-	/*
-	 * In the first trial, the sender may be slower than requested: its rate is the one that
-	 * failed.
-	 */
+	/* Only in the first trial may the sender be slower than asked: its own rate then failed. */
 	if (!passed)
 		search->high = search->trials == 0 && (search->asked == 0 || rate < search->asked)
 				       ? rate

@@ -4,8 +4,8 @@
 /*
  * Searches the highest rate at which at most a given share of packets is lost (RFC 2544, section
  * 26.1), by bisection over trials. The first trial has the highest possible rate; if it passes, the
- * search ends. If a device loses packets at some rate but not at a higher one, the result is a rate
- * that passed, below one that failed.
+ * search ends. The result passed, and a rate that failed is at most 1 % higher; if loss does not
+ * grow with the rate, even higher rates may pass.
  */
 
 #include <stdbool.h>

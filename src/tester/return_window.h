@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Records which sent packets have returned: one bit for each of the last `size` packet numbers. A
- * trial continues the numbers of the previous one, so that its late packets are recognized. A
+ * Records which sent packets have returned: one bit for each of the last `size` packet numbers.
+ * Numbers continue from trial to trial, so that late packets of an earlier trial are recognized. A
  * packet carries the low 32 bits of its number; the high bits follow from the number of sent
  * packets.
  */

@@ -17,10 +17,10 @@
 /* A flow with more bytes is exported at once, before a 32-bit counter overflows. */
 #define BYTES_MAX  (UINT32_MAX - (UINT32_C(1) << 17))
 #define LINK_SPEED UINT64_C(100000000000)
-/* Index of an interface: first ROUTER_EDGES interfaces to networks, then one per router. */
+/* Interfaces of a router: 0 to ROUTER_EDGES - 1 to networks, then one to each router. */
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
 
-#define FLOW_CACHE_MAX   65536 /* number of flows, as in many routers by default */
+#define FLOW_CACHE_MAX   65536 /* flows in the cache of a router; a common default */
 #define FLOW_CACHE_SLOTS (2 * FLOW_CACHE_MAX)
 
 /* Flow cache of a router (RFC 7011): observed flows that are not exported yet. */
@@ -94,10 +94,7 @@ static uint32_t edge_of(uint64_t network)
 	return (uint32_t)(network >> 32) % ROUTER_EDGES;
 }
 
-/*
- * Picks different routers between the first and the last one of a path. The choice depends only on
- * the two networks (`seed`).
- */
+/* Fills way[1] to way[path - 2] with routers, none of them twice. seed: hash of both networks. */
 static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 {
 	uint8_t others[ROUTERS_MAX];

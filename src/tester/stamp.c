@@ -51,7 +51,7 @@ static uint16_t sum_bytes(const void *bytes, uint32_t len)
 	return fold(sum);
 }
 
-/* Returns the number of header bytes of a frame: all bytes before the stamp, up to a limit. */
+/* Returns the number of bytes before the stamp that are hashed as headers. */
 static uint32_t headers_of(uint32_t length)
 {
 	uint32_t before = length - STAMP_BYTES;

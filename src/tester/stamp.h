@@ -51,8 +51,8 @@ void stamp_write(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	uint32_t length);
 
 /*
- * Reads the stamp of a frame. Returns false if there is none. A stamp of another run may pass with
- * a random number and time.
+ * Reads the stamp of a frame. Returns false if there is none. Also reads stamps of other runs: they
+ * give a random number and time.
  */
 bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const uint8_t *frame,
 	uint32_t length);

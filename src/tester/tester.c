@@ -150,7 +150,7 @@ static bool check_send(const struct config *config, const struct measurement_con
 	if (nb_ports > 1)
 		return option_fault(fault, "port", measurement,
 			"given %u times; packets are sent on one port", nb_ports);
-	/* With --rx-port, --output gets a histogram. */
+	/* With --rx-port, --output is a histogram of the loopback test, not a capture. */
 	if (options->output != NULL && nb_ports > 0)
 		return config_asks(config, measurement, "rx-port") ||
 		       option_fault(fault, "port", measurement,
