@@ -156,7 +156,8 @@ def test_rows_without_room_are_said(test):
         for half in flows[:25], flows[25:]:
             out.send(router.ipfix(0, datagrams.IPFIX.data(half, fields=fields), count=25))
         answers.append(client.ask('top,,40'))
-        return answers[-1].get('distinct_keys') == 50
+        # Without upper bounds, as after a lost datagram, the rows are shorter, and all have room.
+        return answers[-1].get('distinct_keys') == 50 and 'left_off' in answers[-1]
 
     answers = []
     test.until(in_one_epoch, 'all in one epoch')
