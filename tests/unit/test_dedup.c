@@ -422,6 +422,32 @@ static void test_changes_of_path(void **state)
 }
 
 /*
+ * The network drops one packet of each tenth record between two exporters, and flows pause: no flow
+ * changed its path.
+ */
+static void test_drops_between_exporters(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	for (uint32_t t = 0; t < 600; t += 10)
+		for (uint32_t flow = 2; flow < 22; flow++) {
+			uint32_t first = (t / 10 + flow) % 2; /* of the exporters to report */
+
+			for (uint32_t k = 0; k < 2; k++) {
+				uint32_t exporter = k == 0 ? first : 1 - first;
+				bool drops = exporter == 1 && (t / 10 + flow) % 10 == 0;
+
+				pass_flow(bed, flow, exporter, drops ? 99 : 100, t, t + 9);
+			}
+		}
+	settle(bed);
+	assert_int_equal(bed->packets[2], 6000);
+	assert_int_equal(bed->counts.new_packets + bed->counts.duplicate_packets, 0);
+	bed_destroy(bed);
+}
+
+/*
  * A flow that changes its path again and again: a late record may be of any of its gaps. Other flows
  * of a large network do not change, and are exact.
  */
@@ -1378,6 +1404,7 @@ int main(void)
 		cmocka_unit_test(test_joins_from_the_start),
 		cmocka_unit_test(test_late_reports),
 		cmocka_unit_test(test_changes_of_path),
+		cmocka_unit_test(test_drops_between_exporters),
 		cmocka_unit_test(test_flapping),
 		cmocka_unit_test(test_position_after_loss),
 		cmocka_unit_test(test_bytes_of_parts),

@@ -16,6 +16,9 @@
  */
 #define LATE_PART 8
 
+/* An observer that missed at most this part of a record's packets lost them: the flow did not move. */
+#define MISSED_PART 16
+
 #define NOTHING ((struct record_value){0, 0, 1})
 
 static struct record_value whole(const struct record_in_progress *record)
@@ -201,7 +204,8 @@ static void note_gap(struct dedup_context *context, const struct record_in_progr
 {
 	struct flow *flow = record->flow;
 	uint32_t gap = gap_before(record);
-	bool moves = record->share->packets - record->packets < flow->packets;
+	uint64_t own = record->share->packets - record->packets;
+	bool moves = own + record->packets / MISSED_PART + 1 < flow->packets;
 
 	if (flow->nb == 1) {
 		note_only_gap(record); /* saves a cache line: keep_gap() */
@@ -518,8 +522,12 @@ static struct record_value best_unsampled(
 		return NOTHING;
 	}
 	move_share(record, record->begin);
-	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last)))
-		return insert_before(context, record);
+	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last))) {
+		value = insert_before(context, record);
+		check_add(&context->check, record, &value, is_doubted(context, record));
+		doubt_record(context, record, &value);
+		return value;
+	}
 	end = record->share->packets;
 	value.packets = fresh(record, end);
 	is_unknown = is_of_unknown_position(context, record, end);

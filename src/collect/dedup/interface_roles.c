@@ -8,6 +8,7 @@
 #include "base/power_of_two.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "collect/dedup/record_value.h"
 
 #define INTERFACES_OF_EXPORTER 4
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -144,6 +145,11 @@ void roles_lose(struct roles *roles, uint32_t exporter, uint32_t now)
 	roles->exporters[exporter].lost = now > 0 ? now : 1;
 }
 
+static uint32_t longest(const struct roles *roles)
+{
+	return roles->longest > roles->longest_last ? roles->longest : roles->longest_last;
+}
+
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 {
 	struct role_exporter *of = &roles->exporters[exporter];
@@ -155,7 +161,7 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 		of->heard = now > 0 ? now : 1;
 	} else if ((int32_t)silent > 0) {
 		of->heard = now > 0 ? now : 1;
-		if (silent > of->gap && silent < SILENCE)
+		if (silent > of->gap && silent < SILENCE + longest(roles))
 			of->gap = silent;
 	}
 	of->alive = true;
@@ -492,7 +498,8 @@ static void learn_pair(
  * Checks roles by a flow. An exporter counts the flow unless its interface is ROLE_FED. If no
  * exporter counts a large flow, one of the roles is wrong.
  */
-static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n)
+static void check_roles(
+	struct roles *roles, const struct flow *flow, const struct seen *seen, uint32_t n)
 {
 	bool counted = false;
 
@@ -505,7 +512,10 @@ static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n
 			continue;
 		interface->right += counted;
 		interface->wrong += !counted;
-		interface->missed |= !counted;
+		/* Another exporter may report the flow in another window. */
+		if (!counted && flow->nb == 1)
+			interface->missed += (uint64_t)seen[i].samples *
+					     roles->exporters[seen[i].exporter].sampling;
 	}
 }
 
@@ -540,7 +550,7 @@ static void learn_flow(struct roles *roles, struct observation_points *points,
 	uint32_t n = collect_seen(roles, points, flows, flow, now, seen);
 	int8_t order[SHARES_MAX][SHARES_MAX];
 
-	check_roles(roles, seen, n);
+	check_roles(roles, flow, seen, n);
 	find_order(seen, n, order);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct seen *x = &seen[i];
@@ -736,7 +746,7 @@ static void learn_roles(struct roles *roles, struct observation_points *points,
 {
 	set_rates(roles);
 	for (uint32_t i = 0; i < roles->nb; i++)
-		roles->interfaces[i].missed = false;
+		roles->interfaces[i].missed = 0;
 	for (uint32_t at = 0; at < EVIDENCE_ROOM; at++) {
 		struct role_evidence_of *of = &roles->evidence[at];
 		struct flow *flow = of->flow > 0 ? &flows->flows[of->flow - 1] : NULL;
@@ -759,11 +769,6 @@ static void learn_roles(struct roles *roles, struct observation_points *points,
 }
 
 /* --- roles --- */
-
-static uint32_t longest(const struct roles *roles)
-{
-	return roles->longest > roles->longest_last ? roles->longest : roles->longest_last;
-}
 
 static uint32_t longest_gap(const struct role_exporter *exporter)
 {
@@ -1011,6 +1016,20 @@ static bool is_second_side(const struct roles *roles, const struct role_interfac
 		       (int32_t)(SILENCE + longest(roles));
 }
 
+/* Notes doubt for the packets of flows that were dropped although no other exporter reported them. */
+static void doubt_missed(const struct role_interface *interface, struct role_doubt *doubt)
+{
+	uint64_t dropped = interface->dropped_packets;
+	uint64_t missed = interface->missed < dropped ? interface->missed : dropped;
+	uint64_t least = (dropped - missed) * PACKET_LEAST; /* bytes of the others */
+
+	if (missed == 0)
+		return;
+	doubt->new_packets += missed;
+	if (interface->dropped_bytes > least)
+		doubt->new_bytes += interface->dropped_bytes - least;
+}
+
 static void set_role(struct roles *roles, uint32_t i, struct role_doubt *doubt)
 {
 	struct role_interface *interface = &roles->interfaces[i];
@@ -1021,9 +1040,11 @@ static void set_role(struct roles *roles, uint32_t i, struct role_doubt *doubt)
 		doubt->duplicate_packets += interface->counted_packets;
 		doubt->duplicate_bytes += interface->counted_bytes;
 	}
-	if (role != ROLE_FED || roles->marks[i] & MARK_DOUBT || interface->missed) {
+	if (role != ROLE_FED || roles->marks[i] & MARK_DOUBT) {
 		doubt->new_packets += interface->dropped_packets;
 		doubt->new_bytes += interface->dropped_bytes;
+	} else {
+		doubt_missed(interface, doubt);
 	}
 	interface->role = (uint8_t)role;
 	/* Evidence replaces the role of an earlier run. */

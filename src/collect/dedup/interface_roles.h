@@ -49,7 +49,8 @@ struct role_interface {
 	/* large flows of a ROLE_FED interface, dropped here as duplicates; see check_roles() */
 	uint32_t right; /* another exporter counts the flow */
 	uint32_t wrong; /* no exporter counts the flow */
-	bool missed;    /* a flow of the last window increased `wrong` */
+	/* Packets of large flows of the last window that only this exporter reported. */
+	uint64_t missed;
 	/* Counts of the epoch, by role. */
 	uint64_t counted_packets, counted_bytes, dropped_packets, dropped_bytes;
 };

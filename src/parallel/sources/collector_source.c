@@ -12,6 +12,7 @@
 #include <rte_ring_elem.h>
 
 #include "base/assertion.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/fragments.h"
@@ -33,7 +34,8 @@
 #define DATAGRAM_MAX (65536 * 2)
 
 /* ms. After a stop, sockets that still receive datagrams are read for at most this time. */
-#define DRAIN_MS 200
+#define DRAIN_CPU_NS  INT64_C(200000000)
+#define DRAIN_MOST_NS INT64_C(1000000000)
 
 /* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
@@ -710,17 +712,24 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	take_packets(rx_core->source, pkts, n);
 }
 
+/* When reading ends after the end of the run, ns. 0: not set yet. */
+struct drain {
+	int64_t give_up; /* CLOCK_MONOTONIC */
+	int64_t cpu;     /* CPU time of the thread */
+};
+
 /*
  * Called after each read of the sockets since the end of the run. Returns true if they are empty,
- * or after DRAIN_MS.
+ * or after DRAIN_CPU_NS of CPU time of this thread or DRAIN_MOST_NS. A thread that waits for its CPU
+ * does not lose the datagrams that wait meanwhile.
  */
-static bool is_drained(uint64_t *give_up, uint32_t received)
+static bool is_drained(struct drain *drain, uint32_t received)
 {
-	uint64_t now = rte_rdtsc();
+	int64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), now = clock_now(CLOCK_MONOTONIC);
 
-	if (*give_up == 0)
-		*give_up = now + DRAIN_MS * (rte_get_tsc_hz() / 1000);
-	return received == 0 || now >= *give_up;
+	if (drain->give_up == 0)
+		*drain = (struct drain){now + DRAIN_MOST_NS, cpu + DRAIN_CPU_NS};
+	return received == 0 || now >= drain->give_up || cpu >= drain->cpu;
 }
 
 static void rest(struct collector_source *source, struct poller *poller, uint32_t received)
@@ -737,7 +746,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 /* Does the same as poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
-	uint64_t give_up = 0;
+	struct drain drain = {0};
 
 	for (;;) {
 		/* Pairs with the release in epochs_open(). */
@@ -750,7 +759,7 @@ static void listen_until_end(struct collector_source *source, struct poller *pol
 			poller->enter(poller->arg, open);
 		}
 		received = take_datagrams(source);
-		if (ended && is_drained(&give_up, received)) {
+		if (ended && is_drained(&drain, received)) {
 			poller->end(poller->arg, open);
 			return;
 		}

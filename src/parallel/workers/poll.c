@@ -11,16 +11,23 @@
 #include <rte_ring.h>
 
 #include "base/assertion.h"
+#include "base/clock.h"
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* ms. After a stop, a device that still receives packets is polled for at most this time. */
-#define DRAIN_MS 200
+/*
+ * After a stop, a device that still receives packets is polled for at most this CPU time of the
+ * thread, and this time. A thread that waits for its CPU does not lose the packets that wait
+ * meanwhile.
+ */
+#define DRAIN_CPU_NS  INT64_C(200000000)
+#define DRAIN_MOST_MS 1000
 
-/* Times at which polling ends after a stop, in TSC cycles. 0: not set yet. */
+/* Times at which polling ends after a stop. 0: not set yet. */
 struct drain {
-	uint64_t give_up; /* polling ends then, even if packets arrive */
-	uint64_t quiet;   /* polling ends then, if no packets arrive before */
+	int64_t cpu;      /* CPU time of the thread, ns */
+	uint64_t give_up; /* TSC: polling ends then, even if packets arrive */
+	uint64_t quiet;   /* TSC: polling ends then, if no packets arrive before */
 };
 
 /* A thread yields in this number of successive empty rounds before it sleeps. */
@@ -274,14 +281,18 @@ static uint32_t poll_round(struct poller *poller)
 static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
+	int64_t cpu;
 
 	if (poller->replay)
 		return received == 0;
-	if (drain->give_up == 0)
-		drain->give_up = now + DRAIN_MS * ms;
+	cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	if (drain->give_up == 0) {
+		drain->give_up = now + DRAIN_MOST_MS * ms;
+		drain->cpu = cpu + DRAIN_CPU_NS;
+	}
 	if (received > 0 || drain->quiet == 0)
 		drain->quiet = now + poller->quiet_ms * ms;
-	return now >= drain->give_up || (received == 0 && now >= drain->quiet);
+	return cpu >= drain->cpu || now >= drain->give_up || (received == 0 && now >= drain->quiet);
 }
 
 void poll_until_end(struct poller *poller)
