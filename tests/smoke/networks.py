@@ -167,7 +167,7 @@ KINDS = {
     'all protocols: exporter dies': kind('all', event='die', rates=True, flush=True),
     'mixed': kind('mixed', rates=True, flush=True),
     'mixed: exporter dies': kind('mixed', event='die', rates=True, flush=True),
-    'mixed: link fails': kind('mixed', event='cut', rates=True, flush=True, topologies=REDUNDANT, beyond=0.01),
+    'mixed: link fails': kind('mixed', event='cut', rates=True, flush=True, topologies=REDUNDANT, beyond=0.02),
     'mixed: loss': kind('mixed', event='loss', rates=True, flush=True),
     'one exporter': kind('one', methods=('best', 'exporter', 'none')),
     'bursts': kind(traffic='bursts', flush=True, topologies=EDGES, methods=('best', 'exporter', 'window', 'edge')),

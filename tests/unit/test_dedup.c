@@ -432,7 +432,7 @@ static void test_drops_between_exporters(void **state)
 	(void)state;
 	for (uint32_t t = 0; t < 600; t += 10)
 		for (uint32_t flow = 2; flow < 22; flow++) {
-			uint32_t first = (t / 10 + flow) % 2; /* of the exporters to report */
+			uint32_t first = (t / 10 + flow) % 2; /* exporter that reports first */
 
 			for (uint32_t k = 0; k < 2; k++) {
 				uint32_t exporter = k == 0 ? first : 1 - first;
