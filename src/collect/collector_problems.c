@@ -123,11 +123,11 @@ void collector_note_sender(struct collector *collector, enum problem kind,
 static void note_waiting(struct collector *collector)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++) {
-		uint64_t sets = waiting_count(collector->waiting, slot);
+		struct domain *domain = &collector->domains[slot];
+		uint64_t sets = domain_waiting_sets(collector, domain);
 
 		if (sets > 0)
-			collector_note_domain(
-				collector, PROBLEM_NO_TEMPLATE, &collector->domains[slot], 0, sets);
+			collector_note_domain(collector, PROBLEM_NO_TEMPLATE, domain, 0, sets);
 	}
 }
 

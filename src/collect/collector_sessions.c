@@ -469,13 +469,17 @@ uint32_t domain_nb_templates(const struct domain *domain)
 
 uint32_t domain_waiting(struct collector *collector, struct domain *domain, int64_t time)
 {
+	for (const struct session *s = domain->sessions; s != NULL; s = s->next)
+		domain->row.unknown_template +=
+			waiting_forget_old(collector->waiting, session_index(collector, s), time);
+	return domain_waiting_sets(collector, domain);
+}
+
+uint32_t domain_waiting_sets(const struct collector *collector, const struct domain *domain)
+{
 	uint32_t nb = 0;
 
-	for (const struct session *s = domain->sessions; s != NULL; s = s->next) {
-		uint32_t index = session_index(collector, s);
-
-		domain->row.unknown_template += waiting_forget_old(collector->waiting, index, time);
-		nb += waiting_count(collector->waiting, index);
-	}
+	for (const struct session *s = domain->sessions; s != NULL; s = s->next)
+		nb += waiting_count(collector->waiting, session_index(collector, s));
 	return nb;
 }

@@ -342,6 +342,9 @@ uint32_t domain_nb_templates(const struct domain *domain);
 /* Drops waiting data sets older than `time`. Returns the number that remains. */
 uint32_t domain_waiting(struct collector *collector, struct domain *domain, int64_t time);
 
+/* Returns the number of data sets of all sessions that wait for a template. */
+uint32_t domain_waiting_sets(const struct collector *collector, const struct domain *domain);
+
 /* collector_templates.c: --templates */
 
 /* Returns the memory for a copy of the template file, in bytes. */

@@ -1315,6 +1315,29 @@ static void send_from_port(uint16_t port, uint32_t packets)
 	source_port = 0;
 }
 
+/* The sets that wait at the end of the run are counted at their exporter, whatever its sessions. */
+static void waiting_sets_have_a_line(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	for (uint16_t port = 1; port <= 3; port++)
+		send_from_port(port, 5);
+	put_netflow9(1, 1);
+	put_data(1, 5);
+	send_from(0x0a000002);
+	send_from(0x0a000002);
+	end_epoch();
+	assert_int_equal(t.rows[0].waiting, 3);
+	assert_int_equal(t.rows[1].waiting, 2);
+	t.nb_said = 0;
+	stop();
+	assert_int_equal(t.nb_said, 2);
+	assert_non_null(strstr(t.said, "exporter 10.0.0.2"));
+	assert_non_null(strstr(t.said, "(2 data sets)"));
+}
+
 /* Sessions of other ports are bounded, and do not end active ones. */
 static void a_flood_of_ports(void **state)
 {
@@ -1974,6 +1997,7 @@ int main(void)
 		cmocka_unit_test(a_flood_of_unreadable_datagrams),
 		cmocka_unit_test(streams_are_reported),
 		cmocka_unit_test(each_problem_has_a_line),
+		cmocka_unit_test(waiting_sets_have_a_line),
 		cmocka_unit_test(padding_is_no_damage),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(no_record_makes_a_sum_wrap),
