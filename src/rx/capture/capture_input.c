@@ -13,19 +13,18 @@
 #include "base/signals.h"
 #include "rx/source.h"
 
-#define LOOK_MS 100 /* ms between checks for a stop request */
+#define LOOK_MS 100 /* between checks for a stop request */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define READ_BYTES 1024 /* small, so that fuzzed inputs are longer */
 #else
-#define READ_BYTES (256 * 1024) /* bytes per read; fits in a part of the L2 cache */
+#define READ_BYTES (256 * 1024) /* fits in a part of the L2 cache */
 #endif
-/* Bytes: room for one byte of the previous read, and a whole read */
+/* One byte of the previous read, and a whole read */
 #define GZIP_BUFFER (READ_BYTES + 1)
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
-/* Returns true, with EINTR in errno, if a signal requested the end of the run. */
 static bool is_interrupted(void)
 {
 	if (!signals_stop_requested())
@@ -34,10 +33,7 @@ static bool is_interrupted(void)
 	return true;
 }
 
-/*
- * Waits for bytes or the end of the file. Returns false with errno EINTR if a signal requested the
- * end of the run. Other signals do not end the wait.
- */
+/* Returns false with errno EINTR only if a signal requested the end of the run. */
 static bool await_bytes(const struct capture_input *input)
 {
 	struct pollfd bytes = {.fd = input->fd, .events = POLLIN};
@@ -49,10 +45,7 @@ static bool await_bytes(const struct capture_input *input)
 	return ready > 0;
 }
 
-/*
- * Like read(2), but also waits on non-blocking descriptors. Adds the bytes to input->consumed.
- * Returns the bytes read, 0 at the end, -1 with errno.
- */
+/* Waits for data also on non-blocking descriptors. */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
 	uint64_t consumed = atomic_load_explicit(&input->consumed, memory_order_relaxed);
@@ -69,7 +62,7 @@ static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 	return got;
 }
 
-/* Reads more compressed bytes, after those that zlib has not used. Returns like read_file(). */
+/* Appends compressed bytes to those that zlib has not used. */
 static ssize_t gzip_fill(struct capture_input *input)
 {
 	z_stream *z = &input->inflate;
@@ -84,8 +77,8 @@ static ssize_t gzip_fill(struct capture_input *input)
 }
 
 /*
- * Starts the next gzip member. Returns 1 if there is one, 0 at the end, -1 with errno. Like
- * gzip(1), ignores other data after the last member.
+ * Returns 1 if there is a next gzip member, 0 at the end, -1 with errno. Like gzip(1), ignores
+ * other data after the last member.
  */
 static int gzip_next_member(struct capture_input *input)
 {
@@ -137,10 +130,7 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 	return z->next_out - buffer;
 }
 
-/*
- * Starts decompression. `head` has the bytes that were already read. Returns false with errno on
- * failure.
- */
+/* `head` has the bytes that were already read. Returns false with errno on failure. */
 static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t len)
 {
 	z_stream *z = &input->inflate;
@@ -159,8 +149,8 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 }
 
 /*
- * Also checks for a stop request, because one read of compressed bytes can fill many buffers, and
- * many reads can give no byte.
+ * One read of compressed bytes can fill many buffers, and many reads can give no byte. So this also
+ * checks for a stop request.
  */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
@@ -169,7 +159,6 @@ static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t si
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 
-/* Reads until n bytes are available or the input ends. A single read may return fewer bytes. */
 static void append_up_to(struct capture_input *input, size_t n)
 {
 	while (!input->ended && (size_t)(input->end - input->at) < n) {
@@ -183,7 +172,6 @@ static void append_up_to(struct capture_input *input, size_t n)
 	}
 }
 
-/* Reads the first bytes. If the file is compressed by gzip, starts decompression. */
 static void start(struct capture_input *input)
 {
 	size_t len;
@@ -227,7 +215,6 @@ void capture_input_explain(const struct capture_input *input, const char *cut, c
 		source_error(error, "truncated: %s", cut);
 }
 
-/* Checks the type of the file without reading it. Sets regular and size. */
 static bool check_file(struct capture_input *input, const char *path, char *error)
 {
 	struct stat stat;
@@ -252,8 +239,8 @@ bool capture_input_open(struct capture_input *input, const char *path, char *err
 {
 	memset(input, 0, sizeof(*input));
 	/*
-	 * O_NONBLOCK: open() would wait until a FIFO has a writer, and ignore a stop request.
-	 * read_file() waits instead.
+	 * Without O_NONBLOCK, open() would wait until a FIFO has a writer, and ignore a stop
+	 * request.
 	 */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

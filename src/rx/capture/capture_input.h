@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Buffered reader of a capture file, plain or gzip. Packets are not copied out of the buffer.
- * Counts the bytes read, for the progress line.
- */
+/* Buffered reader of a capture file, plain or gzip. Packets are not copied out of the buffer. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +13,7 @@
 
 #include "rx/packet/link_type.h"
 
-/* Maximum bytes of a request: a packet with its headers */
+/* Bytes of the longest packet with its headers */
 #define CAPTURE_INPUT_WHOLE (PACKET_BYTES_MAX + 64)
 
 struct capture_input {
@@ -24,7 +21,7 @@ struct capture_input {
 	bool regular;
 	uint64_t size;             /* bytes of a regular file after the start position; else 0 */
 	_Atomic uint64_t consumed; /* bytes read so far; written by the reading thread */
-	const char *damage;        /* damage of the gzip data; NULL: none */
+	const char *damage;        /* of the gzip data; NULL: none */
 	int failure;               /* errno of a read error; 0: none */
 
 	bool ended;
@@ -38,15 +35,11 @@ struct capture_input {
 	uint8_t *end;
 };
 
-/*
- * Opens a path ("-" is standard input). Returns false with one line in error[SOURCE_ERROR_MAX] on
- * failure.
- */
+/* "-" is standard input. Returns false with one line in error[SOURCE_ERROR_MAX]. */
 bool capture_input_open(struct capture_input *input, const char *path, char *error);
-/* Has no effect if already closed. */
 void capture_input_close(struct capture_input *input);
 
-/* Slow path of capture_input_have(), which reads the file. */
+/* Slow path of capture_input_have() */
 size_t capture_input_fill(struct capture_input *input, size_t n);
 
 /*
@@ -58,19 +51,16 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
 }
 
-/*
- * Returns the first four bytes as a number in this machine's byte order, or 0 if there are fewer.
- * Consumes nothing.
- */
+/* Returns the first four bytes in this machine's byte order, or 0 if there are fewer. */
 uint32_t capture_input_magic(struct capture_input *input);
 
 /*
- * Writes an error for missing bytes: "truncated: " and the text `cut`. If a read failed, writes the
- * reason of the system instead.
+ * Writes "truncated: " and the text `cut`. If a read failed, writes the reason of the system
+ * instead.
  */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 
-/* Reads a number in this machine's byte order, or in the other one if swapped. */
+/* Read a number in this machine's byte order, or in the other one if swapped. */
 static inline uint16_t capture_u16(const uint8_t *bytes, bool swapped)
 {
 	uint16_t value;

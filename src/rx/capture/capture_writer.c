@@ -13,7 +13,7 @@
 
 #define BUFFER_SIZE (1024 * 1024)
 
-/* Headers of a file and of a packet in the classic format (draft-ietf-opsawg-pcap) */
+/* Classic format (draft-ietf-opsawg-pcap) */
 struct file_header {
 	uint32_t magic;
 	uint16_t major, minor;
@@ -41,7 +41,6 @@ struct capture_writer {
 	uint8_t buffer[BUFFER_SIZE];
 };
 
-/* Returns the bytes of the complete records among the first `length` bytes of the buffer. */
 static size_t whole_records(const struct capture_writer *writer, size_t length)
 {
 	size_t whole = writer->header_written ? 0 : sizeof(struct file_header);
@@ -63,8 +62,8 @@ static size_t whole_records(const struct capture_writer *writer, size_t length)
 }
 
 /*
- * Marks the writer as failed after `done` bytes of the buffer were written. If a regular file ends
- * with an incomplete record, removes it. Returns -1.
+ * `done` bytes of the buffer were written. If a regular file ends with an incomplete record,
+ * removes the record. Returns -1.
  */
 static int fail(struct capture_writer *writer, size_t done, int reason, char *error)
 {

@@ -13,25 +13,24 @@ struct capture_writer;
 
 enum capture_writer_result {
 	CAPTURE_WRITER_OK,
-	CAPTURE_WRITER_EXISTS, /* the file exists, and `force` is false */
+	CAPTURE_WRITER_EXISTS, /* and `force` is false */
 	CAPTURE_WRITER_FAILED,
 };
 
 /*
- * Opens path ("-" is standard output). Overwrites an existing regular file only with `force`. Can
- * also write to devices and pipes. On failure, writes one line to error[SOURCE_ERROR_MAX].
+ * Opens a file, device or pipe ("-" is standard output). Overwrites an existing regular file only
+ * with `force`. On failure, error[SOURCE_ERROR_MAX] has one line.
  */
 enum capture_writer_result capture_writer_open(
 	struct capture_writer **writer, const char *path, bool force, char *error);
 
 /*
  * Adds an Ethernet packet with a time before 2106. Returns 0, or -1 with one line in
- * error[SOURCE_ERROR_MAX]. After a failure, nothing more is written, and a regular file has only
- * complete packets. If SIGPIPE is ignored and the reader closes standard output, returns -1 and
- * leaves error[] unchanged.
+ * error[SOURCE_ERROR_MAX]. After a failure, a regular file has only complete packets. If the reader
+ * of standard output closed it, error[] is unchanged.
  */
 int capture_writer_write(
 	struct capture_writer *writer, const struct source_packet *packet, char *error);
 
-/* Writes the buffer, closes the file and frees the writer. Returns like capture_writer_write(). */
+/* Returns like capture_writer_write(). */
 int capture_writer_close(struct capture_writer *writer, char *error);

@@ -9,7 +9,7 @@
 
 #define HEAD_BYTES    24
 #define PACKET_BYTES  16
-#define PATCHED_BYTES 24 /* bytes of a packet header of the patched format */
+#define PATCHED_BYTES 24
 
 #define ETHERNET       1
 /* Bytes that the patched format adds before a packet, beyond the snap length */
@@ -65,8 +65,8 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 }
 
 /*
- * Returns true if a packet header has the wire length before the captured length. Versions before
- * 2.3 do, and so do some files of version 2.3.
+ * Versions before 2.3, and some files of version 2.3, have the wire length before the captured
+ * length.
  */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {

@@ -3,9 +3,7 @@
 
 /*
  * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors.
- * Supports both byte orders, microseconds and nanoseconds, swapped lengths and patched headers.
  * libpcap is not used, because its stdio calls take twice as long as all other work on a packet.
- * Tests compare every byte with libpcap.
  */
 
 #include <stdbool.h>
@@ -20,20 +18,20 @@ struct pcap_file {
 	bool patched; /* longer packet headers */
 	uint16_t major, minor;
 	uint32_t snaplen;
-	int32_t fraction_ns;  /* ns per unit of the fraction of a second */
-	int link_type_number; /* link type number of the file */
-	uint32_t fcs_bytes;   /* bytes of FCS at the end of a packet */
+	int32_t fraction_ns; /* ns per unit of the fraction of a second */
+	int link_type_number;
+	uint32_t fcs_bytes; /* bytes of FCS at the end of a packet */
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* Returns true if the input begins with a magic number of such a file. Consumes nothing. */
+/* Consumes nothing. */
 bool pcap_file_is(struct capture_input *input);
 
-/* Reads the file header. Returns false with one line in file->error on failure. */
+/* Returns false with one line in file->error. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
 /*
- * Returns 1 if data, lengths, snaplen and time of *packet are filled, 0 at the end, -1 if the file
- * is damaged, with one line in file->error.
+ * Returns 1 if data, lengths, snaplen and time of *packet are filled, 0 at the end, -1 with one
+ * line in file->error if the file is damaged.
  */
 int pcap_file_next(struct pcap_file *file, struct source_packet *packet);

@@ -11,7 +11,7 @@
 #include "rx/packet/link_type.h"
 #include "rx/source.h"
 
-#define PCAPNG_MAGIC     0x0a0d0d0au /* in either byte order */
+#define PCAPNG_MAGIC     0x0a0d0d0au /* same in both byte orders */
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 
 enum {
@@ -23,7 +23,7 @@ enum {
 
 enum {
 	OPTION_END = 0,
-	OPTION_FLAGS = 2, /* option of packet blocks */
+	OPTION_FLAGS = 2, /* of packet blocks */
 	OPTION_TSRESOL = 9,
 	OPTION_FCSLEN = 13,
 	OPTION_TSOFFSET = 14,
@@ -37,15 +37,16 @@ enum {
 #define SECTION_MIN  28
 #define INTERFACE_AT (BODY_AT + 8) /* offset of the options of an interface block */
 #define SIMPLE_AT    (BODY_AT + 4) /* offset of the packet in a simple packet block */
-/* Offset of the captured length in the other two packet blocks */
-#define CAPTURED_AT  (BODY_AT + 12)
-#define PACKET_AT    (BODY_AT + 20) /* offset of the packet in the other two packet blocks */
+/* Offsets of the captured length and of the packet in the other two packet blocks */
+
+#define CAPTURED_AT (BODY_AT + 12)
+#define PACKET_AT   (BODY_AT + 20)
 
 /* Bits 5 to 8 of the packet flags are the FCS length in bytes. 0: the interface has it. */
 #define FLAGS_FCS_SHIFT 5
 #define FLAGS_FCS_MASK  15u
 
-/* Maximum bytes of a block that are kept: enough for any packet. The rest of a block is skipped. */
+/* Bytes of a block that are kept, enough for any packet */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
 #define OVER_MAX       4096
 #define INTERFACES_MAX 65536
@@ -53,9 +54,7 @@ enum {
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "the input can hold all kept bytes of a block");
 _Static_assert(LINK_KINDS <= 32, "kinds has a bit for each kind of interface");
 
-/*
- * State of a search for the flags among the options of a packet. The options are passed in parts.
- */
+/* Search for the flags among the options of a packet, which are passed in parts */
 struct flags_search {
 	uint64_t skip;   /* bytes until the next option */
 	bool value_next; /* the next four bytes are the flags */
@@ -66,10 +65,11 @@ struct flags_search {
 struct pcapng {
 	struct capture_input *input;
 	bool swapped;
-	uint32_t type, length;      /* type and length of the current block */
-	struct flags_search search; /* search for flags in a block longer than KEPT_MAX */
+	uint32_t type, length;      /* of the current block */
+	struct flags_search search; /* in a block longer than KEPT_MAX */
 	uint64_t packets, described;
-	uint32_t kinds; /* a bit for each kind of interface in the file so far */
+	uint32_t
+		kinds; /* a bit for each interface kind (rx/packet/link_type.h) in the file so far */
 	int first_link; /* link type of the first interface */
 	bool links_differ;
 	uint32_t nb_interfaces;
@@ -78,8 +78,6 @@ struct pcapng {
 	const uint8_t *block;
 	uint8_t kept[KEPT_MAX]; /* start of a block longer than KEPT_MAX */
 };
-
-/* Blocks */
 
 static int fail_read(struct pcapng *pcapng)
 {
@@ -98,7 +96,7 @@ static bool find_byte_order(struct pcapng *pcapng)
 	return false;
 }
 
-/* Searches the next n bytes of the options. n is a multiple of four. */
+/* n is a multiple of four. */
 static void search_flags(
 	struct flags_search *search, const uint8_t *bytes, uint32_t n, bool swapped)
 {
@@ -127,7 +125,7 @@ static bool has_flags(const struct pcapng *pcapng)
 	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
 }
 
-/* Skips `bytes` bytes of a block, a multiple of four. Copies the last four of them to end[]. */
+/* Skips a multiple of four bytes, and copies the last four to end[]. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
 	struct capture_input *input = pcapng->input;
@@ -149,8 +147,8 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 }
 
 /*
- * Reads a block longer than KEPT_MAX. Copies its first KEPT_MAX bytes, because the input overwrites
- * them while the rest is skipped.
+ * The input overwrites the first KEPT_MAX bytes of the block while the rest is skipped. So they are
+ * copied.
  */
 static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
@@ -165,7 +163,7 @@ static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
 }
 
-/* Reads the block whose first BLOCK_MIN bytes are available. Returns 1, or -1 if it is damaged. */
+/* The first BLOCK_MIN bytes must be available. Returns 1, or -1 if the block is damaged. */
 static int read_whole(struct pcapng *pcapng)
 {
 	uint32_t kept = pcapng->length < KEPT_MAX ? pcapng->length : KEPT_MAX;
@@ -188,7 +186,7 @@ static int read_whole(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Reads a block. Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
+/* Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
 static int read_block(struct pcapng *pcapng)
 {
 	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
@@ -208,7 +206,6 @@ static int read_block(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Returns false with an error if the block is shorter than its fixed part of `fixed` bytes. */
 static bool has_bytes(struct pcapng *pcapng, uint32_t fixed)
 {
 	if (pcapng->length >= fixed + 4)
@@ -232,12 +229,7 @@ static bool begin_section(struct pcapng *pcapng)
 	return false;
 }
 
-/* Interfaces */
-
-/*
- * Sets the timestamp unit from if_tsresol: a negative power of ten, or of two if the highest bit is
- * set.
- */
+/* if_tsresol is a negative power of ten, or of two if the highest bit is set. */
 static bool set_resolution(
 	struct pcapng *pcapng, struct pcapng_interface *interface, uint8_t resolution)
 {
@@ -357,8 +349,6 @@ static bool describe_interface(struct pcapng *pcapng)
 	return true;
 }
 
-/* Packets */
-
 static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
 {
 	uint64_t rest = stamp % interface->units;
@@ -368,10 +358,7 @@ static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
 	return time < 0 ? 0 : time < SOURCE_TIME_MAX ? (int64_t)time : SOURCE_TIME_MAX;
 }
 
-/*
- * Sets data and interface of a packet whose bytes are at offset `at` of the block. packet->captured
- * and packet->wire_len must be set.
- */
+/* The packet is at offset `at` of the block. packet->captured and packet->wire_len must be set. */
 static int take_packet(
 	struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t number, uint32_t at)
 {
@@ -407,10 +394,7 @@ static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint
 		packet->fcs_bytes = fcs_bytes;
 }
 
-/*
- * Reads an enhanced or an obsolete packet block. They differ only in the width of the interface
- * number.
- */
+/* Enhanced and obsolete packet blocks differ only in the width of the interface number. */
 static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
 {
 	const uint8_t *body = pcapng->block + BODY_AT;
@@ -436,8 +420,8 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 }
 
 /*
- * Reads a simple packet block. It belongs to the first interface, and has no timestamp. The
- * captured length is limited by the snap length.
+ * A simple packet block belongs to the first interface. Its captured length is limited by the snap
+ * length.
  */
 static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
@@ -454,8 +438,8 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 }
 
 /*
- * Returns 0 if the file is complete. It is truncated if it has no interface. It is also truncated
- * if it has no packet and its interfaces differ in link type.
+ * A file is truncated if it has no interface, or if it has no packet and its interfaces differ in
+ * link type.
  */
 static int end_file(struct pcapng *pcapng)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Reads pcapng files, block by block. Each section may have its own byte order. Unlike in libpcap,
- * interfaces may differ in link type, snap length and time resolution. Memory is bounded for any
- * input.
+ * Reads pcapng files, block by block. Unlike in libpcap, interfaces may differ in link type, snap
+ * length and time resolution. Memory is bounded for any input.
  */
 
 #include <stdbool.h>
@@ -13,27 +12,27 @@
 #include "rx/capture/capture_input.h"
 
 struct pcapng_interface {
-	uint32_t number;      /* within its section */
-	int link_type_number; /* link type number of the file */
-	int kind;             /* kind by link_kind_find() */
+	uint32_t number; /* within its section */
+	int link_type_number;
+	int kind; /* as in link_kind_find() */
 	enum link_type link;
 	uint32_t snaplen;
-	uint32_t fcs_bytes;     /* FCS bytes of packets that do not have their own FCS length */
+	uint32_t fcs_bytes;     /* of packets that do not have their own FCS length */
 	uint64_t units;         /* timestamp units per second */
-	int64_t offset_seconds; /* seconds, added to all timestamps */
+	int64_t offset_seconds; /* added to all timestamps */
 };
 
 struct pcapng_packet {
 	const uint8_t *data; /* valid until the next call */
 	uint32_t captured, wire_len;
 	int64_t time;       /* ns since 1970-01-01 UTC; 0: no timestamp */
-	uint32_t fcs_bytes; /* FCS bytes at the end of data */
+	uint32_t fcs_bytes; /* at the end of data */
 	const struct pcapng_interface *interface;
 };
 
 struct pcapng;
 
-/* Returns true if the input begins with the magic number of pcapng. Consumes nothing. */
+/* Consumes nothing. */
 bool pcapng_is(struct capture_input *input);
 
 /* The input must outlive the reader. Returns NULL if out of memory. */
@@ -41,11 +40,11 @@ struct pcapng *pcapng_create(struct capture_input *input);
 void pcapng_destroy(struct pcapng *pcapng);
 
 /*
- * Returns 1 if *packet is filled, 0 at the end, -1 if the file is damaged. pcapng_error() then has
- * the reason.
+ * Returns 1 if *packet is filled, 0 at the end, -1 if the file is damaged, with the reason in
+ * pcapng_error().
  */
 int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
 const char *pcapng_error(const struct pcapng *pcapng);
 
-/* Returns a bit for each kind of interface in the file so far (rx/packet/link_type.h). */
+/* A bit for each interface kind (rx/packet/link_type.h) in the file so far */
 uint32_t pcapng_kinds(const struct pcapng *pcapng);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Source of packets from capture files. Reads the files as streams and merges several by time. */
+/* Source of packets from capture files, which it reads as streams and merges by time */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,18 +17,17 @@
 #include "rx/source.h"
 #include "config/config.h"
 
-/* No program: the link type is unknown, or the filter does not compile for it */
+/* Instead of a filter program: the link type is unknown, or the filter does not compile for it */
 #define NOT_SUITED (-1)
 
-/* Counter of the packets of a link type that cannot be measured */
+/* Packets of a link type that cannot be measured */
 struct left_out {
 	const char *path;     /* the first file with such packets */
-	int link_type_number; /* -1: this counter is for all further link types */
+	int link_type_number; /* -1: all further link types */
 	/* First interface with such packets in the file `path`; -1: classic format */
 	int interface;
-	/* Other interfaces or files also have such packets */
 	bool other_interfaces, other_files;
-	bool filter; /* reason; true: the filter does not compile; false: unknown link type */
+	bool filter; /* true: the filter does not compile; false: unknown link type */
 	uint64_t packets;
 };
 
@@ -42,19 +41,19 @@ struct replay_file {
 	struct pcapng *pcapng; /* NULL: classic format */
 	struct pcap_file pcap;
 	struct pcapng_interface only;             /* interface of a classic file */
-	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
-	uint64_t packets;                         /* read so far */
-	struct source_packet head;                /* next packet, read ahead to merge by time */
+	const struct pcapng_interface *interface; /* of the last packet; NULL: none yet */
+	uint64_t packets;
+	struct source_packet head; /* next packet, read ahead to merge by time */
 };
 
 struct replay {
 	struct source source; /* first member: cast to struct replay */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
-	/* Binary heap of the files that have a packet left. heap[0] has the earliest head. */
+	/* Binary heap of the files that have a packet left. heap[0] has the earliest `head`. */
 	unsigned int heap_size;
-	bool head_delivered; /* true: next() has returned the head of heap[0] */
-	/* Filter program for each kind, or NOT_SUITED; 0: no filter */
+	bool head_delivered; /* next() has returned the head of heap[0] */
+	/* Filter program for each interface kind, or NOT_SUITED; 0: no filter */
 	int programs[LINK_KINDS + 1];
 	int no_match; /* program that matches nothing; 0: no filter */
 	unsigned int nb_left_out;
@@ -68,7 +67,7 @@ static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_
 	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
 }
 
-/* Returns the program that can decompress the file, or NULL if the compression is unknown. */
+/* Returns the program that can decompress the file, or NULL. */
 static const char *unpacker_of(struct capture_input *input)
 {
 	static const struct {
@@ -88,7 +87,6 @@ static const char *unpacker_of(struct capture_input *input)
 	return NULL;
 }
 
-/* Writes the reason why the file is not a readable capture. */
 static void explain_refusal(struct replay_file *file, char *error)
 {
 	struct capture_input *input = &file->input;
@@ -109,10 +107,7 @@ static void explain_refusal(struct replay_file *file, char *error)
 		source_error(error, "%s: not a pcap or pcapng file", file->path);
 }
 
-/*
- * Removes the FCS from the lengths of a packet. Ignores packets with more captured bytes than bytes
- * on the wire.
- */
+/* Packets with more captured bytes than bytes on the wire stay unchanged. */
 static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 {
 	if (fcs_bytes == 0 || packet->captured > packet->wire_len)
@@ -123,10 +118,7 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 		packet->captured = packet->wire_len;
 }
 
-/*
- * Returns the counter for the link type and the reason of `like`. The last counter takes all
- * further link types.
- */
+/* The last counter takes all further link types. */
 static uint64_t *left_out_counter(struct replay *replay, const struct left_out *like)
 {
 	struct left_out *at = replay->left_out, *last = &replay->left_out[LEFT_OUT_MAX - 1];
@@ -146,7 +138,6 @@ static uint64_t *left_out_counter(struct replay *replay, const struct left_out *
 	return &at->packets;
 }
 
-/* Returns the counter of packets of this interface that cannot be measured. */
 static uint64_t *leave_out(struct replay *replay, const struct replay_file *file,
 	const struct pcapng_interface *interface)
 {
@@ -158,7 +149,6 @@ static uint64_t *leave_out(struct replay *replay, const struct replay_file *file
 	return left_out_counter(replay, &like);
 }
 
-/* Sets link, filter and left_out of the packet that was last read from the file. */
 static void classify(
 	struct replay *replay, const struct replay_file *file, struct source_packet *packet)
 {
@@ -200,7 +190,7 @@ static int advance_classic(struct replay_file *file, struct source_packet *to)
 	return status;
 }
 
-/* Reads the next packet of a file. Returns 1, 0 at the end, -1 if the file is damaged. */
+/* Returns 1, 0 at the end, -1 if the file is damaged. */
 static int advance(struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	int status = file->pcapng != NULL ? advance_pcapng(file, to) : advance_classic(file, to);
@@ -264,7 +254,6 @@ static void note_damage(struct replay *replay, const struct replay_file *file)
 			file->path, file->packets, damage_of(file));
 }
 
-/* Removes the first file from the heap, because it ended or is damaged. */
 static void end_first(struct replay *replay, bool damaged)
 {
 	struct replay_file *file = replay->heap[0];
@@ -275,7 +264,6 @@ static void end_first(struct replay *replay, bool damaged)
 	replay->heap[0] = replay->heap[--replay->heap_size];
 }
 
-/* Returns true if heap[0] has the earliest head. */
 static bool is_first(const struct replay *replay)
 {
 	for (unsigned int child = 1; child <= 2 && child < replay->heap_size; child++)
@@ -294,8 +282,8 @@ static int replay_next(struct source *source, struct source_packet *packet)
 
 		if (status == 1) {
 			/*
-			 * Updates only the time. A copy of the whole head would load it right after
-			 * narrow stores, and stall.
+			 * A copy of the whole head would load it right after narrow stores, and
+			 * stall.
 			 */
 			first->head.time = packet->time;
 			if (is_first(replay))
@@ -330,10 +318,7 @@ static double replay_progress(const struct source *source)
 	return consumed < size ? (double)consumed / (double)size : 1; /* the file may have grown */
 }
 
-/*
- * Opens an empty capture of a kind (link type and byte order), because libpcap compiles only for an
- * open capture. Returns NULL if out of memory.
- */
+/* libpcap compiles only for an open capture. Returns NULL if out of memory. */
 static pcap_t *empty_capture(int kind)
 {
 	struct {
@@ -361,7 +346,6 @@ static pcap_t *empty_capture(int kind)
 	return pcap;
 }
 
-/* Compiles the expression for captures of this kind. Returns the value of filter_set_add(). */
 static int compile_for_kind(int kind, const char *expression, struct filter_set *set, char *reason)
 {
 	pcap_t *pcap = empty_capture(kind);
@@ -379,8 +363,8 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 #define NOT_COMPILED (-2)
 
 /*
- * Returns true if the expression compiles for captures of this kind (link type and byte order). The
- * program is stored in replay->programs. An error is not stored: each call then sets `reason`.
+ * Returns true if the expression compiles for this kind of interface. A failed compilation is
+ * repeated by each call, to set `reason`.
  */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)
@@ -427,7 +411,6 @@ static bool one_describes(const struct replay *replay, uint32_t kinds)
 	return false;
 }
 
-/* Returns a bit for each kind of interface that was read from the file so far. */
 static uint32_t kinds_of(const struct replay_file *file)
 {
 	if (file->pcapng != NULL)
@@ -436,9 +419,9 @@ static uint32_t kinds_of(const struct replay_file *file)
 }
 
 /*
- * Compiles the expression for all kinds of interfaces of the file. For pcapng, these are all kinds,
- * because interfaces may follow. Returns a bit for each kind for which it compiles. Writes a reason
- * if it does not compile for an interface that was already read.
+ * For pcapng, compiles the expression for all kinds of interfaces, because interfaces may follow.
+ * Returns a bit for each kind for which it compiles. Sets `reason` if it does not compile for an
+ * interface that was already read.
  */
 static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)
@@ -456,10 +439,6 @@ static uint32_t filter_file(struct replay *replay, struct replay_file *file, con
 	return suited;
 }
 
-/*
- * Compiles the expression for all files. Returns false with an error if it compiles for no
- * interface.
- */
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
 {
 	struct replay *replay = (struct replay *)source;
@@ -524,9 +503,6 @@ static void replay_close(struct source *source)
 	free(replay);
 }
 
-/*
- * Reads the first packet of a file. Returns false with an error if the file is damaged before it.
- */
 static bool read_first(struct replay *replay, struct replay_file *file, char *error)
 {
 	int status = advance(replay, file, &file->head);
@@ -592,7 +568,6 @@ static bool is_unknown(const struct replay_file *file)
 	return file->interface != NULL && kinds_of(file) == 0;
 }
 
-/* Returns false with an error if all link types of all files are unknown. */
 static bool check_link_types(const struct replay *replay, char *error)
 {
 	const struct replay_file *first = &replay->files[0];
@@ -659,8 +634,6 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 		sift_down(replay, i);
 	return &replay->source;
 }
-
-/* --- options --- */
 
 bool replay_reads(const char *text, const struct stat *file)
 {

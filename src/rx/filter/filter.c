@@ -10,9 +10,8 @@
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
 
-/* A program, ready to run */
 struct filter_code {
-	const struct bpf_program *program; /* run by the interpreter, if there is no native code */
+	const struct bpf_program *program; /* for the interpreter, if there is no native code */
 	struct filter_native native;
 };
 
@@ -57,8 +56,6 @@ uint32_t filter_interpreted(const struct filter *filter)
 	return n;
 }
 
-/* --- running --- */
-
 static inline bool run(
 	const struct filter_code *code, const uint8_t *data, uint32_t captured, uint32_t wire_len)
 {
@@ -67,10 +64,7 @@ static inline bool run(
 	return bpf_filter(code->program->bf_insns, data, wire_len, captured) != 0;
 }
 
-/*
- * Runs the program on an mbuf with several segments. Copies FILTER_REACH_MAX bytes, the most that
- * any program reads.
- */
+/* No program reads more than FILTER_REACH_MAX bytes, so only these are copied. */
 static __attribute__((noinline)) bool run_chained(
 	const struct filter_code *code, const struct rte_mbuf *mbuf)
 {
@@ -82,8 +76,8 @@ static __attribute__((noinline)) bool run_chained(
 }
 
 /*
- * Writes the matching packets to `matching`, which may be pkts. Unless `others` is NULL, writes all
- * other packets to it. Returns the number of matches.
+ * `matching` may be pkts. `others` gets all other packets, unless it is NULL. Returns the number of
+ * matches.
  */
 static inline __attribute__((always_inline)) uint32_t keep_matching(const struct filter *filter,
 	struct rte_mbuf *const *pkts, uint32_t n, struct rte_mbuf **matching,
@@ -116,8 +110,8 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 		else
 			keep = run_chained(code, mbuf);
 		/*
-		 * Writes the packet to both arrays, and advances one index. A branch would often be
-		 * mispredicted.
+		 * Writes the packet to both arrays, and advances one index, because a branch would
+		 * often be mispredicted.
 		 */
 		matching[kept] = mbuf;
 		if (others != NULL)

@@ -9,12 +9,12 @@
 #if defined(__x86_64__)
 
 /*
- * Use of the registers. eax: BPF register A. ecx: BPF register X. rdi: packet. rsi: captured bytes.
- * r10d: bytes on the wire. [rsp]: scratch words of BPF. Free: rdx, r8, r9.
+ * eax: BPF register A. ecx: BPF register X. rdi: packet. rsi: captured bytes. r10d: bytes on the
+ * wire. [rsp]: scratch words of BPF. Free: rdx, r8, r9.
  */
 #define SCRATCH_BYTES 72 /* 16 words, and 8 bytes to align the stack */
 
-#define INSN_BYTES_MAX 64 /* maximum code bytes per BPF instruction */
+#define INSN_BYTES_MAX 64 /* code bytes per BPF instruction */
 
 struct jump {
 	size_t at;       /* offset of the jump distance in the code */
@@ -28,7 +28,7 @@ struct emitter {
 	size_t *starts;
 	struct jump *jumps;
 	size_t nb_jumps;
-	bool unknown; /* true if the program has an instruction without a translation */
+	bool unknown; /* the program has an instruction without a translation */
 };
 
 static void emit(struct emitter *e, const void *bytes, size_t n)
@@ -65,8 +65,6 @@ static void emit_prologue(struct emitter *e)
 	EMIT(e, 0x31, 0xc9);                      /* xor ecx, ecx */
 }
 
-/* --- loads --- */
-
 /* Emits a jump to the rejection if fewer than k + size bytes were captured. */
 static void check_end(struct emitter *e, uint32_t k, uint32_t size)
 {
@@ -91,7 +89,7 @@ static void load_fixed(struct emitter *e, uint32_t k, uint32_t size)
 	emit32(e, k);
 }
 
-/* Emits a load from X + k. The sum has 64 bits, so that it does not wrap. */
+/* Loads from X + k. The sum has 64 bits, so that it does not wrap. */
 static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 {
 	check_end(e, k, size);
@@ -108,7 +106,6 @@ static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 		EMIT(e, 0x42, 0x0f, size == 2 ? 0xb7 : 0xb6, 0x04, 0x07); /* movzx eax, [...] */
 }
 
-/* Emits the conversion of A from network byte order. */
 static void swap_bytes(struct emitter *e, uint32_t size)
 {
 	if (size == 4)
@@ -161,9 +158,7 @@ static void emit_load_x(struct emitter *e, const struct bpf_insn *insn)
 	}
 }
 
-/* --- arithmetic --- */
-
-/* Emits the division of A by k or X. The divisor is in r8d. If X is 0, the packet is rejected. */
+/* Divides A by k or X. The divisor is in r8d. If X is 0, the packet is rejected. */
 static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 {
 	if (BPF_SRC(insn->code) == BPF_X) {
@@ -181,7 +176,7 @@ static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 		EMIT(e, 0x89, 0xd0); /* mov eax, edx */
 }
 
-/* Emits a shift of A by k or X. If X >= 32, the result is 0 in BPF. x86 shifts by X modulo 32. */
+/* Shifts A by k or X. If X >= 32, the result is 0 in BPF, but x86 shifts by X modulo 32. */
 static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 {
 	uint8_t direction = BPF_OP(insn->code) == BPF_LSH ? 0xe0 : 0xe8;
@@ -200,7 +195,8 @@ static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 {
 	/*
-	 * Opcodes of add, sub, or, and, xor. with_k: of eax and a constant; with_x: of eax and ecx.
+	 * Opcodes of add, sub, or, and, xor, with eax and a constant (with_k) or with eax and ecx
+	 * (with_x)
 	 */
 	static const uint8_t with_k[16] = {[BPF_ADD >> 4] = 0x05,
 		[BPF_SUB >> 4] = 0x2d,
@@ -235,8 +231,6 @@ static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 		emit32(e, insn->k);
 	}
 }
-
-/* --- jumps --- */
 
 static void compare(struct emitter *e, const struct bpf_insn *insn)
 {
@@ -278,8 +272,6 @@ static void emit_jump(struct emitter *e, const struct bpf_insn *insn, uint32_t n
 		jump_to(e, next + insn->jf);
 	}
 }
-
-/* --- program --- */
 
 static void emit_insn(struct emitter *e, const struct bpf_insn *insn, uint32_t next)
 {

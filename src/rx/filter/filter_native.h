@@ -2,12 +2,9 @@
 #pragma once
 
 /*
- * Native code for a classic BPF program, x86-64 only. It returns what bpf_filter() returns. It
- * reads only captured bytes: each load first checks that its end was captured.
- *
- * librte_bpf also compiles programs. However, in DPDK 22.11 the code of some programs jumps to
- * addresses without code (docs/FILTER.md). Here, all jumps have 32-bit distances, so the size of
- * the code does not depend on the distances.
+ * x86-64 code for a classic BPF program, with the results of bpf_filter(). librte_bpf of DPDK 22.11
+ * is not used: for some programs, its code jumps to addresses without code (docs/FILTER.md). Here,
+ * all jumps have 32-bit distances, so the size of the code does not depend on the distances.
  */
 
 #include <stddef.h>
@@ -15,7 +12,7 @@
 
 #include <pcap/pcap.h>
 
-/* Returns nonzero if the packet matches. Lengths in bytes; captured < 2^31. */
+/* Returns nonzero if the packet matches. Lengths are in bytes; captured < 2^31. */
 typedef uint32_t (*filter_native_fn)(const uint8_t *data, uint32_t captured, uint32_t wire_len);
 
 struct filter_native {

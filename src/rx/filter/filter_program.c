@@ -13,8 +13,6 @@
 
 static const struct bpf_insn reject = {.code = BPF_RET | BPF_K, .k = 0};
 
-/* --- compilation --- */
-
 static bool copy_program(struct bpf_program *to, const struct bpf_insn *insns, unsigned int n)
 {
 	to->bf_insns = malloc(n * sizeof(*insns));
@@ -42,7 +40,7 @@ static bool same_program(const struct bpf_program *a, const struct bpf_program *
 	       memcmp(a->bf_insns, b->bf_insns, a->bf_len * sizeof(a->bf_insns[0])) == 0;
 }
 
-/* Takes ownership of the program. Returns like filter_set_add(). */
+/* Takes ownership of the program. */
 static int add_program(struct filter_set *set, struct bpf_program program, char *error)
 {
 	uint32_t reach;
@@ -103,8 +101,6 @@ void filter_set_free(struct filter_set *set)
 	*set = (struct filter_set){0};
 }
 
-/* --- errors in an expression --- */
-
 static bool compiles(const char *expression, int dlt, char *error)
 {
 	pcap_t *pcap = pcap_open_dead(dlt, PACKET_BYTES_MAX);
@@ -147,7 +143,7 @@ static size_t token_end(const char *text, size_t at)
 
 /*
  * Returns true if the first `length` bytes can be the start of a valid expression: with one of
- * several endings, they have no syntax error. `text` is a buffer for the expression with an ending.
+ * several endings, they have no syntax error. `text` is a buffer.
  */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
@@ -175,8 +171,8 @@ static bool may_begin(const char *expression, size_t length, char *text)
 
 /*
  * Returns the offset of the token with the syntax error, or the length if only the end is missing.
- * libpcap does not report the position. So this function passes the first token to may_begin(),
- * then the first two, and so on. The first failure shows the wrong token.
+ * libpcap does not report the position, so this tries the first token, then the first two, and so
+ * on.
  */
 static size_t find_syntax_error(const char *expression)
 {
@@ -196,7 +192,7 @@ static size_t find_syntax_error(const char *expression)
 	return length;
 }
 
-/* Returns true if the message contains the word: in quotes, or as a separate number. */
+/* The word may be in quotes, or a separate number. */
 static bool is_in_message(const char *message, const char *word, size_t length)
 {
 	for (const char *at = message; (at = strchr(at, word[0])) != NULL; at++) {
@@ -225,7 +221,7 @@ static const char *find_named(const char *expression, const char *message)
 	return NULL;
 }
 
-#define NAMED_MAX 40 /* maximum characters of a word in a message */
+#define NAMED_MAX 40 /* characters of a word in a message */
 
 static void add_position(const char *expression, char *error)
 {
@@ -261,8 +257,6 @@ bool filter_check(const char *expression, char *error)
 	make_printable(error);
 	return false;
 }
-
-/* --- bytes read by a program --- */
 
 static uint32_t load_size(const struct bpf_insn *insn)
 {

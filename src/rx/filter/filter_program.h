@@ -3,8 +3,7 @@
 
 /*
  * Filter expressions, compiled by libpcap to classic BPF (McCanne and Jacobson 1993). A source has
- * one program for each kind of its capture interfaces (rx/packet/link_type.h). Results equal those
- * of bpf_filter(), the interpreter of libpcap, for the captured bytes and the length on the wire.
+ * one program for each kind of its capture interfaces (rx/packet/link_type.h).
  */
 
 #include <stdbool.h>
@@ -15,7 +14,7 @@
 #include "config/option.h"
 
 struct filter_options {
-	const char *expression; /* pcap filter expression; NULL: no filter */
+	const char *expression; /* NULL: no filter */
 };
 
 OPTION_OWNER(filter)
@@ -25,27 +24,26 @@ OPTION_OWNER(filter)
 #define FILTER_REACH_MAX    65535 /* maximum bytes of a packet that a program reads */
 
 struct filter_set {
-	uint32_t n; /* number of programs; 0: no filter */
+	uint32_t n; /* 0: no filter */
 	struct bpf_program programs[FILTER_PROGRAMS_MAX];
 	/* bytes of a packet that the programs read; FILTER_REACH_MAX: unknown */
 	uint32_t reach;
 };
 
 /*
- * Compiles the expression for the link type of `pcap` (and the byte order of its file), unless the
- * set has an equal program. Returns the index of the program, or -1 with the message of libpcap in
- * error[FILTER_ERROR_MAX]. If no packet of this link type can match, the program matches nothing.
+ * Compiles the expression for the link type of `pcap` (and the byte order of its file). Returns the
+ * index of a new or equal program, or -1 with the message of libpcap in error[FILTER_ERROR_MAX].
  */
 int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error);
-/* Adds a program that matches nothing. Returns like filter_set_add(). */
+/* Adds a program that matches nothing. */
 int filter_set_add_nothing(struct filter_set *set, char *error);
-/* Like filter_set_add(), for Ethernet: live ports and the generator. */
+/* For live ports and the generator */
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error);
 void filter_set_free(struct filter_set *set);
 
 /*
- * Returns true if the expression compiles for any supported link type. Else writes one line to
- * error[FILTER_ERROR_MAX]: the message of libpcap and, if found, the position of the mistake.
+ * Returns true if the expression compiles for any supported link type. Else writes the message of
+ * libpcap and the position of the mistake, if found, to error[FILTER_ERROR_MAX].
  */
 bool filter_check(const char *expression, char *error);
 

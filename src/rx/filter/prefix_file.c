@@ -17,7 +17,6 @@
 #define BLANKS         " \t"
 #define LINE_MAX_BYTES 512
 
-/* State of the reader */
 struct prefix_file_reading {
 	const char *path;
 	unsigned long line;
@@ -28,13 +27,11 @@ struct prefix_file_reading {
 	unsigned long *lines; /* line number of each rule, [capacity] */
 };
 
-/* A rule and its line number, for qsort() */
 struct placed {
 	struct prefix_entry rule;
 	unsigned long line;
 };
 
-/* Appends the formatted reason at error[used]. Control characters become '?'. */
 __attribute__((format(printf, 3, 0))) static void add_reason(
 	struct prefix_file_reading *reading, int used, const char *format, va_list arguments)
 {
@@ -53,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static void set_file_error(
 	va_end(arguments);
 }
 
-/* Sets the error of a line. Returns false. */
+/* Returns false. */
 __attribute__((format(printf, 3, 4))) static bool set_line_error(
 	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {
@@ -93,7 +90,7 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 	return digits > 0 && digits < 4 && text[digits] == '\0' && value <= most;
 }
 
-/* Returns false with an error if host bits are not 0: the user probably means another prefix. */
+/* If host bits are not 0, the user probably means another prefix. */
 static bool check_host_bits(
 	struct prefix_file_reading *reading, struct prefix_entry *rule, const char *text)
 {
@@ -179,7 +176,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 	return true;
 }
 
-/* Parses a line of `length` bytes. text[length] is 0. Rejects a line that contains another 0. */
+/* text[length] is 0. A line that contains another 0 is rejected. */
 static bool parse_line(struct prefix_file_reading *reading, char *text, size_t length)
 {
 	struct prefix_entry rule = {.parent = PREFIX_NO_ENTRY};
@@ -231,10 +228,7 @@ static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry 
 	return entry_covers(a, b) && a->length == b->length;
 }
 
-/*
- * Sets the parent of rule i. Rules are sorted, so a prefix follows those that contain it. The last
- * of them is the longest.
- */
+/* Rules are sorted, so a prefix follows those that contain it. The last of them is the longest. */
 static void find_parent(struct prefix_list *rules, uint32_t i)
 {
 	uint32_t parent = i > 0 ? i - 1 : PREFIX_NO_ENTRY;
@@ -348,8 +342,6 @@ void prefix_rules_free(struct prefix_list *rules)
 {
 	free(rules);
 }
-
-/* --- options --- */
 
 OPTION_WORDS_OF(side_word, [PREFIX_DST] = "dst", [PREFIX_SRC] = "src", [PREFIX_EITHER] = "either")
 

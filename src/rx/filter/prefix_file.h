@@ -3,7 +3,7 @@
 
 /*
  * Reads the rules of --prefixes: lines "PREFIX NAME", IPv4 and IPv6. An address without a length is
- * a host. # starts a comment. Lines may end in CR LF.
+ * a host, and # starts a comment.
  */
 
 #include <stdbool.h>
@@ -18,15 +18,16 @@ enum prefix_side {
 };
 
 struct prefix_options {
-	const char *file; /* file of rules; NULL: no rules */
+	const char *file; /* NULL: no rules */
 	enum prefix_side side;
 };
 
 OPTION_OWNER(prefix)
 
 #define PREFIX_ERROR_MAX   512 /* one line */
-#define PREFIX_NAME_MAX    64  /* bytes of a name, with the final 0 */
-#define PREFIX_TEXT_MAX    56  /* bytes of a prefix as text, with the final 0 */
+/* Bytes with the final 0 */
+#define PREFIX_NAME_MAX    64
+#define PREFIX_TEXT_MAX    56
 #define PREFIX_ENTRIES_MAX 1000000
 
 #define PREFIX_NO_ENTRY UINT32_MAX
@@ -49,8 +50,8 @@ struct prefix_list {
 };
 
 /*
- * Reads the rules of a file. Returns NULL on failure, with one line in error[PREFIX_ERROR_MAX] that
- * names file and line. *mistake is then true if the text is wrong, false for a system error.
+ * Returns NULL with one line in error[PREFIX_ERROR_MAX]. *mistake is then true if the text is
+ * wrong, false for a system error.
  */
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);
 

@@ -20,10 +20,7 @@
 /* Next hop of addresses without a rule. The next hop of a rule is its index + 1. */
 #define NO_HOP 0
 
-/*
- * Memory of librte_fib in bytes: its first level, one of its 256-entry groups, one node of
- * librte_rib
- */
+/* Bytes of librte_fib: its first level, one of its 256-entry groups, one node of librte_rib */
 #define FIRST_LEVEL ((size_t)4 << 24)
 #define GROUP_BYTES ((size_t)4 * 256)
 #define NODE_BYTES  ((size_t)192)
@@ -33,17 +30,15 @@ struct prefix_filter {
 	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
-	/* Parent of each rule, [rules->n]. A compact copy, because it is read for each packet. */
+	/* Parent of each rule, [rules->n], in a compact copy, because it is read for each packet */
 	uint32_t *parents;
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
 
-/* --- creation --- */
-
 /*
- * Returns an upper bound of the 256-entry groups of librte_fib. Each prefix needs a group for every
- * byte after its third, if it shares none with others.
+ * Upper bound: each prefix needs a 256-entry group of librte_fib for every byte after its third, if
+ * it shares none with others.
  */
 static uint32_t groups_of(const struct prefix_list *rules)
 {
@@ -124,10 +119,7 @@ static bool fill_ipv6(struct prefix_filter *table)
 		return true;
 	snprintf(name, sizeof(name), "prefixes6_%u", serial++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
-	/*
-	 * The cast to void * is valid for all versions: DPDK 24.11 changed the type of addresses,
-	 * but not their bytes.
-	 */
+	/* DPDK 24.11 changed the type of addresses, but not their bytes. */
 	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
 		int status = rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
 			rules->rules[i].length, i + 1);
@@ -165,8 +157,8 @@ struct prefix_filter *prefix_filter_create(
 	table->nb_workers = nb_workers;
 	rte_errno = ENOMEM; /* for failures that do not set rte_errno */
 	/*
-	 * This function does not write the counters. The kernel allocates a page on the NUMA node
-	 * of the worker that first writes to it.
+	 * The counters are not written here: the kernel allocates a page on the NUMA node of the
+	 * worker that first writes to it.
 	 */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
@@ -204,12 +196,7 @@ struct prefix_counts *prefix_filter_counts(
 	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
 }
 
-/* --- matching --- */
-
-/*
- * Looks up the source or the destination of all packets of a burst, as if all were IPv4. The
- * results for IPv6 packets are undefined.
- */
+/* Looks up all packets as if they were IPv4. The results for IPv6 packets are undefined. */
 static void look_up_ipv4(
 	const struct prefix_table *ipv4, const struct key_burst *burst, bool source, uint32_t *hits)
 {
@@ -223,10 +210,7 @@ static void look_up_ipv4(
 	prefix_table_look_up(ipv4, addresses, hits, burst->n);
 }
 
-/*
- * Looks up the source or the destination of the IPv6 packets of a burst. There must be at least
- * one.
- */
+/* The burst must have an IPv6 packet. */
 static void look_up_ipv6(
 	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
 {
@@ -263,7 +247,6 @@ static void look_up(const struct prefix_filter *table, const struct key_burst *b
 
 _Static_assert((uint32_t)NO_HOP - 1 == PREFIX_NO_ENTRY, "see look_up()");
 
-/* Moves packet `from` of the burst, with its hits, to position `to` <= `from`. */
 static void move_packet(
 	struct key_burst *burst, struct prefix_matches *hits, uint32_t to, uint32_t from)
 {
@@ -380,7 +363,7 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 		/*
 		 * The destination has already counted for the first rule that contains both
-		 * addresses, and for the parents of that rule. So the loop stops there.
+		 * addresses, and for the parents of that rule.
 		 */
 		for (uint32_t r = hits->src[i];
 			r != PREFIX_NO_ENTRY && !contains_rule(parents, r, hits->dst[i]);

@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * Selects the packets of a burst whose addresses match a rule of --prefixes, and counts them per
- * rule. rx/filter/prefix_table.h finds the longest match of IPv4 addresses, and librte_fib that of
- * IPv6 addresses. A packet counts for the rule of the longest match and for all rules that contain
- * it.
+ * Selects the packets of a burst whose addresses match a rule of --prefixes. A packet counts for
+ * the rule of the longest match and for all rules that contain it.
  */
 
 #include <stdbool.h>
@@ -17,8 +15,8 @@
 #include "rx/filter/prefix_file.h"
 
 /*
- * Registers of the HyperLogLog of a rule (Flajolet et al. 2007). Its standard error is 1.04 /
- * sqrt(112) = 9.8 %.
+ * Registers of the HyperLogLog of a rule (Flajolet et al. 2007), with standard error 1.04 /
+ * sqrt(112) = 9.8 %
  */
 #define PREFIX_REGISTERS 112
 
@@ -36,17 +34,13 @@ struct prefix_counts {
 struct prefix_filter;
 
 /*
- * Creates a filter. Takes ownership of `rules`, and frees them on failure. Returns NULL with one
- * line in error[PREFIX_ERROR_MAX] on failure. EAL must be initialized. Any thread may call it, but
- * not two at once.
+ * Takes ownership of `rules`, and frees them on failure. Returns NULL with one line in
+ * error[PREFIX_ERROR_MAX]. Any thread may call it, but not two at once.
  */
 struct prefix_filter *prefix_filter_create(
 	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);
 void prefix_filter_destroy(struct prefix_filter *table);
-/*
- * Return the memory of a filter for these rules, in bytes: EAL memory, other memory, and other
- * memory per worker.
- */
+/* Bytes of a filter for these rules: EAL memory, other memory, and other memory per worker */
 size_t prefix_filter_bytes(const struct prefix_list *rules);
 size_t prefix_ordinary_bytes(const struct prefix_list *rules);
 size_t prefix_worker_bytes(const struct prefix_list *rules);
@@ -56,25 +50,19 @@ const struct prefix_list *prefix_filter_entries(const struct prefix_filter *tabl
 struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
-/*
- * Index of the rule that each packet of a burst matches, by destination and by source.
- * PREFIX_NO_ENTRY: none.
- */
+/* Index of the rule that each packet matches by destination and by source, or PREFIX_NO_ENTRY */
 struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };
 
 /*
- * Removes the packets that match no rule from the burst. The other packets keep their order, and
- * `hits` is set for them. Returns the bytes of the removed packets.
+ * Removes the packets that match no rule from the burst, and sets `hits` for the others. Returns
+ * the bytes of the removed packets.
  */
 uint64_t prefix_match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits);
 
-/*
- * Like prefix_match(), for a burst with weights. Sets *left_out to the sum of the weights of the
- * removed entries.
- */
+/* Sum of the weights of the entries that prefix_match_weights() removes */
 struct prefix_unmatched {
 	uint64_t packets, bytes;
 };
@@ -82,10 +70,7 @@ struct prefix_unmatched {
 void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
 	struct prefix_matches *hits, struct prefix_unmatched *left_out);
 
-/*
- * Counts each packet of a burst for all rules that it matches, once per rule. The burst must have
- * hashes.
- */
+/* Count each packet once for every rule that it matches. The burst must have hashes. */
 void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
@@ -93,7 +78,7 @@ void prefix_credit_weights(const struct prefix_filter *table, const struct key_b
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
 /*
- * Returns the estimated number of flows. The registers of several workers are merged by the maximum
- * of each register.
+ * Estimates the number of flows. The registers of several workers are merged by the maximum of each
+ * register.
  */
 uint64_t prefix_flows(const uint8_t *registers);

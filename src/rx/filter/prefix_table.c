@@ -9,8 +9,8 @@
  *     otherwise  n <= 7 words, each with the last 16 bits of two range starts;
  *                then 2 n + 1 places: one before the first start, and one after each start
  *
- * A place is the index of a prefix, or PREFIX_NONE. If the number of starts is odd, a start at the
- * last address is added. Its place is that of the range before it, so results do not change.
+ * A place is the index of a prefix, or PREFIX_NONE. If the number of starts is odd, the last
+ * address is added as a start with the place of the range before it.
  */
 
 #include "rx/filter/prefix_table.h"
@@ -56,13 +56,11 @@ struct prefix_table {
 	size_t bytes;
 };
 
-/* --- ranges --- */
-
 struct range {
 	uint32_t start, place;
 };
 
-/* Appends a range. Replaces the previous range if it has the same start. */
+/* Replaces the previous range if it has the same start. */
 static void add_range(struct range *ranges, uint32_t *n, uint32_t start, uint32_t place)
 {
 	if (*n > 0 && ranges[*n - 1].start == start)
@@ -104,8 +102,6 @@ static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct ra
 	}
 	return nb_ranges;
 }
-
-/* --- words --- */
 
 struct building {
 	const struct range *ranges;
@@ -195,7 +191,7 @@ static uint32_t add_entry(struct building *building, uint64_t address, uint32_t 
 	return IS_NODE | node;
 }
 
-/* Writes the table to `words`. If it is NULL, only counts. Returns the number of words. */
+/* If `words` is NULL, only counts. Returns the number of words. */
 static uint32_t build(const struct range *ranges, uint32_t nb_ranges, uint32_t *words)
 {
 	struct building building = {
@@ -239,8 +235,6 @@ void prefix_table_destroy(struct prefix_table *table)
 	huge_unmap(table->words, table->bytes);
 	free(table);
 }
-
-/* --- looking up --- */
 
 /*
  * Returns the number of range starts <= last in the first `pairs` words. READ_WORDS words must be

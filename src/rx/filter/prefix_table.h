@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Longest prefix match of IPv4 addresses, a burst at a time. Prefixes divide the addresses into
- * ranges, and a lookup finds the range of its address. The first 16 bits select a few ranges, which
- * are compared at once. If too many ranges have the same 16 bits, the next 8 bits select, then the
- * last 8. A table of 50 000 hosts takes 1 MB. A lookup reads two or three cache lines of it.
+ * Longest prefix match of IPv4 addresses, a burst at a time. The first 16 bits of an address select
+ * a few ranges, which are compared at once. If too many ranges have the same 16 bits, the next 8
+ * bits select, then the last 8. A lookup reads two or three cache lines.
  */
 
 #include <stddef.h>
@@ -18,14 +17,14 @@ struct prefix {
 	uint32_t length;
 };
 
-#define PREFIXES_MAX 1000000 /* maximum prefixes of a table */
+#define PREFIXES_MAX 1000000
 #define PREFIX_NONE  UINT32_MAX
 
-/* Returns the maximum bytes of a table. */
+/* Upper bound */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
 /*
- * Creates a table of distinct prefixes. They are sorted by address, and by length if addresses are
- * equal. Returns NULL if out of memory.
+ * The prefixes must be distinct and sorted by address, then by length. Returns NULL if out of
+ * memory.
  */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);

@@ -6,13 +6,13 @@
 
 typedef unsigned __int128 uint128;
 
-#define RATE_BITS 30                                 /* unit of rates: 2^-30 packets per second */
+#define RATE_BITS 30                                 /* rates are in 2^-30 packets per second */
 #define PACKET    ((uint64_t)SECOND_NS << RATE_BITS) /* one packet, as product of rate and ns */
 #define ONE_Q62   (INT64_C(1) << 62)
 
 /*
- * Cosine and sine, in Q1.62. FIRST: of pi / 4096, the angle in the middle of the first slice. TURN:
- * of 2 pi / 4096, the angle between two slices.
+ * Cosine and sine, in Q1.62, of pi / 4096 (middle of the first slice) and 2 pi / 4096 (angle
+ * between two slices)
  */
 #define FIRST_COSINE INT64_C(0x3ffffec42c3467de)
 #define FIRST_SINE   INT64_C(0x000c90fd957659b0)
@@ -33,7 +33,7 @@ static uint64_t ramp_rate(const struct synthetic_spec *spec, uint64_t slice)
 					   ((UINT64_C(1) << RATE_BITS) / ARRIVALS_SLICES / 2)));
 }
 
-/* Returns the rate of the next slice: peak / 2 * (1 + sine). */
+/* peak / 2 * (1 + sine) */
 static uint64_t sine_rate(struct arrivals *arrivals)
 {
 	int64_t cosine = arrivals->cosine, sine = arrivals->sine;
@@ -50,16 +50,12 @@ static uint64_t sine_rate(struct arrivals *arrivals)
 			  62);
 }
 
-/* Returns the start time of a slice of the ramp or period. */
 static int64_t slice_begin(const struct arrivals *arrivals, uint64_t slice)
 {
 	return arrivals->begin + (int64_t)(arrivals->spec->load_time * slice / ARRIVALS_SLICES);
 }
 
-/*
- * Sets the start, the end and the rate of slice number arrivals->slice. A steady rate, and the rate
- * after a ramp, have one endless slice.
- */
+/* A steady rate, and the rate after a ramp, have one endless slice. */
 static void enter_slice(struct arrivals *arrivals)
 {
 	const struct synthetic_spec *spec = arrivals->spec;

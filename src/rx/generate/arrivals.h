@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Arrival times of generated packets. Packet i arrives when the integral of the rate since the
- * start reaches i. Times are rounded down to ns. Integer arithmetic only.
+ * Arrival times of generated packets in integer arithmetic: packet i arrives when the integral of
+ * the rate since the start reaches i.
  *
  * A ramp, and each period of a sine, has 4096 slices of equal length (to 1 ns). The rate of a slice
  * is that of its middle. For length D and rates up to R, the number of packets differs from the
@@ -14,27 +14,26 @@
 
 #include "rx/generate/synthetic.h"
 
-#define ARRIVALS_SLICES 4096 /* slices of a ramp or a period */
+#define ARRIVALS_SLICES 4096
 
 struct arrivals {
 	const struct synthetic_spec *spec;
 	int64_t time;             /* ns, time of the next packet */
 	uint64_t rest;            /* the exact time is `time` + rest / rate */
-	uint64_t rate;            /* rate of this slice, in 2^-30 packets/s */
+	uint64_t rate;            /* 2^-30 packets/s, in this slice */
 	uint64_t step, step_rest; /* ns per packet: step + step_rest / rate */
 	int64_t start, end;       /* ns, bounds of this slice */
 	int64_t begin;            /* ns, start of the ramp or the period */
-	uint64_t slice;           /* number of this slice in the ramp or period */
-	int64_t cosine, sine;     /* angle in the middle of the slice, in Q1.62 */
+	uint64_t slice;           /* index of this slice in the ramp or period */
+	int64_t cosine, sine;     /* of the angle in the middle of the slice, in Q1.62 */
 };
 
-/* Starts with the first packet at `time`. `spec` must outlive arrivals. */
+/* The first packet is at `time`. `spec` must outlive arrivals. */
 void arrivals_begin(struct arrivals *arrivals, const struct synthetic_spec *spec, int64_t time);
 
 /* Advances to the slice in which the next packet arrives. */
 void arrivals_change_slice(struct arrivals *arrivals);
 
-/* Advances to the next packet. */
 static inline void arrivals_step(struct arrivals *arrivals)
 {
 	arrivals->time += (int64_t)arrivals->step;

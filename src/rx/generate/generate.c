@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of generated packets: flows with Zipf-distributed sizes, or random headers. Builds frames
- * in batches that stay in the cache. Integer arithmetic only. Packet i does not depend on the
- * number of packets, unless the exponent drifts over all of them.
+ * Source of generated packets: flows with Zipf-distributed sizes, or random headers. Packet i does
+ * not depend on the number of packets, unless the exponent drifts over all of them.
  */
 
 #include <stdatomic.h>
@@ -19,7 +18,7 @@
 #include "rx/generate/synthetic.h"
 #include "rx/generate/zipf.h"
 
-#define BATCH      64 /* packets per batch; their cache misses overlap */
+#define BATCH      64 /* packets; their cache misses overlap */
 #define CACHE_LINE 64
 #define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
 
@@ -28,12 +27,11 @@
 struct generator {
 	struct source source; /* first member: cast to struct generator */
 	struct synthetic_spec spec;
-	struct zipf zipf;         /* not used if headers are random or the exponent drifts */
+	struct zipf zipf;         /* unused if headers are random or the exponent drifts */
 	struct zipf_drift *drift; /* NULL: constant exponent */
 	struct frame_templates templates;
 	/*
-	 * Separate sequences of random numbers, so that a batch can first draw all flows, then all
-	 * sizes
+	 * Two sequences of random numbers, so that a batch can first draw all flows, then all sizes
 	 */
 	struct random flow_random, packet_random;
 	uint64_t flow_key;     /* key of the map from ranks to 5-tuples; depends on the seed */
@@ -46,10 +44,7 @@ struct generator {
 	uint8_t *frames;
 };
 
-/*
- * Permutes 32-bit numbers: the finalizer of MurmurHash3 (Appleby 2011) between two additions of the
- * key.
- */
+/* Finalizer of MurmurHash3 (Appleby 2011) between two additions of the key */
 static uint32_t permute32(uint32_t x, uint64_t key)
 {
 	x += (uint32_t)key;
@@ -58,7 +53,7 @@ static uint32_t permute32(uint32_t x, uint64_t key)
 	return (x ^ x >> 16) + (uint32_t)(key >> 32);
 }
 
-/* Returns true for a share of share_e6 / 10^6 of all values of `fraction`. */
+/* True for a share of share_e6 / 10^6 of all values of `fraction` */
 static bool within(uint32_t fraction, uint32_t share_e6)
 {
 	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
@@ -70,7 +65,7 @@ static uint32_t scale16(uint64_t bits, uint32_t bound)
 	return (uint32_t)(bits & 0xffff) * bound >> 16;
 }
 
-/* Selects a protocol: 80 % TCP, 19 % UDP, 1 % ICMP. */
+/* 80 % TCP, 19 % UDP, 1 % ICMP */
 static enum frame_l4 pick_l4(uint64_t bits)
 {
 	uint32_t percent = scale16(bits, 100);
@@ -100,11 +95,10 @@ static void pick_ports(struct frame_flow *flow, uint64_t bits)
 }
 
 /*
- * Sets the flow of a rank. The low halves of both addresses are 32 permuted bits of the rank, so no
- * two ranks have the same pair of addresses. The other bits are a hash.
- * IPv6 and VLAN depend on the fractional part of rank times the golden ratio, or times the square
- * root of two. These parts are spread evenly over any range of ranks. So the share of IPv6 packets
- * is about the share of IPv6 flows.
+ * The low halves of both addresses are 32 permuted bits of the rank, so no two ranks have the same
+ * pair of addresses. IPv6 and VLAN depend on the fractional part of rank times the golden ratio, or
+ * times the square root of two. These parts are spread evenly over any range of ranks, so the share
+ * of IPv6 packets is about the share of IPv6 flows.
  */
 static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
 {
@@ -124,9 +118,6 @@ static void flow_of_rank(const struct generator *generator, uint32_t rank, struc
 	pick_ports(flow, hash >> 18);
 }
 
-/*
- * Sets a flow that no other packet is likely to have: all bits of addresses and ports are random.
- */
 static void flow_at_random(struct generator *generator, struct frame_flow *flow)
 {
 	struct random *random = &generator->flow_random;
@@ -194,7 +185,6 @@ static uint64_t drifted(const struct generator *generator)
 			   : (uint64_t)((unsigned __int128)done * ZIPF_DRIFT_END / all);
 }
 
-/* Like make_zipf(), but draws until zipf_drift_keeps() has kept enough ranks. */
 static void make_drifting(struct generator *generator, uint32_t count)
 {
 	const struct zipf_drift *drift = generator->drift;
@@ -234,7 +224,7 @@ static void make_random(struct generator *generator, uint32_t count)
 	}
 }
 
-/* Builds the next batch of frames. Returns false at the end. */
+/* Returns false at the end. */
 static bool make_batch(struct generator *generator)
 {
 	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
@@ -318,7 +308,7 @@ static void generate_close(struct source *source)
 	free(generator);
 }
 
-/* Returns the bytes of a frame buffer: the longest frame, in whole cache lines. */
+/* Bytes of the longest frame, in whole cache lines */
 static uint32_t stride_of(const struct synthetic_spec *spec)
 {
 	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;

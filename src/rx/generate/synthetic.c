@@ -14,9 +14,9 @@
 #define SIZE_MIN  60                 /* minimum Ethernet frame without FCS */
 #define SIZE_MAX_ 9000
 #define RATE_MAX  UINT64_C(1000000000)
-#define TIME_MAX  UINT64_C(86400000000000) /* ns (1 day); limit of ramps, drifts and periods */
+#define TIME_MAX  UINT64_C(86400000000000) /* 1 day, in ns */
 
-/* Bytes on the link for each frame, besides the frame: FCS 4, preamble 8, gap 12 */
+/* Bytes on the link besides the frame: FCS 4, preamble 8, gap 12 */
 #define WIRE_OVERHEAD    24
 #define LINK_BYTES_PER_S UINT64_C(12500000000) /* 100 Gb/s */
 
@@ -36,7 +36,7 @@ static bool read_flows(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 1, FLOWS_MAX, &spec->flows);
 }
 
-/* Reads "random" or "uniform", which replace an exponent. They are also valid without zipf=. */
+/* These two words are also valid without zipf=. */
 static bool read_word(const char *word, struct synthetic_spec *spec)
 {
 	spec->random = strcmp(word, "random") == 0;
@@ -45,8 +45,8 @@ static bool read_word(const char *word, struct synthetic_spec *spec)
 }
 
 /*
- * Splits FIRST-SECOND at the character `mark`, and returns true. If the value has no mark, sets
- * both parts to the whole value, and returns false.
+ * Splits FIRST-SECOND at the character `mark`, and returns true. Without a mark, both parts are the
+ * whole value, and the result is false.
  */
 static bool split(const char *value, char mark, char first[TEXT_MAX], const char **second)
 {
@@ -58,10 +58,7 @@ static bool split(const char *value, char mark, char first[TEXT_MAX], const char
 	return at != NULL;
 }
 
-/*
- * Reads an exponent: digits, and up to six decimals after a point. The result is exact in any
- * locale.
- */
+/* Reads digits with up to six decimals, exactly and in any locale. */
 static bool read_exponent(const char *value, uint32_t *exponent_e6)
 {
 	size_t whole = strspn(value, "0123456789");
@@ -125,7 +122,7 @@ static bool read_time(const char *value, uint64_t *ns)
 	return units_time(value, ns) == NULL && *ns >= 1 && *ns <= TIME_MAX;
 }
 
-/* Reads PEAK:PERIOD. Each period must have at least one packet. */
+/* PEAK:PERIOD. Each period must have at least one packet. */
 static bool read_sine(const char *value, struct synthetic_spec *spec)
 {
 	char peak[TEXT_MAX];
@@ -205,7 +202,7 @@ static bool fail(char *error, const char *item, const char *why)
 	return false;
 }
 
-/* Reads name=value, "random" or "uniform". Sets bit f of *seen for field f. */
+/* Sets bit f of *seen for field f. */
 static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, char *error)
 {
 	char *equals = strchr(item, '=');
@@ -237,7 +234,7 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 	return true;
 }
 
-/* Returns the rate in packets per second that fills a 100 Gb/s link at the mean size. */
+/* Packets per second that fill a 100 Gb/s link at the mean size */
 static uint64_t link_rate(const struct synthetic_spec *spec)
 {
 	if (spec->size == SYNTHETIC_SIZE_IMIX)
@@ -246,7 +243,6 @@ static uint64_t link_rate(const struct synthetic_spec *spec)
 	return LINK_BYTES_PER_S * 2 / (spec->size_min + spec->size_max + 2 * WIRE_OVERHEAD);
 }
 
-/* Checks FROM-TO values against over= and packets=, and sets the time of a ramp. */
 static bool settle_changes(struct synthetic_spec *spec, char *error)
 {
 	if (spec->drift_time > 0 && !spec->drifts && spec->load != SYNTHETIC_RAMP)

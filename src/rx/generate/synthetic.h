@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The SPEC of --synthetic: name=value,... The same SPEC gives the same packets on every machine and
- * in every build: all choices use integers only.
+ * The SPEC of --synthetic. The same SPEC gives the same packets on every machine and in every
+ * build, because all choices use integers only.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "rx/source.h"
 
 struct synthetic_options {
-	const char *spec; /* text of the SPEC; NULL: not given */
+	const char *spec; /* NULL: not given */
 };
 
 OPTION_OWNER(synthetic)
@@ -24,9 +24,9 @@ enum synthetic_size {
 };
 
 enum synthetic_load {
-	SYNTHETIC_STEADY, /* rate */
-	SYNTHETIC_RAMP,   /* linear: rate_from to `rate` in load_time, then constant */
-	SYNTHETIC_SINE,   /* at time t: rate / 2 * (1 + sin(2 pi t / load_time)) */
+	SYNTHETIC_STEADY,
+	SYNTHETIC_RAMP, /* linear: rate_from to `rate` in load_time, then constant */
+	SYNTHETIC_SINE, /* at time t: rate / 2 * (1 + sin(2 pi t / load_time)) */
 };
 
 #define SYNTHETIC_IMIX_TOTAL 12                        /* 7 + 4 + 1 */
@@ -34,19 +34,16 @@ enum synthetic_load {
 
 struct synthetic_spec {
 	uint64_t flows;   /* number of distinct keys */
-	bool random;      /* random headers: nearly every packet is a new flow; no flows or zipf */
+	bool random;      /* nearly every packet is a new flow; no flows or zipf */
 	uint32_t zipf_e6; /* Zipf exponent x 10^6; 0: uniform */
-	/*
-	 * The exponent changes linearly to zipf_to_e6 in drift_time ns. If drift_time is 0, it
-	 * changes over all packets.
-	 */
+	/* The exponent changes linearly to zipf_to_e6 in drift_time ns; 0: over all packets */
 	bool drifts;
 	uint32_t zipf_to_e6;
 	uint64_t drift_time;
 	enum synthetic_size size;
 	/*
-	 * Frame bytes without FCS, as in the ledger. A frame is longer if its headers need more: 78
-	 * bytes for IPv6 with TCP and a VLAN tag.
+	 * Frame bytes without FCS. A frame is longer if its headers need more, such as 78 bytes for
+	 * IPv6 with TCP and a VLAN tag.
 	 */
 	uint32_t size_min, size_max;
 	uint64_t packets; /* 0: endless */
@@ -63,12 +60,7 @@ struct synthetic_spec {
  *
  *   flows=1M,zipf=1.05,size=64,packets=5M,rate=...,ipv6=0,vlan=0,seed=1
  *
- * Fields are in any order, each at most once; an empty SPEC is valid. zipf is an exponent, FROM-TO,
- * random or uniform; these two words are also valid without zipf=. size is bytes, MIN-MAX or imix.
- * rate is a rate, FROM-TO or sine:PEAK:PERIOD; its default fills a 100 Gb/s link at the mean size
- * (with FCS, preamble and gap). over=TIME is the time of all FROM-TO changes.
- *
- * Returns false on failure, with one line in error[SOURCE_ERROR_MAX] that names the field, its
- * value and the allowed values.
+ * The default rate fills a 100 Gb/s link at the mean size (with FCS, preamble and gap). over=TIME
+ * is the time of all FROM-TO changes. Returns false with one line in error[SOURCE_ERROR_MAX].
  */
 bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error);

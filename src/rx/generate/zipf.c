@@ -9,16 +9,15 @@
 typedef unsigned __int128 uint128;
 
 /*
- * Logarithms have base 2 and 48 fractional bits. Each bit adds an error of at most 2^-48. For
- * exponents up to 10, the relative error of a weight is below 2^-39. This includes truncation in
- * exp2_minus() and in products of up to 28 factors.
+ * Logarithms have base 2 and 48 fractional bits, each with an error of at most 2^-48. For exponents
+ * up to 10, the relative error of a weight is below 2^-39, including truncation in exp2_minus() and
+ * in products of up to 28 factors.
  */
 #define LOG_BITS 48
 #define ONE_Q62  (UINT64_C(1) << 62) /* weight of rank 0 */
 
 #define CELL (UINT64_C(1) << 32) /* units of probability per cell */
 
-/* Returns the square root of x, rounded down. Computes it bit by bit. */
 static uint64_t square_root(uint128 x)
 {
 	uint64_t root = 0;
@@ -32,10 +31,7 @@ static uint64_t square_root(uint128 x)
 	return root;
 }
 
-/*
- * Sets halves[k] = 2^(-2^-k) in Q0.64, for k from 1 to LOG_BITS. Each is the square root of the
- * previous one.
- */
+/* Sets halves[k] = 2^(-2^-k) in Q0.64. Each is the square root of the previous one. */
 static void halves_init(uint64_t halves[LOG_BITS + 1])
 {
 	uint128 x = (uint128)1 << 127; /* one half in Q0.128 */
@@ -81,7 +77,7 @@ static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 	return (result >> 2) >> whole;
 }
 
-/* Returns the smallest prime factor of x, if it is below 17 and below x; else 0. */
+/* Returns the smallest prime factor of x if it is below 17 and below x; else 0. */
 static uint64_t small_factor(uint64_t x)
 {
 	static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
@@ -94,8 +90,8 @@ static uint64_t small_factor(uint64_t x)
 }
 
 /*
- * Sets cells[i] to the weight (i + 1)^-s in Q2.62, where s is the exponent. Returns the sum of the
- * weights. For a product ab, uses (ab)^-s = a^-s b^-s, which saves four of five logarithms.
+ * Sets cells[i] to the weight (i + 1)^-s in Q2.62, where s is the exponent. For a product ab, uses
+ * (ab)^-s = a^-s b^-s, which saves four of five logarithms.
  */
 static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 {
@@ -124,9 +120,8 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 }
 
 /*
- * Converts weights to units of probability, in place. cells[i] becomes its share of n x CELL,
- * rounded down. The remainder, less than two units per rank, is distributed evenly, starting with
- * rank 0.
+ * Replaces each weight by its share of n x CELL, rounded down. The remainder, less than two units
+ * per rank, is distributed evenly.
  */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
@@ -152,11 +147,10 @@ static uint64_t make_cell(uint64_t units, uint64_t self, uint64_t alias)
 }
 
 /*
- * Builds the table of the alias method (zipf.h), in place: before, cells[i] has the units of rank
- * i; afterwards, its threshold and alias. Vose keeps two lists: large ranks, with more units than
- * a cell, and small ranks. Here ranks are sorted by units, so an index replaces each list. The
- * current large rank fills up the cells of small ranks, until its remaining units fit in its own
- * cell. The next large rank then fills up that cell.
+ * Alias method in place: cells[i] changes from the units of rank i to its threshold and alias. Vose
+ * keeps two lists of ranks: large (more units than a cell) and small. Here ranks are sorted by
+ * units, so an index replaces each list. The current large rank fills up the cells of small ranks,
+ * until its remaining units fit in its own cell. The next large rank then fills up that cell.
  */
 static void units_to_cells(uint64_t *cells, uint64_t n)
 {
@@ -211,10 +205,7 @@ void zipf_fini(struct zipf *zipf)
 	zipf->cells = NULL;
 }
 
-/*
- * Returns the value of the table at x, which is Q32 and in [0, 1). Interpolates linearly between
- * its ZIPF_STEPS + 1 elements.
- */
+/* Interpolates linearly between the ZIPF_STEPS + 1 elements of the table. x is Q32, in [0, 1). */
 static uint64_t interpolate(const uint64_t *table, uint64_t x)
 {
 	uint64_t i = x * ZIPF_STEPS >> 32, part = x * ZIPF_STEPS & UINT32_MAX;
@@ -230,7 +221,7 @@ static int64_t log2_q32(const struct zipf_drift *drift, uint64_t x)
 	return (int64_t)((uint64_t)whole << 32) + (int64_t)interpolate(drift->logs, mantissa);
 }
 
-/* Returns 2^-x. Argument and result are Q32. */
+/* 2^-x, both in Q32 */
 static uint64_t power_of_half(const struct zipf_drift *drift, uint64_t x)
 {
 	return x >> 32 > 32 ? 0 : interpolate(drift->powers, x & UINT32_MAX) >> (x >> 32);
@@ -261,8 +252,8 @@ void zipf_drift_fini(struct zipf_drift *drift)
 }
 
 /*
- * Returns true with probability 2^(xy) / (1 - x + x 2^y). y = log2(q / p), where p and q are the
- * probabilities of the rank as in zipf.h. If y > 0, replaces x by 1 - x and y by -y, which gives
+ * Returns true with probability 2^(xy) / (1 - x + x 2^y), where y = log2(q / p), and p and q are
+ * the probabilities of the rank (zipf.h). If y > 0, replaces x by 1 - x and y by -y, which gives
  * the same result.
  */
 bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * eBPF program that runs for every packet at a hook of an interface, and always lets the packet
- * continue. It writes packets to the ring of its CPU (layout.h). For the most frequent packets, it
- * finds the key by the rules of rx/packet/parse.h. It copies the first bytes of all other
- * packets for parse_packet(), the only complete parser. tests/unit/test_kernel_program.c compares
- * the keys of both.
+ * eBPF program that writes each packet of an interface to the ring of its CPU (layout.h) and lets
+ * the packet continue. It finds the keys of frequent packet types as rx/packet/parse.h defines
+ * them, and copies the first bytes of all others for parse_packet().
  */
 
 #include <stdbool.h>
@@ -23,10 +21,7 @@
 
 #define inline_always static __always_inline
 
-/*
- * Value of TCX_NEXT, which older kernel headers do not define. In a clsact filter, it also lets the
- * packet continue.
- */
+/* TCX_NEXT, which older kernel headers do not define */
 #define GO_ON TC_ACT_UNSPEC
 
 #define TYPE_IPV4      0x0800
@@ -46,12 +41,12 @@
 #define PROTO_SCTP        132
 
 #define ETHERNET_HEADER 14
-#define ADDRESSES       12 /* bytes of both Ethernet addresses */
+#define ADDRESSES       12
 #define TAG             4
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
 #define UDP_HEADER      8
-#define TCP_HEADER      20 /* bytes, without options */
+#define TCP_HEADER      20
 #define VLAN_ID         0x0fff
 
 const volatile struct kernel_constants constants SEC(KERNEL_CONSTANTS_SECTION) = {.slots = 1024};
@@ -65,15 +60,15 @@ volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
 		__array(values, map);                                                              \
 	} name SEC(".maps")
 
-/* Resized before the load: one ring for each CPU, with the slots of this run */
+/* The loader sets the real number of rings and slots. */
 KERNEL_ARRAY(rings, KERNEL_RING_BYTES(1024));
 
-/* Resized before the load: 2 * buckets flows for each generation and CPU */
+/* The loader sets the real number of flows. */
 KERNEL_ARRAY(flows, sizeof(struct kernel_flow));
 
 KERNEL_ARRAY(tallies, sizeof(struct kernel_tally));
 
-/* Flows of all CPUs, one map per generation */
+/* one map per generation */
 struct shared_flows {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(key_size, sizeof(struct kernel_shared_key));
@@ -86,8 +81,8 @@ ARRAY_OF_MAPS(shared, 2, struct shared_flows) = {.values = {&shared0, &shared1}}
 const struct kernel_flow no_flow = {0};
 
 /*
- * kernel_program_wait() updates `exchanged`, a map of maps. The kernel then waits until all running
- * programs have ended that may use the previous entry.
+ * An update of a map of maps waits until all running programs have ended that may use the previous
+ * entry. kernel_program_wait() updates this one only to wait.
  */
 struct nothing {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -98,7 +93,7 @@ struct nothing {
 
 ARRAY_OF_MAPS(exchanged, 1, struct nothing) = {.values = {&nothing}};
 
-/* Rules of each generation. Like `exchanged`, an update waits for running programs. */
+/* Rules of --prefixes, one map per generation */
 struct rules4 {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -119,17 +114,16 @@ struct rules6 {
 
 ARRAY_OF_MAPS(monitored6, 2, struct rules6) = {.values = {&no_rules6, &no_rules6}};
 
-/* A packet, as the hook delivers it */
 struct monitor_packet {
 	void *context;
 	bool xdp;
 	const __u8 *data, *end; /* directly readable bytes; the packet may have more */
-	__u32 length;           /* bytes of the packet */
+	__u32 length;
 	__u32 interface;
-	/* Number and payload bytes of joined segments; 0: not joined */
+	/* Segments that the kernel joined, and payload bytes of each; 0: not joined */
 	__u32 segments, segment;
-	bool tagged;                  /* true if the kernel removed a VLAN tag */
-	__be16 tag_type, tag_control; /* fields of the removed tag */
+	bool tagged;                  /* the kernel removed a VLAN tag */
+	__be16 tag_type, tag_control; /* of the removed tag */
 };
 
 inline_always __u16 load16(const __u8 *from)
@@ -165,8 +159,8 @@ inline_always bool is_extension(__u8 proto)
 }
 
 /*
- * Reads the ports, the TCP flags and the length of all headers. The transport header is at `at`,
- * after `before` bytes on the wire. Returns false if parse_packet() must parse the packet.
+ * Reads ports, TCP flags and the length of all headers. `before` are the bytes before the transport
+ * header on the wire. Returns false if parse_packet() must parse the packet.
  */
 inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
@@ -212,8 +206,8 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 	}
 	*(__u64 *)entry->key = load64(at + 12);
 	/*
-	 * Also writes the bytes after the key. Older verifiers reject reads of bytes that were
-	 * never written.
+	 * Older verifiers reject reads of bytes that were never written. So this writes all 16
+	 * bytes.
 	 */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->tos = at[1];
@@ -244,9 +238,7 @@ inline_always bool read_ipv6(const struct monitor_packet *packet, const __u8 *at
 	return true;
 }
 
-/*
- * Sets the members of an entry with a key. Returns false if parse_packet() must parse the packet.
- */
+/* Returns false if parse_packet() must parse the packet. */
 inline_always bool read_key(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	const __u8 *at = packet->data + ETHERNET_HEADER;
@@ -281,9 +273,9 @@ inline_always bool read_key(const struct monitor_packet *packet, struct kernel_e
 }
 
 /*
- * Returns the minimum of n >= 1 and `most`. With the asm statements, the compiler uses the same
- * register for the comparison and the result, as the verifier requires. Older verifiers do not
- * derive n >= 1 from n != 0, so n - 1 is compared.
+ * Returns the minimum of n >= 1 and `most`. Older verifiers do not derive n >= 1 from n != 0, so n
+ * - 1 is compared. The verifier needs the comparison and the result in the same register, which the
+ * asm statements enforce.
  */
 inline_always __u32 at_most(__u32 n, __u32 most)
 {
@@ -303,10 +295,7 @@ inline_always void copy(const struct monitor_packet *packet, __u32 from, void *t
 		bpf_skb_load_bytes(packet->context, from, to, n);
 }
 
-/*
- * Copies the first bytes of the packet to the slots after the entry. Inserts the VLAN tag that the
- * kernel removed.
- */
+/* Inserts the VLAN tag that the kernel removed. */
 inline_always void copy_headers(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	__u8 *to = (__u8 *)(entry + 1);
@@ -330,16 +319,14 @@ inline_always void copy_headers(const struct monitor_packet *packet, struct kern
 	entry->headers = n + ADDRESSES + TAG;
 }
 
-/* Returns the bytes of the packet, including a VLAN tag that the kernel removed. */
 inline_always __u32 frame_length(const struct monitor_packet *packet)
 {
 	return packet->length + (packet->tagged ? TAG : 0);
 }
 
 /*
- * Returns the number of segments of the packet. For some packets of virtual machines and sockets,
- * the kernel does not report it. It is then computed from the bytes after `headers` bytes of
- * headers.
+ * The kernel does not report the number of segments for some packets of virtual machines and
+ * sockets. Then it follows from the bytes after `headers` header bytes.
  */
 inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
@@ -355,23 +342,19 @@ inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 he
 	return n < KERNEL_SEGMENTS_MAX ? n : KERNEL_SEGMENTS_MAX;
 }
 
-/*
- * Returns true if n more slots are free. Reads the consumer's cache line only if the ring seems
- * full.
- */
 inline_always bool has_room(struct kernel_ring *ring, __u32 n)
 {
 	if (ring->head + n - ring->tail_seen <= constants.slots)
 		return true;
 	/*
-	 * Pairs with the release in kernel_reader_release(). The consumer has read all slots before
+	 * Pairs with the release in kernel_reader_release(): the worker has read all slots before
 	 * `tail`.
 	 */
 	ring->tail_seen = *(volatile __u64 *)&ring->tail;
 	return ring->head + n - ring->tail_seen <= constants.slots;
 }
 
-/* Stores head after the slots were written. Pairs with the acquire in kernel_reader_look(). */
+/* Pairs with the acquire in kernel_reader_look(). */
 inline_always void publish(struct kernel_ring *ring, __u64 head)
 {
 #ifdef KERNEL_STORES_IN_ORDER
@@ -390,8 +373,6 @@ inline_always __u64 time_of_packet(void)
 		return 0;
 	return whose == KERNEL_TIMES_EXACT ? bpf_ktime_get_ns() : bpf_ktime_get_coarse_ns();
 }
-
-/* --- rules --- */
 
 inline_always __u32 prefix_entry(void *rules, __u32 at)
 {
@@ -421,7 +402,6 @@ inline_always bool holds_ipv6(void *rules, const __u8 *bits)
 	return bpf_map_lookup_elem(rules, &address) != NULL;
 }
 
-/* Returns true if an address of the packet matches a rule of the generation. */
 inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generation)
 {
 	bool ipv4 = entry->kind == KERNEL_ENTRY_IPV4;
@@ -443,9 +423,6 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 						holds_ipv6(rules, entry->key)));
 }
 
-/* --- tables --- */
-
-/* Mask of the key bytes in the last word of a key */
 #define LAST_WORD 0xffffffffffull
 
 inline_always void hash_addition(struct kernel_addition *addition, const __u32 words)
@@ -501,7 +478,7 @@ inline_always void begin_flow(struct kernel_flow *flow, const struct kernel_addi
 	flow->key[4] = addition->key[4];
 }
 
-/* Adds packets to a flow. Returns false if its packet counter would overflow. */
+/* Returns false if the packet counter would overflow. */
 inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_addition *addition)
 {
 	if (flow->packets > 0xffffffff - addition->packets)
@@ -514,10 +491,7 @@ inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_add
 	return true;
 }
 
-/*
- * Adds packets to their flow in the chain of bucket `at` of table `table`. Returns false if the
- * chain or the pool is full.
- */
+/* Searches the chain of bucket `at`. Returns false if the chain or the table is full. */
 inline_always bool add_to_table(
 	struct kernel_tally *tally, __u32 table, __u32 at, const struct kernel_addition *addition)
 {
@@ -573,10 +547,6 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct monitor_p
 		tally->smallest = smallest;
 }
 
-/*
- * Adds packets to their flow in the kernel map that all CPUs share. Uses atomic additions, like
- * most eBPF programs that count flows.
- */
 inline_always bool add_to_shared(__u32 generation, const struct kernel_addition *addition)
 {
 	void *map = bpf_map_lookup_elem(&shared, &generation);
@@ -596,7 +566,7 @@ inline_always bool add_to_shared(__u32 generation, const struct kernel_addition 
 		if (flow == NULL)
 			return false;
 	}
-	/* Several CPUs may do this at once. They write the same key and kind. */
+	/* Several CPUs may write here at once. They write the same key and kind. */
 	if (flow->kind == 0) {
 		for (__u32 i = 0; i < 5; i++)
 			flow->key[i] = addition->key[i];
@@ -613,9 +583,7 @@ inline_always bool add_to_shared(__u32 generation, const struct kernel_addition 
 	return true;
 }
 
-/* --- sketches --- */
-
-/* Adds packets to the sketch of this run. For the verifier, constants.sketch is a constant. */
+/* The verifier treats constants.sketch as a constant, so only one case remains. */
 inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *addition)
 {
 	switch (constants.sketch) {
@@ -628,8 +596,8 @@ inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *a
 }
 
 /*
- * Counts the packet in a table or sketch. Returns false if there is no room, or if the packet has
- * no payload to divide into segments.
+ * Returns false if the table or sketch is full, or if the packet has no payload to divide into
+ * segments.
  */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
@@ -659,8 +627,6 @@ inline_always bool count_flow(const struct monitor_packet *packet, const struct 
 	note_sizes(tally, packet, entry, segments, length);
 	return true;
 }
-
-/* --- rings --- */
 
 inline_always void count_full(struct kernel_ring *ring, __u32 segments)
 {
@@ -711,8 +677,8 @@ inline_always void notify_worker(const struct monitor_packet *packet)
 		return;
 	if (constants.on_path || constants.monitor) {
 		/*
-		 * Cleared, because the verifier requires that all bytes that are read were written.
-		 * It may not find out that only a part is read if the key is IPv4.
+		 * The verifier requires that all bytes that are read were written. It may not see
+		 * that less is read for IPv4.
 		 */
 		struct kernel_entry seen = {0};
 		/* Read once, so that tables and rules belong to the same generation. */

@@ -13,18 +13,16 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* Settings that were already parsed: each is allowed once */
 struct settings_given {
 	bool hook, direction;
 };
 
-/* Parses one setting after the interface name. Returns false with a reason. */
 static bool read_word(const char *text, size_t length, struct attach_point *point,
 	struct settings_given *given, char *why)
 {
 	static const struct {
 		const char *word;
-		bool hook; /* true: `value` is the hook; false: the directions */
+		bool hook;
 		uint32_t value;
 	} settings[] = {
 		{"hook=tc", true, KERNEL_HOOK_TC},

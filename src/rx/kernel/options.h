@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Option --kernel: where to attach the eBPF program */
-
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,13 +18,11 @@ enum kernel_hook {
 	KERNEL_HOOK_XDP,
 };
 
-/* Directions in which an attach point measures, as bits */
 enum kernel_direction {
 	KERNEL_IN = 1,
 	KERNEL_OUT = 2,
 };
 
-/* Interface, hook and directions of the program */
 struct attach_point {
 	char interface[IFNAMSIZ];
 	enum kernel_hook hook;
@@ -34,7 +30,7 @@ struct attach_point {
 };
 
 /*
- * Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. Returns false with a reason in
- * why[OPTION_WHY_MAX].
+ * Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. On failure, why[OPTION_WHY_MAX] has the
+ * reason.
  */
 bool attach_point_parse(const char *text, struct attach_point *point, char *why);

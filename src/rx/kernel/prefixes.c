@@ -13,15 +13,12 @@
 #include <bpf/bpf.h>
 
 #define NODE 256 /* entries of the second level of the tree (layout.h) */
-#define LEAF 8   /* entries of the last level: 256 bits */
+#define LEAF 8   /* words of a bitmap for 256 addresses */
 
-/* Approximate bytes of a node of the kernel's LPM trie */
+/* Approximate kernel memory for one node of an LPM trie */
 #define TREE_NODE_BYTES 96
 
-/*
- * Returns true if rule i is of the IP version and no other rule contains it. Rules inside another
- * rule do not change the result.
- */
+/* A rule inside another rule does not change which addresses match. */
 static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {
 	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == PREFIX_NO_ENTRY;
@@ -34,10 +31,7 @@ static uint32_t address_of(const struct prefix_entry *rule)
 	return (uint32_t)bits[0] << 24 | (uint32_t)bits[1] << 16 | (uint32_t)bits[2] << 8 | bits[3];
 }
 
-/*
- * Returns the number of entries of the tree. The rules are sorted, so rules with the same first
- * bits are adjacent.
- */
+/* The rules are sorted, so rules with the same first bits are adjacent. */
 static uint32_t count_entries(const struct prefix_list *rules)
 {
 	uint32_t entries = KERNEL_PREFIX_FIRSTS;
@@ -61,7 +55,8 @@ static uint32_t count_entries(const struct prefix_list *rules)
 }
 
 /*
- * Returns the index of the level below entry `at`. If there is none, allocates n entries at *used.
+ * Returns the index of the tree level below entry `at`. If there is none, allocates n entries at
+ * *used.
  */
 static uint32_t below(uint32_t *entries, uint32_t at, uint32_t n, uint32_t *used)
 {
@@ -78,10 +73,7 @@ static void paint(uint32_t *entries, uint32_t from, uint32_t n)
 		entries[from + i] = KERNEL_PREFIX_ALL;
 }
 
-/*
- * Fills the tree. It skips rules that another rule contains. So paint() never overwrites the index
- * of a next level.
- */
+/* Rules inside other rules are skipped, so paint() never overwrites the index of a lower level. */
 static void fill_ipv4(uint32_t *entries, const struct prefix_list *rules)
 {
 	uint32_t used = KERNEL_PREFIX_FIRSTS;

@@ -29,30 +29,28 @@
 #include "base/text.h"
 #include "rx/kernel/monitor_object.h" /* kernel_monitor_object[]; made by meson.build */
 
-/* Oldest supported kernel */
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 1
 
-/* Constants of linux/bpf.h since 6.6. Older headers do not define them. */
+/* Constants of linux/bpf.h since Linux 6.6 */
 #define ATTACH_TCX_IN     46
 #define ATTACH_TCX_OUT    47
 #define ATTACH_BEFORE_ALL (1u << 3)
 
-/* The filter runs before filters that `tc filter add` adds without a priority. */
+/* `tc filter add` without a priority chooses larger numbers, so these filters run later. */
 #define FILTER_PRIORITY 0x736b
 #define FILTER_HANDLE   0x736b
 
-#define LOG_BYTES (1u << 20) /* bytes of the verifier log */
+#define LOG_BYTES (1u << 20)
 
 #define TC_PROGRAM  "sketchtap_tc"
 #define XDP_PROGRAM "sketchtap_xdp"
 
-/* One attachment of the program to an interface */
 struct kernel_attachment {
-	uint32_t index; /* interface index */
-	bool filter;    /* true: filter of a clsact qdisc; false: link */
+	uint32_t index;
+	bool filter; /* true: filter of a clsact qdisc; false: BPF link */
 	int link;
-	bool out; /* filter only: egress */
+	bool out; /* filters: egress */
 };
 
 struct kernel_program {
@@ -61,16 +59,16 @@ struct kernel_program {
 	bool no_links;
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
-	uint8_t *rings;              /* mapped */
-	struct kernel_tables tables; /* mapped; not used if buckets is 0 */
-	struct kernel_sketch sketch; /* mapped; layout NULL: none */
+	uint8_t *rings;
+	struct kernel_tables tables; /* unused if tables.buckets is 0 */
+	struct kernel_sketch sketch; /* unused if sketch.layout is NULL */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
-	struct kernel_control *control; /* mapped */
-	int nothing, exchanged;         /* maps */
-	int monitored[2];               /* maps: IPv4, IPv6 */
+	struct kernel_control *control;
+	int nothing, exchanged; /* file descriptors of maps */
+	int monitored[2];       /* file descriptors of the maps for IPv4 and IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
-	int claims[OPTION_LIST_MAX]; /* sockets of claim_filters() */
+	int claims[OPTION_LIST_MAX];
 	uint32_t nb_claims;
 };
 
@@ -83,8 +81,6 @@ static int discard_libbpf_log(enum libbpf_print_level level, const char *format,
 	(void)args;
 	return 0;
 }
-
-/* --- loading --- */
 
 static bool is_old_kernel(char *error)
 {
@@ -100,8 +96,8 @@ static bool is_old_kernel(char *error)
 }
 
 /*
- * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also checks speculative
- * execution. For a program with tables or sketches, it then gives up after a minute.
+ * Without CAP_PERFMON, the verifier also checks speculative execution. For a program with flow
+ * tables or sketches, it then gives up after a minute.
  */
 static bool is_perfmon_missing(void)
 {
@@ -111,8 +107,8 @@ static bool is_perfmon_missing(void)
 }
 
 /*
- * Splits the verifier log into lines, and passes each to log_line(). Returns the last line before
- * the statistics.
+ * Passes each line of the verifier's log to log_line(). Returns the last line before the
+ * statistics.
  */
 static const char *last_line(char *log, void (*log_line)(const char *line))
 {
@@ -155,7 +151,6 @@ static bool set_load_error(
 		last[0] != '\0' ? strerror(why) : "");
 }
 
-/* Returns the bytes of a ring, rounded up to whole pages for mmap(). */
 static size_t ring_bytes(uint32_t slots)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -176,7 +171,7 @@ uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 	return bytes;
 }
 
-/* Sets the secret numbers of the hash. A sender that knows them can send keys to one bucket. */
+/* A sender that knows the keys can fill one hash bucket. */
 static void fill_hash_keys(__u64 *keys, uint64_t seed)
 {
 	for (uint32_t i = 0; i < 2 * KERNEL_HASH_KEYS; i++)
@@ -215,10 +210,7 @@ static bool size_tables(struct kernel_program *program, const struct kernel_prog
 	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
 
-/*
- * Sets the sizes of the maps of the sketch. NAME.bpf.h and NAME_kernel must agree on the size of an
- * element.
- */
+/* The maps of NAME.bpf.h and struct NAME_kernel must have elements of the same size. */
 static bool size_sketch(struct kernel_program *program, const struct kernel_program_params *params)
 {
 	struct kernel_sketch *sketch = &program->sketch;
@@ -417,18 +409,13 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	return NULL;
 }
 
-/* --- attaching --- */
-
 static void add_attachment(struct kernel_program *program, struct kernel_attachment attachment)
 {
 	VERIFY(program->nb_attachments, <, 2 * OPTION_LIST_MAX);
 	program->attachments[program->nb_attachments++] = attachment;
 }
 
-/*
- * Attaches the program by a tcx link before all other programs, so that they do not change what it
- * measures.
- */
+/* Runs the program before all others, so that they do not change the measured packets. */
 static int link_tcx(int program, uint32_t index, bool out)
 {
 	struct {
@@ -445,10 +432,9 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * Claims the filters of an interface for this process. A filter remains if its process is killed,
- * so it does not show that a process uses it. The claim is a socket with a name that is unique in
- * the network namespace. It disappears with its process. Returns false if another process has the
- * claim.
+ * Claims the tc filters of an interface with a socket that has a unique name in the network
+ * namespace. The kernel closes the socket when this process ends, even if it is killed, but the
+ * filter remains. Returns false if another process has the claim.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
@@ -490,8 +476,8 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 }
 
 /*
- * Returns true if no filter has our handle and priority, or if that filter is this program or one
- * of the same name. Reading the name needs CAP_SYS_ADMIN.
+ * Returns false if a filter of another program has our handle and priority. Programs are compared
+ * by name. Reading the name needs CAP_SYS_ADMIN.
  */
 static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {
@@ -578,9 +564,6 @@ static bool attach_filter(struct kernel_program *program, const struct attach_po
 	return true;
 }
 
-/*
- * Returns true if the interface has a filter of this process. This process then also has its claim.
- */
 static bool has_filter(const struct kernel_program *program, uint32_t index)
 {
 	for (uint32_t i = 0; i < program->nb_attachments; i++)
@@ -618,10 +601,7 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 	return true;
 }
 
-/*
- * Attaches in the driver. If the driver does not support that, attaches in the network stack, which
- * is later and costs more.
- */
+/* Prefers the driver. In the network stack, the program runs later and costs more. */
 static bool attach_xdp(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
@@ -643,7 +623,7 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 	return true;
 }
 
-/* Returns true for Ethernet and loopback: the program parses only Ethernet headers. */
+/* Loopback also has Ethernet headers. */
 static bool is_ethernet(const char *interface)
 {
 	struct ifreq request = {0};
@@ -752,10 +732,7 @@ void kernel_program_close(struct kernel_program *program)
 	free(program);
 }
 
-/*
- * Flows per batch. A batch has whole buckets of the kernel map, and this is more than any bucket
- * has.
- */
+/* More flows than any bucket of the kernel map has. The kernel fills a batch with whole buckets. */
 #define BATCH 4096
 
 struct shared_map_batch {

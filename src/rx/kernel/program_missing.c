@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Functions of program.h in builds without program.c */
+/* Functions of program.h in builds without libbpf */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Consumer of the ring of one CPU (layout.h) */
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,20 +9,20 @@
 
 struct kernel_reader {
 	struct kernel_ring *ring;
-	uint32_t slots; /* slots of the ring, a power of two */
-	uint64_t at;    /* slots consumed since the start */
-	uint64_t head;  /* slots available since the start */
+	uint32_t slots; /* power of two */
+	uint64_t at;    /* slots read since the start */
+	uint64_t head;  /* slots that the program had filled at the last kernel_reader_look() */
 };
 
-/* Starts at the present end of the ring. */
+/* Skips all packets that are already in the ring. */
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
 
-/* Updates reader->head. Returns false if there is no entry to read. */
+/* Returns false if there is no entry to read. */
 bool kernel_reader_look(struct kernel_reader *reader);
 
 /*
- * Returns the next entry, or NULL. If its kind is KERNEL_ENTRY_HEADERS, the copied bytes follow it.
- * They and the entry are valid until kernel_reader_release().
+ * Returns the next entry or NULL. The entry is valid until kernel_reader_release(). If its kind is
+ * KERNEL_ENTRY_HEADERS, the copied bytes follow it.
  */
 static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader *reader)
 {
@@ -40,14 +38,11 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 /* Selects the generation of tables and rules that the program uses. */
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
-/* Releases the slots that were read, so that the program can overwrite them. */
+/* Lets the program overwrite all entries that were read. */
 void kernel_reader_release(struct kernel_reader *reader);
 
-/*
- * Return the packets that the program received on this CPU, and those dropped because the ring was
- * full.
- */
+/* Packets of this CPU: received, and dropped because the ring was full */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
-/* Returns the packets that matched no rule while the program used the generation. */
+/* Packets that matched no rule of --prefixes in the generation */
 uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

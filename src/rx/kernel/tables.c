@@ -28,7 +28,6 @@ static void add_tally(struct kernel_tally *sum, const struct kernel_tally *tally
 	sum->bytes += tally->bytes;
 }
 
-/* Passes the flows of one CPU to `take`, and clears its table. */
 static void take_cpu(const struct kernel_tables *tables, uint32_t table,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
@@ -51,7 +50,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 		struct kernel_tally *tally = &tables->tallies[table];
 
 		if (tally->largest == 0)
-			continue; /* no packets */
+			continue;
 		if (!tables->all_share)
 			take_cpu(tables, table, take, arg);
 		add_tally(&sum, tally);
@@ -64,14 +63,12 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share)
 {
-	/* the kernel also stores a key and some pointers for each flow */
+	/* The kernel also stores a key and some pointers for each flow. */
 	uint64_t flow =
 		sizeof(struct kernel_flow) + (all_share ? 2 * sizeof(struct kernel_shared_key) : 0);
 
 	return (uint64_t)2 * cpus * (2 * (uint64_t)buckets * flow + sizeof(struct kernel_tally));
 }
-
-/* --- sketches --- */
 
 void kernel_sketch_hash(const void *arg, struct key_burst *burst)
 {
@@ -97,7 +94,6 @@ static size_t part_bytes(const struct kernel_part *part)
 	return part->n * part->bytes;
 }
 
-/* Passes the flows of one sketch to `take`, and clears it. */
 static void take_instance(const struct kernel_sketch *sketch, uint32_t instance, bool has_ipv6,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded)
 {
@@ -127,7 +123,7 @@ struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint3
 		struct kernel_tally *tally = &sketch->tallies[instance];
 
 		if (tally->largest == 0)
-			continue; /* no packets */
+			continue;
 		take_instance(sketch, instance, tally->packets[1] > 0, take, arg, undecoded);
 		add_tally(&sum, tally);
 		*tally = (struct kernel_tally){0};

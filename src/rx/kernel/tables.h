@@ -3,8 +3,8 @@
 
 /*
  * Reads the flow tables (layout.h) and sketches (sketch/kernel_layout.h) that the eBPF program
- * fills. Each CPU has one for each of two generations. The program fills one generation, and all
- * functions read the other one. Arrays with [2][cpus] have generation and CPU as indexes.
+ * fills. Each CPU has one for each of two generations. All functions read the generation that the
+ * program does not fill. Arrays marked [2][cpus] are indexed by generation and CPU.
  */
 
 #include <stdbool.h>
@@ -17,30 +17,26 @@ struct kernel_tables {
 	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
 	struct kernel_tally *tallies; /* [2][cpus] */
 	uint32_t cpus, buckets;
-	bool all_share; /* true: the kernel maps shared[] have the flows */
+	bool all_share; /* the kernel maps shared[] have the flows */
 	int shared[2];
 };
 
-/*
- * Passes every flow of a generation to `take`, and clears the tables. Returns the sum of the
- * tallies.
- */
+/* Passes every flow of a generation to `take`, and clears the tables. */
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
 /*
- * Passes every flow of a kernel map to `take`, and empties the map. No program may use it
- * meanwhile. Returns false on failure.
+ * Passes every flow of a kernel map to `take`, and empties the map. The program must not use the
+ * map meanwhile. Returns false on failure.
  */
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/* Returns the bytes of the flow tables of both generations. */
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
 
 struct kernel_sketch {
 	const struct kernel_layout *layout;
 	struct kernel_parts parts;
-	uint8_t *memory[KERNEL_PARTS_MAX]; /* one array per part of the sketch: [2][cpus] copies */
+	uint8_t *memory[KERNEL_PARTS_MAX]; /* [2][cpus] copies of each part of the sketch */
 	struct kernel_tally *tallies;      /* [2][cpus] */
 	uint32_t cpus;
 	void *reader;
@@ -48,14 +44,12 @@ struct kernel_sketch {
 
 /*
  * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
- * sketches. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the
- * tallies.
+ * sketches. Adds packets of flows that could not be decoded to *undecoded.
  */
 struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
 
-/* A kernel_hash_fn. `arg`: hash_keys of struct kernel_constants. */
+/* A kernel_hash_fn. `arg` is hash_keys of struct kernel_constants. */
 void kernel_sketch_hash(const void *arg, struct key_burst *burst);
 
-/* Returns the bytes of the sketches of both generations. */
 uint64_t kernel_sketch_bytes(const struct kernel_layout *layout, uint32_t cpus, uint32_t width);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Access to the captured bytes of an mbuf. A packet socket may capture only the start of a frame.
- * Its mbuf has one segment: data_len is the captured length, and pkt_len is the length on the wire.
- * An mbuf with several segments holds the whole packet.
+ * A packet socket may capture only the start of a frame. Its mbuf then has one segment, where
+ * data_len is the captured length and pkt_len the length on the wire. An mbuf with several segments
+ * holds the whole packet.
  */
 
 #include <stddef.h>
@@ -17,7 +17,7 @@ static inline uint32_t mbuf_captured(const struct rte_mbuf *mbuf)
 	return mbuf->nb_segs == 1 ? mbuf->data_len : mbuf->pkt_len;
 }
 
-/* Like rte_pktmbuf_read(). Returns NULL if the range exceeds the captured bytes. */
+/* rte_pktmbuf_read() limited to the captured bytes */
 static inline const void *mbuf_read(
 	const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length, void *copy)
 {

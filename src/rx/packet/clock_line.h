@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Converts ticks of a device clock to UTC with a linear function. One thread updates the function
- * while others read it.
+ * Converts ticks of a device clock to UTC with a linear function, which one thread updates while
+ * others read it.
  */
 
 #include <stdalign.h>
@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Linear function from ticks to UTC, the straight line through (ticks, utc). */
+/* Straight line through the point (ticks, utc) */
 struct clock_line {
-	uint64_t ticks;    /* device clock at `utc` */
+	uint64_t ticks;
 	int64_t utc;       /* ns since 1970-01-01 UTC */
-	double ns_of_tick; /* ns per tick; 0: no line yet */
+	double ns_of_tick; /* 0: no line yet */
 };
 
 /*
- * Returns the time from line->utc to `ticks` in ns. The result is negative if `ticks` is earlier.
- * Correct if both are less than half of the counter's range apart.
+ * Returns the ns from line->utc to `ticks`, negative if `ticks` is earlier. The two must be less
+ * than half of the counter's range apart.
  */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
@@ -28,8 +28,8 @@ static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks
 }
 
 /*
- * Publishes a line to other threads, as a seqlock. It has one writer and any number of readers.
- * Neither side blocks: during an update, a reader keeps its old line.
+ * Seqlock with one writer and any number of readers. Neither blocks: during an update, a reader
+ * keeps its old line.
  */
 struct clock_board {
 	alignas(64) _Atomic uint32_t version; /* odd during an update */
@@ -43,7 +43,7 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
 	/*
-	 * A reader that loads a new member must also find the odd version. So each member is stored
+	 * A reader that loads a new member must also see the odd version. So each member is stored
 	 * with release, after the odd version.
 	 */
 	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
@@ -55,8 +55,8 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 }
 
 /*
- * Copies the line to *line and its version to *seen if the version changed. Changes neither during
- * an update.
+ * If the version differs from *seen, copies the line to *line and the version to *seen. During an
+ * update, it copies nothing.
  */
 static inline void clock_board_read(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)

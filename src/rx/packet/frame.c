@@ -13,7 +13,6 @@
 #define IPV6_LEN     40
 #define WINDOW       0xffff
 
-/* Returns the sum of the four 16-bit words of `value`. */
 static uint32_t sum64(uint64_t value)
 {
 	return (uint32_t)((value >> 48) + (value >> 32 & 0xffff) + (value >> 16 & 0xffff) +
@@ -29,7 +28,7 @@ static uint32_t sum_bytes(const uint8_t *bytes, uint32_t len)
 	return sum;
 }
 
-/* Returns the Internet checksum (RFC 1071), given the sum of all 16-bit words. */
+/* Internet checksum (RFC 1071) of words with this sum */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -109,7 +108,8 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 	if (pseudo_header)
 		t->l4_sum += proto;
 	if (ipv6)
-		t->l4_sum += 2 * sum_bytes(t->bytes + t->l3 + 8, 8); /* both prefixes */
+		t->l4_sum += 2 * sum_bytes(t->bytes + t->l3 + 8,
+					 8); /* the high 64 bits of both addresses */
 }
 
 void frame_templates_init(struct frame_templates *templates)

@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * Builds Ethernet frames of generated flows. Lengths and checksums (IPv4, TCP, UDP, ICMP) are
- * valid; the payload is zero. TCP segments are acknowledgements with sequence number 0. ICMP
- * packets are echo requests.
+ * Builds Ethernet frames of generated flows, with valid lengths and checksums and a payload of
+ * zeros. TCP packets are acknowledgements with sequence number 0, ICMP packets are echo requests.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FRAME_HEADERS_MAX 80 /* bytes, a multiple of 16; the longest headers have 78 */
+#define FRAME_HEADERS_MAX 80 /* a multiple of 16; the longest headers have 78 bytes */
 #define FRAME_HOP_LIMIT   64 /* IPv6 hop limit, IPv4 time to live */
 
-/* Ethernet addresses of all frames: destination, then source */
+/* Destination, then source */
 #define FRAME_ADDRESSES_LEN 12
 extern const uint8_t frame_addresses[FRAME_ADDRESSES_LEN];
 
@@ -34,17 +33,13 @@ struct frame_flow {
 	bool vlan;
 };
 
-/* Constant bytes of one kind of frame, and the offsets of the variable fields */
 struct frame_template {
 	uint8_t bytes[FRAME_HEADERS_MAX];
-	uint32_t headers; /* bytes of all headers; no frame is shorter */
-	uint32_t l3, l4;  /* offsets of the IP header and the L4 header */
-	uint32_t ports;   /* offset of src_port; dst_port follows */
+	uint32_t headers; /* bytes of all headers */
+	uint32_t l3, l4;  /* byte offsets of the IP header and the L4 header */
+	uint32_t ports;   /* byte offset of the source port; the destination port follows */
 	uint32_t checksum;
-	/*
-	 * Sums of the constant 16-bit words. frame_build() adds the variable words for the
-	 * checksum.
-	 */
+	/* Checksum parts of the constant 16-bit words */
 	uint32_t ip_sum;
 	uint32_t l4_sum;
 	uint32_t l4_addresses; /* 1 if the L4 checksum covers the addresses, else 0 */
@@ -52,16 +47,16 @@ struct frame_template {
 };
 
 struct frame_templates {
-	struct frame_template of[2][2][FRAME_L4_COUNT]; /* ipv6, vlan, l4 */
-	uint32_t payload;                               /* minimum payload bytes */
+	struct frame_template of[2][2][FRAME_L4_COUNT]; /* indexes: ipv6, vlan, enum frame_l4 */
+	uint32_t payload;                               /* minimum, in bytes */
 };
 
 void frame_templates_init(struct frame_templates *templates);
 
 /*
- * Writes the headers of a frame of `size` bytes, or of the minimum length if `size` is less.
- * Returns the length of the frame. Overwrites the first FRAME_HEADERS_MAX bytes of `frame`. The
- * bytes after them must already be zero.
+ * Writes the headers of a frame of `size` bytes, or of the shortest possible frame if `size` is
+ * less. Returns the length of the frame. Overwrites FRAME_HEADERS_MAX bytes. The rest of `frame`
+ * must already be zero.
  */
 uint32_t frame_build(const struct frame_templates *templates, const struct frame_flow *flow,
 	uint32_t size, uint8_t *frame);

@@ -8,9 +8,9 @@
 
 #include "base/assertion.h"
 
-#define LINKTYPE_RAW 101 /* raw IP in capture files; libpcap calls it DLT_RAW: 12 or 14 */
+#define LINKTYPE_RAW 101 /* raw IP in capture files; libpcap uses DLT_RAW, 12 or 14, in memory */
 
-/* The number of DLT_RAW depends on the system. Capture files contain all of its numbers. */
+/* Capture files contain all numbers that DLT_RAW has on any system. */
 const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS] = {
 	{DLT_EN10MB, LINK_ETHERNET},
 	{12, LINK_RAW},
@@ -55,7 +55,7 @@ int link_kind_number(int kind)
 
 void link_type_name(int number, char *text)
 {
-	/* libpcap has no name for LINKTYPE_RAW, only for the DLT_RAW of this system */
+	/* libpcap knows only the name of this system's DLT_RAW. */
 	const char *name = pcap_datalink_val_to_name(number == LINKTYPE_RAW ? DLT_RAW : number);
 
 	snprintf(text, LINK_TYPE_TEXT_MAX, "link type %d (%s)", number,

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Metadata of a replayed or generated packet, in an mbuf dynamic field. It includes the length on
- * the wire, because pkt_len and data_len have only the captured length. Written by the feeder
- * before the packet enters a ring. Read by the worker that dequeues the packet.
+ * Metadata of a replayed or generated packet in an mbuf dynamic field. The feeder writes it before
+ * the packet enters a ring, and the worker that dequeues the packet reads it.
  */
 
 #include <stdint.h>
@@ -17,20 +16,20 @@
 
 struct packet_meta {
 	int64_t time;      /* ns since 1970-01-01 UTC */
-	uint32_t wire_len; /* bytes on the wire without FCS */
-	uint32_t epoch;    /* epoch number, low 32 bits (parallel/epoch.h) */
-	uint16_t link;     /* enum link_type */
-	uint16_t in_port;  /* number of its capture file */
-	uint32_t filter;   /* index of its filter program (rx/filter/filter.h) */
+	uint32_t wire_len; /* bytes on the wire without FCS; pkt_len has the captured length */
+	uint32_t epoch;    /* low 32 bits of the epoch number (parallel/epoch.h) */
+	uint16_t link;
+	uint16_t in_port; /* index of the capture file */
+	uint32_t filter;  /* index in struct filter_set */
 };
 
-extern int packet_meta_offset; /* -1 until packet_meta_register() */
+extern int packet_meta_offset; /* -1 until packet_meta_register() succeeds */
 
-/* Registers the field, once per process. Returns 0, or -1 with rte_errno. */
+/* Once per process. Returns 0, or -1 with rte_errno. */
 int packet_meta_register(void);
 
 static inline struct packet_meta *packet_meta(struct rte_mbuf *mbuf)
 {
-	ASSERT(packet_meta_offset, >=, 0); /* packet_meta_register() was called */
+	ASSERT(packet_meta_offset, >=, 0);
 	return RTE_MBUF_DYNFIELD(mbuf, packet_meta_offset, struct packet_meta *);
 }

@@ -3,7 +3,7 @@
 
 /*
  * Arrival times of packets of a live port: the device timestamp if its clock is known, else the
- * time of the poll. One instance per worker.
+ * time of the poll. Each worker has one instance.
  */
 
 #include <stdint.h>
@@ -16,25 +16,24 @@
 #include "config/option.h"
 
 /*
- * Maximum time from arrival to poll, in ns. packet_time() ignores a timestamp that is older, or
- * that is later than the poll: it comes from another clock.
+ * ns from arrival to poll. If a timestamp is older or later than the poll, it comes from another
+ * clock, and packet_time() ignores it.
  */
 #define PACKET_WAIT_MAX 60e9
 
 struct packet_times {
 	int64_t polled;   /* ns since 1970-01-01 UTC; set before each burst */
 	uint64_t stamped; /* mbuf flag of a valid timestamp; 0: no timestamps */
-	int offset;       /* offset of the timestamp in the mbuf */
-	struct clock_line lines[RTE_MAX_ETHPORTS]; /* clock line of each port */
+	int offset;       /* byte offset of the timestamp in the mbuf */
+	struct clock_line lines[RTE_MAX_ETHPORTS];
 	uint32_t nb_boards;
 	struct {
 		struct clock_board *board;
 		uint32_t seen;
 		uint16_t port;
-	} boards[OPTION_LIST_MAX]; /* sources of the lines */
+	} boards[OPTION_LIST_MAX]; /* each updates lines[port] */
 };
 
-/* Reads new lines, if any. */
 static inline void packet_times_follow(struct packet_times *times)
 {
 	for (uint32_t b = 0; b < times->nb_boards; b++)

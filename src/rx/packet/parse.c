@@ -8,7 +8,7 @@
 #include "base/assertion.h"
 
 enum {
-	TYPE_NONE = 0, /* any other EtherType: the packet is non-IP */
+	TYPE_NONE = 0,
 	TYPE_IPV4 = 0x0800,
 	TYPE_ARP = 0x0806,
 	TYPE_IPV6 = 0x86dd,
@@ -42,7 +42,7 @@ enum {
 	PROTO_ROUTING = 43,
 	PROTO_FRAGMENT = 44,
 	PROTO_AH = 51,
-	PROTO_NONE = 59, /* "no next header" */
+	PROTO_NONE = 59,
 	PROTO_DESTINATION = 60,
 	PROTO_SCTP = 132,
 };
@@ -64,11 +64,11 @@ enum {
 #define IPV6_HEADER   40
 #define TCP_FLAGS_AT  13     /* byte offset in the TCP header */
 #define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
-#define IPV4_FRAGMENT 0x3fff /* mask of the offset and the "more fragments" flag */
+#define IPV4_FRAGMENT 0x3fff /* the offset and the "more fragments" flag */
 
 #define ETHERNET_PAYLOAD_MIN 46
 #define ETHERNET_PAYLOAD_MAX 1500
-#define TRAILER_MAX          64 /* maximum bytes of padding, FCS and switch trailer */
+#define TRAILER_MAX          64 /* bytes of padding, FCS and switch trailer */
 
 const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 	[PARSE_IPV4] = {"ipv4", PARSE_CLASS_KEY},
@@ -84,28 +84,26 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 };
 
 /*
- * A packet, and the number of its bytes that decide the result. Only has() reads `len`. The parser
- * reads a byte only after has() returned true for it. So the first `need` bytes decide the result.
+ * Only has() reads `len`, and the parser reads a byte only after has() returned true for it. So the
+ * first `need` bytes decide the result.
  *
- * Proof: truncate the packet to `need` bytes, and parse it again. A has() that returned true
- * requested at most `need` bytes, so it returns true again. A has() that returned false requested
- * more than `len` bytes, so it returns false again. The parser takes the same branches and reads
- * the same bytes.
+ * Proof: truncate the packet to `need` bytes and parse it again. If a has() returned true, it asked
+ * for at most `need` bytes, so it returns true again. If it returned false, it asked for more than
+ * `len` bytes, so it returns false again. The parser takes the same branches.
  *
- * Offsets are size_t, so that the sum of all header lengths in a packet of UINT32_MAX bytes does
- * not overflow.
+ * Offsets are size_t, so the sum of all header lengths does not overflow.
  */
 struct parse_state {
 	const uint8_t *data;
 	size_t len;
-	/* Bytes on the wire, or PARSE_WIRE_UNKNOWN. A value below `len` is ignored. */
+	/* PARSE_WIRE_UNKNOWN or bytes on the wire, ignored if less than `len` */
 	size_t wire_len;
 	size_t need;
 	bool cut; /* a has() returned false */
 	struct key_extra *extra;
 };
 
-/* Returns true if the first `bytes` bytes of the packet were captured. Updates `need` and `cut`. */
+/* Returns true if the first `bytes` bytes of the packet were captured. */
 static inline bool has(struct parse_state *packet, size_t bytes)
 {
 	if (packet->len < bytes) {
@@ -166,10 +164,7 @@ static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/*
- * Skips a header of `header` bytes, which has an EtherType at `type_at`, and the VLAN tags after
- * it.
- */
+/* `header` bytes are followed by VLAN tags. The EtherType is at offset `type_at`. */
 static inline bool skip_tagged(
 	struct parse_state *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
 {
@@ -181,8 +176,8 @@ static inline bool skip_tagged(
 }
 
 /*
- * In NULL headers, the family has the byte order of the capturing host. In LOOP headers, it has
- * network byte order.
+ * The family has the byte order of the capturing host in NULL headers, and network byte order in
+ * LOOP headers.
  */
 static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 {
@@ -264,10 +259,7 @@ static inline bool skip_link(
 	return true;
 }
 
-/*
- * Returns true if the checksum of an IPv4 header is correct: then the ones' complement sum of its
- * words is 0xffff (RFC 791).
- */
+/* RFC 791 */
 static bool has_right_checksum(const uint8_t *header)
 {
 	size_t header_len = (size_t)(header[0] & 15) * 4;
@@ -279,7 +271,7 @@ static bool has_right_checksum(const uint8_t *header)
 	return sum == 0xffff;
 }
 
-/* Returns the length in the jumbo payload option of an IPv6 options header, or 0 if it has none. */
+/* Returns the length in the jumbo payload option of an IPv6 options header; 0: no such option. */
 static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 {
 	size_t end = len >= 2 ? (header[1] + 1u) * 8 : 0;
@@ -298,10 +290,7 @@ static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 	return 0;
 }
 
-/*
- * Returns the length of an IP packet in bytes, from its headers. Returns 0 if they do not have it:
- * with TSO, and above 65535 bytes, the length field is 0.
- */
+/* Returns 0 if no header has the length, as with TSO: the length field is 0 above 65535 bytes. */
 static uint64_t ip_packet_length(const uint8_t *ip, size_t len)
 {
 	uint32_t payload;
@@ -316,7 +305,7 @@ static uint64_t ip_packet_length(const uint8_t *ip, size_t len)
 	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
 }
 
-/* Returns the bytes of the frame on the wire from offset `at` to its end. */
+/* Bytes on the wire from offset `at` to the end of the frame */
 static uint64_t frame_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
@@ -336,11 +325,10 @@ static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 }
 
 /*
- * Returns true if an IPv4 header follows the MPLS labels, or if too few bytes were captured to
- * decide. The first nibble at `at` is 4. The MAC address at the start of a pseudowire frame without
- * a control word can have the same nibble (RFC 4448, section 4.6).
- * If the checksum is 0, the NIC of the sender computes it after the capture. The length must then
- * match the frame exactly.
+ * Returns false if the bytes after the MPLS labels are no IPv4 header, although the first nibble is
+ * 4. The MAC address of a pseudowire frame without a control word can begin with the same nibble
+ * (RFC 4448, section 4.6). If the checksum is 0, the sender's NIC computes it after the capture, so
+ * the length must match the frame exactly.
  */
 static bool is_ipv4_after_labels(struct parse_state *packet, size_t at)
 {
@@ -366,9 +354,9 @@ static bool looks_like_frame(const uint8_t *data)
 }
 
 /*
- * Like is_ipv4_after_labels(), for IPv6, which has no header checksum. Rejects a length of 0,
- * because jumbograms are not sent with labels. If the length on the wire is unknown, also rejects
- * bytes that look like an Ethernet frame.
+ * IPv6 has no header checksum. So this rejects a length of 0, because jumbograms are not sent with
+ * labels. If the length on the wire is unknown, it also rejects bytes that look like an Ethernet
+ * frame.
  */
 static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 {
@@ -383,8 +371,8 @@ static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 }
 
 /*
- * Skips all labels. MPLS has no field for the next protocol, so the first nibble after the labels
- * selects *type. If no IP header follows, *type is TYPE_NONE.
+ * MPLS has no field for the next protocol, so the first nibble after the labels selects *type. If
+ * no IP header follows, *type is TYPE_NONE.
  */
 static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
@@ -411,8 +399,8 @@ static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 }
 
 /*
- * Keys have addresses and ports in the order of the headers. The functions below build a key in
- * 64-bit words and store it at once, because a wide load right after narrow stores would stall.
+ * The functions below build keys in 64-bit words. After narrow stores, a wide load of the key would
+ * stall.
  */
 
 static inline bool has_ports(uint8_t proto)
@@ -421,8 +409,8 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /*
- * Parses the transport header at `at`, and sets the TCP flags. Returns the last eight bytes of an
- * IPv4 or IPv6 key as a word in memory order: the ports or 0, the protocol, three zero bytes.
+ * Returns the last eight bytes of an IPv4 or IPv6 key in memory order: ports or 0, protocol, three
+ * zero bytes.
  */
 static inline uint64_t parse_transport(struct parse_state *packet, size_t at, uint8_t proto,
 	bool later_fragment, struct parsed *out)
@@ -477,13 +465,13 @@ static inline bool is_extension(uint8_t proto)
 }
 
 struct extensions {
-	uint8_t proto;       /* protocol of the next header */
-	size_t at;           /* offset of the next header; may be beyond the packet */
-	bool fragment;       /* true if there is a fragment header */
-	bool later_fragment; /* true if the fragment offset is not 0; ends the walk */
+	uint8_t proto; /* protocol of the next header */
+	size_t at;     /* offset of the next header; may be beyond the packet */
+	bool fragment;
+	bool later_fragment; /* the fragment offset is not 0 */
 };
 
-/* Skips IPv6 extension headers. Returns PARSE_IPV6, or the reason why the packet is rejected. */
+/* Returns PARSE_IPV6, or the reason why the packet is rejected. */
 static enum parse_verdict walk_extensions(struct parse_state *packet, struct extensions *walk)
 {
 	uint32_t walked = 0;
@@ -582,13 +570,11 @@ enum parse_verdict parse_packet(
 }
 
 /*
- * Returns true if the capture, not the sender, truncated a packet of joined segments (TSO, GRO).
- * `length` is that of the packet in its IP header, and `left` the bytes captured from that header
- * on. All of these conditions must hold:
- *  - The IP header is valid.
- *  - `length` exceeds the payload of an Ethernet frame.
- *  - The snap length ended the capture, or an Ethernet payload cannot have the length `left`. It is
- *    too short if the sending host captured only headers, and too long for a single segment.
+ * Returns true if a packet of joined segments (TSO, GRO) was truncated by the capture, not by the
+ * sender. The packet has `length` bytes by its IP header, and `left` captured bytes from that
+ * header on. The capture truncated it if the snap length ended the capture. It also did if no
+ * Ethernet payload has the length `left`: too short if the host captures only headers, too long for
+ * one segment.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Parses packet headers into keys. Rules:
+ * Parses packet headers into keys:
  *
  *  - Ethernet, SLL, SLL2: all VLAN tags (EtherTypes 0x8100, 0x88a8, 0x9100, 0x9200) are skipped.
  *    After EtherTypes 0x8847 and 0x8848, all MPLS labels are skipped. An IP packet follows the
@@ -15,8 +15,6 @@
  *  - Ports are those of TCP, UDP and SCTP. They are 0 for other protocols, in all fragments but the
  *    first, and if less than four bytes follow the IP header.
  *  - The outermost IP header gives the key. The contents of tunnels are not parsed.
- *
- * The parser reads only captured bytes.
  */
 
 #include <stdbool.h>
@@ -27,25 +25,24 @@
 #include "rx/packet/link_type.h"
 
 #define PARSE_IPV6_EXTENSIONS_MAX 8
-/* Bytes of the TCP window. The parser reads the TCP flags, but not the window after them. */
+/* Bytes of the TCP window, which follows the TCP flags */
 #define PARSE_TCP_BEYOND          2
 
-/* Result of parsing a packet. Each reason for a rejection has a value of its own. */
 enum parse_verdict {
 	PARSE_IPV4,
 	PARSE_IPV6,
 	PARSE_NON_IP,
-	PARSE_CUT_LINK,       /* truncated link header or VLAN tag */
-	PARSE_CUT_MPLS,       /* truncated label stack, or no byte after it */
-	PARSE_CUT_IP,         /* truncated IP header */
-	PARSE_BAD_VERSION,    /* the version nibble contradicts the EtherType */
-	PARSE_BAD_IHL,        /* below 5, or longer than the captured bytes */
-	PARSE_CUT_EXTENSION,  /* truncated IPv6 extension header */
-	PARSE_LONG_EXTENSION, /* too many extension headers for the parser or the source */
+	PARSE_CUT_LINK, /* truncated link header or VLAN tag */
+	PARSE_CUT_MPLS, /* truncated label stack, or no byte after it */
+	PARSE_CUT_IP,
+	PARSE_BAD_VERSION, /* the version nibble contradicts the EtherType */
+	PARSE_BAD_IHL,     /* below 5, or longer than the captured bytes */
+	PARSE_CUT_EXTENSION,
+	PARSE_LONG_EXTENSION, /* more than PARSE_IPV6_EXTENSIONS_MAX */
 	PARSE_VERDICT_COUNT,
 };
 
-/* Column of a verdict in the packet ledger */
+/* Column of the packet ledger */
 enum parse_class {
 	PARSE_CLASS_KEY,
 	PARSE_CLASS_NON_IP,
@@ -60,57 +57,43 @@ struct parse_verdict_row {
 extern const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT];
 
 struct parsed {
-	struct key4 key4; /* valid if the verdict is PARSE_IPV4 */
-	struct key6 key6; /* valid if the verdict is PARSE_IPV6 */
-	bool fragment;    /* true for all fragments, including the first */
-	/*
-	 * Offsets of the IP header and of the transport header. Valid for packets with a key.
-	 * transport_at may be beyond the packet.
-	 */
+	struct key4 key4; /* valid for PARSE_IPV4 */
+	struct key6 key6; /* valid for PARSE_IPV6 */
+	bool fragment;    /* any fragment, also the first */
+	/* Byte offsets, valid for packets with a key. transport_at may be beyond the packet. */
 	size_t ip_at, transport_at;
 	/* valid for packets with a key; the caller sets in_port */
 	struct key_extra extra;
-	/*
-	 * Number of first bytes that decide the result, at most the captured length. All packets
-	 * with the same first `need` bytes have the same verdict, key and fields above.
-	 */
+	/* Packets with the same first `need` bytes have the same verdict, key and fields above. */
 	uint32_t need;
-	bool cut; /* true if more captured bytes may change the result */
+	bool cut; /* more captured bytes could change the result */
 };
 
-/* Parses a complete packet of len bytes by all rules above. */
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
 
 /*
- * Value of wire_len if the length on the wire is unknown. After MPLS labels, the parser then
- * compares the length of an IP packet with the captured length. So these packets depend on more
- * than their first `need` bytes.
+ * Length on the wire if it is unknown. After MPLS labels, the parser then compares the length of an
+ * IP packet with the captured length, so the result depends on more than `need` bytes.
  */
 #define PARSE_WIRE_UNKNOWN UINT32_MAX
 
-/* Like parse_packet(), for a packet whose first `len` bytes were captured. */
+/* The first `len` bytes of the packet were captured. */
 enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *out);
 
 #define PARSE_MISSING_UNKNOWN UINT32_MAX
 #define PARSE_IPV6_HEADER     40 /* bytes */
 
-/*
- * Slow path of parse_missing_bytes(), for packets that are incomplete or whose IP header has no
- * length.
- */
+/* Slow path of parse_missing_bytes() */
 uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t wire_len,
 	uint32_t snaplen, const struct parsed *parsed);
 
 /*
- * Returns the number of bytes on the wire that `wire_len` does not include; usually 0. The packet
- * must have a key. Returns PARSE_MISSING_UNKNOWN if no header has the length of the packet.
- *
- * Bytes are missing in packets of joined segments (TSO, GRO) that the source truncated without
- * reporting their length on the wire. Their IP header has a length above wire_len. If captured <
- * wire_len, the source did report the length on the wire. snaplen: maximum captured bytes of a
- * packet; 0: no limit.
+ * Returns the number of bytes on the wire that `wire_len` does not include. It is above 0 if the
+ * source truncated a packet of joined segments (TSO, GRO) and does not know its length. The packet
+ * must have a key. snaplen: maximum captured bytes of a packet; 0: no limit. Returns
+ * PARSE_MISSING_UNKNOWN if no header has the length of the packet.
  */
 static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured,
 	uint32_t wire_len, uint32_t snaplen, const struct parsed *parsed)
@@ -128,5 +111,4 @@ static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t capture
 	return parse_missing_of_any(data, captured, wire_len, snaplen, parsed);
 }
 
-/* Sets the fields that come from an IPv4 header, as parse_packet() does. */
 void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra);

@@ -14,23 +14,22 @@
 #include "rx/packet/link_type.h"
 #include "rx/packet/unaligned.h"
 
-/* Source of the packets. A constant argument of the inlined parse_burst(). */
+/* A constant argument of the inlined parse_burst() */
 enum origin {
 	ORIGIN_PORT,
 	ORIGIN_REPLAY,
 };
 
-/* Bytes of an Ethernet header, an IPv4 header without options, and ports: 14 + 20 + 4 */
+/* Ethernet and IPv4 headers without options, and ports: 14 + 20 + 4 bytes */
 #define PLAIN_LEN       38
 #define PLAIN_IP_AT     14
-/* Offset of the TCP flags after Ethernet and IPv4 headers */
 #define PLAIN_FLAGS_AT  (34 + 13)
 #define PROTO_TCP       6
-#define TCP_READ        16 /* bytes of a TCP header, up to the end of its window */
+#define TCP_READ        16 /* bytes of a TCP header up to its window */
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
-#define IP_LENGTHS      6 /* bytes of an IP header, up to the end of its length field */
-/* Bytes of an Ethernet header, an IPv6 header, and ports: 14 + 40 + 4 */
+#define IP_LENGTHS      6 /* bytes of an IP header up to its length field */
+/* Ethernet and IPv6 headers, and ports: 14 + 40 + 4 bytes */
 #define PLAIN6_LEN      58
 #define PLAIN6_FLAGS_AT (54 + 13)
 #define VLAN_TAG_LEN    4
@@ -46,7 +45,6 @@ static inline uint32_t be32(const uint8_t *p)
 	return rte_be_to_cpu_32(load32(p));
 }
 
-/* Returns true for the most frequent packets: untagged IPv4 without options. */
 static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 {
 	/* EtherType 0x0800, version 4, IHL 5; the TOS byte is masked out. */
@@ -54,16 +52,15 @@ static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
 }
 
-/* Returns true if the fragment offset of a plain packet is 0. */
+/* Returns true if the fragment offset is 0. */
 static inline bool is_first(const uint8_t *data)
 {
 	return (load16(data + 20) & RTE_BE16(0x1fff)) == 0;
 }
 
 /*
- * Writes the key of a plain packet. Its fields are in bytes 22 to 37 of the frame: TTL, protocol,
- * checksum, source, destination, ports. If the packet has no ports, a mask clears them. With mixed
- * protocols, a branch would often be mispredicted.
+ * Bytes 22 to 37 of the frame are TTL, protocol, checksum, source, destination, ports. A mask
+ * clears the ports if there are none, because a branch would often be mispredicted.
  */
 static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 {
@@ -82,7 +79,6 @@ static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 	memcpy(key, &v, sizeof(*key));
 }
 
-/* Returns true for untagged IPv6 with next header TCP, UDP or SCTP. */
 static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 {
 	return len >= PLAIN6_LEN && load16(data + 12) == RTE_BE16(0x86dd) && data[14] >> 4 == 6 &&
@@ -90,9 +86,9 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 }
 
 /*
- * Writes the key of a plain IPv6 packet. Addresses and ports have the same order in the frame and
- * in the key, so one copy is enough. `key` must be an entry of the burst, not a local variable: the
- * loads of a later copy would be wider than the stores here, and stall.
+ * Addresses and ports have the same order in the frame and in the key. `key` must be an entry of
+ * the burst, not a local variable, because copying the key would stall: its loads are wider than
+ * the stores here.
  */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
@@ -103,8 +99,8 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 }
 
 /*
- * Parses headers that continue in the second segment. Copies the whole packet. This is rare,
- * because a segment has 2 KB.
+ * Copies the packet, because its headers continue in the second segment. This is rare, because a
+ * segment has 2 KB.
  */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
@@ -141,10 +137,7 @@ static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct ke
 	extra->tcp_flags[0] = tcp_flags;
 }
 
-/*
- * Sets the fields that come from the mbuf, not from the packet. A VLAN tag that the device stripped
- * was the outermost one.
- */
+/* A VLAN tag that the device stripped was the outermost one. */
 static inline void put_mbuf_fields(
 	struct key_extra *extra, const struct rte_mbuf *mbuf, uint32_t in_port)
 {
@@ -154,8 +147,8 @@ static inline void put_mbuf_fields(
 }
 
 /*
- * Returns the length of an IP packet with its header, in bytes. Returns 0 if its length field is 0,
- * as above 65535 bytes.
+ * Returns the bytes of an IP packet with its header. Returns 0 if its length field is 0, as above
+ * 65535 bytes.
  */
 static inline uint32_t ip_length(const uint8_t *ip)
 {
@@ -167,10 +160,6 @@ static inline uint32_t ip_length(const uint8_t *ip)
 	return length > 0 ? length + IPV6_HEADER : 0;
 }
 
-/*
- * Reads the TCP header at offset tcp_at. The IP header is at ip_at. `wire_len`: bytes of the frame
- * on the wire.
- */
 static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, uint32_t wire_len,
 	struct key_tcp *tcp)
 {
@@ -213,9 +202,8 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 }
 
 /*
- * Returns the number of bytes of a frame that are not part of its IP packet. The packet has ip_len
- * bytes, from ip_at on. If ip_len is 0 (segments that a NIC joined) or exceeds the frame, the
- * packet extends to the end of the frame.
+ * Returns the number of bytes of a frame that are not part of its IP packet. If ip_len is 0
+ * (segments that a NIC joined) or exceeds the frame, the packet extends to the end of the frame.
  */
 static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
 {
@@ -227,8 +215,7 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 
 /*
  * Parses the second most frequent packets: plain IPv4 after one VLAN tag, and plain IPv6 with or
- * without a VLAN tag. Not for PARSE_EXTRA or above. Writes entry m of `out`. Returns false for all
- * other packets.
+ * without a VLAN tag. Returns false for all other packets.
  */
 static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
 	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
@@ -271,7 +258,7 @@ static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_
 	return overhead_of(wire_len, ip_at, ip != NULL ? ip_length(ip) : 0);
 }
 
-/* Parses a packet of any kind. Writes entry m of `out`. Returns true if the packet has a key. */
+/* Returns true if the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
 	struct key_burst *out, struct parse_counts *counts, enum parse_level level, bool overhead,
 	uint32_t wire_len)
@@ -300,10 +287,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/*
- * Adds the lengths of a burst to the counters. Not part of the parser's loop, so that the compiler
- * vectorizes it.
- */
+/* A loop of its own, so that the compiler vectorizes it */
 static __attribute__((noinline)) void add_lengths(
 	struct parse_counts *counts, const struct key_burst *burst)
 {
@@ -321,8 +305,7 @@ static __attribute__((noinline)) void add_lengths(
 }
 
 /*
- * `times` and `in_ports` are read only for ORIGIN_PORT: `times` if level >= PARSE_DETAILS,
- * `in_ports` if level >= PARSE_EXTRA.
+ * Only for ORIGIN_PORT, `times` is read from PARSE_DETAILS on, and `in_ports` from PARSE_EXTRA on.
  */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
@@ -396,7 +379,6 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	add_lengths(counts, out);
 }
 
-/* Calls parse_burst() with constants for the level and `overhead`. */
 #define PARSE(level)                                                                               \
 	case level:                                                                                \
 		if (overhead)                                                                      \

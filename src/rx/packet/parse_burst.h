@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Parses a burst of mbufs into a burst of keys, and counts packets by verdict. */
-
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -11,7 +9,7 @@
 #include "rx/packet/packet_times.h"
 #include "rx/packet/parse.h"
 
-/* Counters of one worker in one epoch. Written only by this worker. */
+/* Counters of one worker in one epoch. Only this worker writes them. */
 struct parse_counts {
 	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
 	uint64_t bytes;                         /* wire bytes of measured packets, without FCS */
@@ -24,7 +22,7 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
-/* Like parse_captured(), for an mbuf that may have several segments. */
+/* parse_captured() for an mbuf, which may have several segments */
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
@@ -37,25 +35,20 @@ enum parse_level {
 };
 
 /*
- * The two functions below parse n <= BURST_MAX packets, and add all of them to `counts`. They write
- * the packets with a key to `out`, in their order, without hashes. `level` selects the fields.
- * If `overhead` is true and level >= PARSE_DETAILS, they also set out->overhead. A packet may have
- * several segments. Its length is then the sum of all segments, and headers may cross segments.
+ * The functions below parse n <= BURST_MAX packets, count all in `counts`, and write those with a
+ * key to `out`, without hashes. If `overhead` is true and level >= PARSE_DETAILS, they also set
+ * out->overhead. A packet may have several segments.
  */
 
 /*
- * Parses packets of live ports: their link type is Ethernet, and pkt_len is their length on the
- * wire. `times` converts their timestamps, and is read if level >= PARSE_DETAILS.
- * in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key, and is read if level >=
- * PARSE_EXTRA.
+ * Parses packets of live ports. `times` converts their timestamps and is read if level >=
+ * PARSE_DETAILS. in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key and is
+ * read if level >= PARSE_EXTRA.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,
 	const struct packet_times *times, const uint16_t *in_ports);
 
-/*
- * Parses packets of the feeder. Their link type, wire length, time and input port are in
- * packet_meta().
- */
+/* Parses packets of the feeder, which have packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead);

@@ -16,14 +16,13 @@ const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 /*
  * The Toeplitz hash is the xor of W(i) over all set bits i of the data. Bit 0 is the most
  * significant bit of the first byte. W(i) is the 32 bits of the key from its bit i on. This key
- * repeats every 16 bits, which has two consequences:
+ * repeats every 16 bits, so:
  *
- *  - W(i) = W(i mod 16), so two set bits at a distance of 16 cancel. So the hash of the data is the
- *    hash of F, the xor of its 16-bit words. All fields of a flow key are whole words. So both
- *    directions of a connection have the same F, and ports of 0 have no effect.
- *  - Both halves of W(i) are the same 16 bits: a word of the key, rotated left by i. So both halves
- *    of the hash are equal. W(i + 8) is W(i) with its bytes swapped in each half. So one table of
- *    256 entries serves both bytes of F.
+ *  - W(i) = W(i mod 16). So the hash of the data is the hash of F, the xor of its 16-bit words.
+ *    Both directions of a connection have the same F, and ports of 0 have no effect.
+ *  - Both halves of W(i), and so of the hash, are equal: a word of the key, rotated left by i.
+ *    W(i + 8) is W(i) with the bytes of each half swapped. So one table of 256 entries serves both
+ *    bytes of F.
  */
 #define ROTATED(i)   (0x6d5a6d5au >> (16 - (i)) & 0xffff)
 #define BIT(byte, i) ((byte) >> (7 - (i)) & 1 ? ROTATED(i) : 0)
@@ -37,7 +36,7 @@ const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 
 static const uint16_t toeplitz[256] = {T256(0)};
 
-/* Returns the hash of data, given the xor of its 32-bit words in memory order. */
+/* `fold` is the xor of the data's 32-bit words in memory order. */
 static inline uint32_t toeplitz_folded(uint32_t fold)
 {
 	uint8_t word[4];
@@ -48,10 +47,7 @@ static inline uint32_t toeplitz_folded(uint32_t fold)
 	return hash * 0x10001u;
 }
 
-/*
- * Returns the xor of the ports. Returns 0 for fragments, because NICs do not hash their ports. In
- * keys of protocols without ports, the ports are 0.
- */
+/* NICs do not hash the ports of fragments. Without ports, the ports of a key are 0. */
 static inline uint32_t fold_ports(
 	const struct parsed *parsed, const uint8_t *src_port, const uint8_t *dst_port)
 {

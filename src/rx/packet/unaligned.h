@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Loads words from any address, in the byte order of the CPU, and stores numbers in network byte
- * order.
- */
+/* load: in the byte order of the CPU; put_be: in network byte order */
 
 #include <endian.h>
 #include <stdint.h>

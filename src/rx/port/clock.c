@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* rte_eth_read_clock() */
+#define ALLOW_EXPERIMENTAL_API
 
 #include "rx/port/clock.h"
 
@@ -15,12 +15,10 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-/* Microseconds between the first two pairs of readings */
+/* Microseconds between the first two readings of the device clock */
 #define FIRST_US 20000
-/* Readings per pair. The one with the smallest error is used. */
+/* Each measurement reads the clock this often and uses the reading with the smallest error. */
 #define READINGS 8
-
-/* --- available timestamps --- */
 
 static bool can_be_read(uint16_t port)
 {
@@ -29,7 +27,6 @@ static bool can_be_read(uint16_t port)
 	return rte_eth_read_clock(port, &ticks) == 0;
 }
 
-/* Returns true if a measurement needs times, or --forward measures delays. */
 static bool are_wanted(const struct config *config)
 {
 	return measurements_any(config, SKETCH_DETAILS) || forward_asked(config);
@@ -57,8 +54,6 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	clock->stamps = driver->stamps;
 	return offered ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
 }
-
-/* --- reading the clock --- */
 
 static struct clock_pair read_once(uint16_t port)
 {
@@ -88,7 +83,7 @@ static struct clock_pair read_best(uint16_t port)
 	return best;
 }
 
-/* Returns the line for timestamps that already are UTC, in units of unit_ns. */
+/* For timestamps that are UTC already, in units of unit_ns */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
 	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;
@@ -149,8 +144,6 @@ void port_clock_tell(struct port_clock *clock, struct packet_times *times)
 	times->boards[times->nb_boards].board = &clock->board;
 	times->boards[times->nb_boards++].port = clock->port;
 }
-
-/* --- options --- */
 
 OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll",
 	[TIMESTAMPS_COARSE] = "coarse")

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Clock of the timestamps of a device. The reporter reads it once a second, and publishes a linear
- * function from timestamps to UTC (struct clock_line). Workers convert timestamps with this
- * function.
+ * Clock of the timestamps of a device. The reporter thread reads it once a second and publishes a
+ * linear function from timestamps to UTC. Workers convert timestamps with this function.
  */
 
 #include <stdbool.h>
@@ -18,7 +17,6 @@
 #include "rx/port/messages.h"
 #include "rx/port/drivers.h"
 
-/* Source of the arrival times of packets */
 enum timestamps {
 	TIMESTAMPS_AUTO, /* timestamp of the device; time of the poll if it has none */
 	TIMESTAMPS_POLL,
@@ -35,14 +33,14 @@ struct port_clock {
 	bool on; /* packets carry usable timestamps */
 	enum port_stamps stamps;
 	uint16_t port;
-	int64_t read; /* monotonic ns when the clock was last read */
+	int64_t read; /* monotonic ns of the last reading */
 	struct clock_model model;
 	struct clock_board board;
 };
 
 /*
- * Decides if timestamps of the device are needed and available. Call it before the device is
- * configured. Adds messages for the user. Returns the offloads to enable.
+ * Decides whether timestamps of the device are needed and available. Call it before the device is
+ * configured. Returns the offloads to enable.
  */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
@@ -54,8 +52,8 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
  */
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
-/* Reads the clock if a second has passed. Call it often. `now`: monotonic ns. */
+/* Reads the clock if a second has passed. `now`: monotonic ns. */
 void port_clock_look(struct port_clock *clock, int64_t now);
 
-/* Adds the clock of this port to the times of a worker that receives its packets. */
+/* Adds the clock of this port to a worker that receives its packets. */
 void port_clock_tell(struct port_clock *clock, struct packet_times *times);

@@ -7,12 +7,11 @@
 #include "base/assertion.h"
 
 /*
- * Maximum relative change of the rate from the oldest to the newest pair. The system clock is
- * slewed by up to 500 ppm in either direction. The drift of an oscillator is less.
+ * Relative change of the rate from the oldest to the newest pair. The system clock is slewed by up
+ * to 500 ppm in either direction, and oscillators drift less.
  */
 #define RATE_CHANGE 2e-3
 
-/* Returns the UTC time from pair `from` to pair `to`, in ns. */
 static double between(const struct clock_pair *from, const struct clock_pair *to)
 {
 	return (double)(to->utc - from->utc);
@@ -28,7 +27,7 @@ static bool agrees(const struct clock_pair *from, const struct clock_pair *to, d
 	return run > 0 && fabs(run - between(from, to)) <= allowed;
 }
 
-/* Sets the line through the newest pair. Its rate is the mean rate since the oldest pair. */
+/* The line goes through the newest pair with the mean rate since the oldest pair. */
 static void draw(struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];
@@ -48,13 +47,12 @@ static void keep(struct clock_model *model, const struct clock_pair *pair)
 	model->pairs[model->n++] = *pair;
 }
 
-/* Returns true if both clocks advanced, so that the pairs give a rate. */
 static bool went_on(const struct clock_pair *from, const struct clock_pair *to)
 {
 	return (int64_t)(to->ticks - from->ticks) > 0 && to->utc - from->utc > 0;
 }
 
-/* Restarts the model with two pairs: model->odd and a later one. */
+/* Restarts the model with model->odd and a later pair. */
 static void restart(struct clock_model *model, const struct clock_pair *pair)
 {
 	model->pairs[0] = model->odd;
@@ -64,7 +62,7 @@ static void restart(struct clock_model *model, const struct clock_pair *pair)
 	draw(model);
 }
 
-/* Returns the maximum relative error of the rate. It includes reading errors and later changes. */
+/* Maximum relative error of the rate, from reading errors and later changes of the rate */
 static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];

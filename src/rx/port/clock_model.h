@@ -2,14 +2,8 @@
 #pragma once
 
 /*
- * Model of a device clock against UTC. A pair is a reading of both clocks, about once a second. The
- * newest pair gives the offset. The oldest and the newest pair give the rate. So the model follows
- * a drifting oscillator and a slewed system clock. Used by one thread.
- *
- * Some pairs are ignored:
- *  - poor: The clocks were not read at the same time.
- *  - odd: The pair is far from the line. If the next pair agrees with it, the system clock was set,
- *    or the device clock was reset. The model then restarts.
+ * Model of a device clock against UTC, from readings of both clocks about once a second. The newest
+ * reading gives the offset, the oldest and the newest give the rate. One thread uses it.
  */
 
 #include <stdbool.h>
@@ -26,12 +20,12 @@ struct clock_pair {
 	int64_t error; /* ns, maximum error of utc */
 };
 
-/* Maximum error of a usable pair, in ns */
+/* ns; a pair with a larger error is CLOCK_POOR */
 #define CLOCK_ERROR_MAX INT64_C(100000)
 
 struct clock_model {
 	struct clock_line line;
-	uint32_t n; /* number of pairs; oldest first, all on the line */
+	uint32_t n; /* pairs, oldest first, all on the line */
 	struct clock_pair pairs[CLOCK_MODEL_PAIRS];
 	bool has_odd;
 	struct clock_pair odd; /* last pair that is not on the line */
@@ -40,9 +34,9 @@ struct clock_model {
 enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
-	CLOCK_ODD,  /* ignored for now */
-	CLOCK_ANEW, /* model restarted with this pair and the odd one before it */
+	CLOCK_ODD,  /* ignored until a second pair agrees with it, because a clock was set */
+	CLOCK_ANEW, /* the model was restarted with this pair and the odd one before it */
 };
 
-/* Adds a pair. An empty model is all zeros. From the second pair on, it has a line. */
+/* An empty model is all zeros. It has a line from the second pair on. */
 enum clock_verdict clock_model_add(struct clock_model *model, const struct clock_pair *pair);

@@ -23,10 +23,7 @@ static bool devarg_is(const char *device, const char *key, const char *value, bo
 				      strncmp(text, value, (size_t)length) == 0;
 }
 
-/*
- * Sets the address on which the device would listen. Returns false if it does not listen, or if the
- * path is too long.
- */
+/* Returns false if the device does not listen, or if the path is too long. */
 static bool listening_address(const struct port_listener *listener, const char *device,
 	struct sockaddr_un *address, socklen_t *size)
 {
@@ -50,10 +47,7 @@ static bool listening_address(const struct port_listener *listener, const char *
 	return true;
 }
 
-/*
- * Returns true if a process uses the abstract address. Finds only sockets of one type, that of
- * memif.
- */
+/* Only SOCK_SEQPACKET sockets, which memif uses, are found. */
 static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -83,7 +77,7 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 	return error;
 }
 
-/* Removes a socket file, unless another user created it in a folder such as /tmp. */
+/* Does not remove a file that another user created, for example in /tmp. */
 static bool remove_socket(const char *path)
 {
 	struct file_entry entry;
@@ -116,8 +110,8 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 }
 
 /*
- * Returns true with an error if another process uses the interface. A second process would get one
- * of its queues, and each process a part of the packets.
+ * A second process would take one queue of the tap interface, and each process would get a part of
+ * the packets.
  */
 static bool tap_taken(const struct port_name *name, char *error)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* --- counters of each ledger column; see docs/LOSS.md --- */
+/* Counters of each ledger column, explained in docs/LOSS.md */
 
 #define FEED(to, name, ...)                                                                        \
 	{                                                                                          \
@@ -31,8 +31,8 @@ static const struct counter_mapping feeds_iavf[] = {
 	{.counter = NULL},
 };
 /*
- * imissed is out_of_buffer of the device: no descriptor was free. Packets that the physical port
- * discards are in a counter of their own.
+ * imissed counts packets without a free descriptor. It does not include packets that the physical
+ * port discards.
  */
 static const struct counter_mapping feeds_mlx5[] = {
 	FEED(RECEIVED, "ipackets"),
@@ -44,7 +44,7 @@ static const struct counter_mapping feeds_mlx5[] = {
 	FEED(ERRORS, "rx_phy_symbol_errors"),
 	{.counter = NULL},
 };
-/* On some cards, ierrors includes xec: delivered packets with bad checksums. So it is not used. */
+/* On some cards, ierrors includes xec: delivered packets with bad checksums. */
 static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -57,7 +57,7 @@ static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(ERRORS, "rx_fragment_errors"),
 	{.counter = NULL},
 };
-/* ierrors counts delivered packets with bad checksums, so it is not used. */
+/* ierrors counts delivered packets with bad checksums. */
 static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -69,8 +69,8 @@ static const struct counter_mapping feeds_virtio[] = {
 	{.counter = NULL},
 };
 /*
- * Counters of the packet sockets. rx_dropped of the interface is not used: it includes frames that
- * no protocol of this host receives. The sockets receive them.
+ * rx_dropped of the interface includes frames that no protocol of this host receives, but the
+ * sockets do.
  */
 static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
@@ -79,7 +79,7 @@ static const struct counter_mapping feeds_af_packet[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* imissed is only rx_dropped of the sockets, so XDP_STATISTICS is used instead. */
+/* imissed is only rx_dropped of the sockets, but XDP_STATISTICS has all losses. */
 static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "XDP_STATISTICS"),
@@ -87,10 +87,7 @@ static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/*
- * The port receives what the kernel sends on the interface, so tx_dropped counts lost packets. A
- * packet without an mbuf is lost.
- */
+/* The port receives what the kernel sends on the interface, so tx_dropped counts lost packets. */
 static const struct counter_mapping feeds_tap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "kernel.tx_dropped"),
@@ -117,9 +114,8 @@ static const struct counter_mapping feeds_rings[] = {
 	"a virtual function does not report drops of the physical port: some lost packets "        \
 	"are not counted"
 
-/* --- drivers; docs/PORTS.md has the source of each property --- */
+/* docs/PORTS.md has the source of each property. */
 
-/* Properties of unknown drivers */
 #define UNKNOWN                                                                                    \
 	.feeds = feeds_basic,                                                                      \
 	.unsaid = "unknown driver: imissed and ierrors count as lost packets, and more may "       \
@@ -127,11 +123,11 @@ static const struct counter_mapping feeds_rings[] = {
 
 #define CAP(name) (UINT64_C(1) << (name))
 
-/* Bytes of the longest IPv4 datagram with its frame. Devices in memory have no MTU. */
+/* Bytes of a frame with the longest IPv4 datagram. Devices in memory have no MTU. */
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
-/* Bytes of the longest packet that libpcap accepts in a file: its MAXIMUM_SNAPLEN */
+/* MAXIMUM_SNAPLEN of libpcap */
 #define LONGEST_OF_CAPTURE 262144
-/* Bytes of the longest chain that net_pcap sends: its RTE_ETH_PCAP_SNAPLEN */
+/* RTE_ETH_PCAP_SNAPLEN of net_pcap, the longest chain that it sends */
 #define LONGEST_TO_CAPTURE 16128
 
 #define MLX5                                                                                       \
@@ -139,12 +135,11 @@ static const struct counter_mapping feeds_rings[] = {
 	.verbs = "mlx5_ib", .card_by_interface = true, .feeds = feeds_mlx5, .polled = true,        \
 	.complete = true, .fill = PORT_FILL_TOLD
 
-/* A card that counts every lost packet */
 #define COUNTED_CARD(driver, module, counters)                                                     \
 	.name = driver, .kernel = {module}, .feeds = counters, .complete = true,                   \
 	.fill = PORT_FILL_TOLD
 
-/* A device whose driver counts packets in software, but only in its first queues */
+/* The driver counts packets in software, but only in its first queues. */
 #define SOFTWARE_DEVICE(counters)                                                                  \
 	.feeds = counters, .polled = true, .complete = true, .per_queue = true
 
@@ -297,7 +292,7 @@ const struct port_driver port_drivers[] = {
 		.spreads = "set its flow hash with ethtool -X and -N; the kernel receives the "
 			   "queues that sketchtap does not use",
 		.queues_arg = "queue_count",
-		/* Number of mbufs that it lends to the kernel, for any ring size */
+		/* The driver lends this number of mbufs to the kernel, for any ring size. */
 		.descriptors = 2048,
 		/* An mbuf with its header must fit in a page. */
 		.mbuf_most = 4096 - 256,
@@ -316,9 +311,7 @@ const struct port_driver port_drivers[] = {
 		.spreads = "a hash of the flow selects the worker: the two directions of a "
 			   "connection may reach different workers",
 		.rss_is_for_rules = true,
-		/*
-		 * There is no ring: packets wait in the kernel. 32 mbufs hold one frame of 64 KB.
-		 */
+		/* Packets wait in the kernel, not in a ring. 32 mbufs hold one frame of 64 KB. */
 		.descriptors = 32,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -370,7 +363,7 @@ const struct port_driver port_drivers[] = {
 		SOFTWARE_DEVICE(feeds_pcap),
 		.gives_up = true,
 		.frames = PORT_FRAMES_CHAINED,
-		/* Timestamps of libpcap; those in the file if it reads a file */
+		/* Timestamps of libpcap, or of the capture file */
 		.stamps = PORT_STAMPS_US,
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.longest_sent = LONGEST_TO_CAPTURE,

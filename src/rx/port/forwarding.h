@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Option --forward: destination of received packets */
-
 #include <stdint.h>
 
 #include "config/option.h"
 
 enum forward_mode {
-	FORWARD_OFF,   /* nowhere: they are freed */
-	FORWARD_PAIRS, /* to the other port of its pair: ports 0 and 1, ports 2 and 3, ... */
+	FORWARD_OFF,   /* received packets are freed */
+	FORWARD_PAIRS, /* ports 0 and 1 form a pair, ports 2 and 3, ... */
 	FORWARD_LOOP,  /* back out of the ingress port */
 };
 

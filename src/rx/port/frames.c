@@ -19,7 +19,6 @@ static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 	return RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
 }
 
-/* Returns the largest MTU of the device; MTU_UNLIMITED if not reported. */
 static uint16_t largest_mtu(const struct rte_eth_dev_info *info)
 {
 	uint32_t by_frame = info->max_rx_pktlen - overhead_of(info);
@@ -50,7 +49,7 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 		plan->mtu = (uint16_t)wanted;
 		return true;
 	}
-	/* If a driver reports no limit, it has none, or it rejects the MTU when it is set. */
+	/* A driver that reports no limit may still reject an MTU when it is set. */
 	plan->mtu = largest >= MTU_UNLIMITED - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN ? MTU_JUMBO
 										     : largest;
 	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
@@ -68,10 +67,7 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 
 	*plan = (struct port_frame_plan){.mtu = current};
 	if (driver->frames != PORT_FRAMES_MTU) {
-		/*
-		 * The MTU of DPDK has no effect: frames of any length are received, in as many
-		 * mbufs as needed.
-		 */
+		/* Frames of any length are received, in as many mbufs as needed. */
 		if (current > largest_mtu(info))
 			plan->mtu = largest_mtu(info);
 		if (scatters)
@@ -81,7 +77,7 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	if (!choose_mtu(plan, port, info, current, wanted, scatters, messages, error))
 		return false;
 	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
-	/* Some devices do not remove the FCS, which then needs room */
+	/* Some devices do not remove the FCS, which then needs room. */
 	frame = plan->largest_frame + RTE_ETHER_CRC_LEN;
 	if (frame + RTE_PKTMBUF_HEADROOM <= room)
 		return true;
@@ -98,8 +94,6 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	}
 	return true;
 }
-
-/* --- options --- */
 
 static bool read_mtu(const struct option_text *text)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Plans the maximum frame length of a port, and the MTU and mbufs for it. Pure functions of device
- * properties.
- */
+/* Plans the maximum frame length of a port, and the MTU and mbufs for it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,17 +27,17 @@ OPTION_OWNER(frames)
 #define PORT_MTU_MAX_UNCHAINED 9978
 
 struct port_frame_plan {
-	uint16_t mtu;           /* MTU for the configuration of the device */
-	bool set_mtu;           /* true if the user gave the MTU: it must be set on the device */
+	uint16_t mtu;
+	bool set_mtu;           /* the user gave the MTU, so it must be set on the device */
 	uint64_t offloads;      /* receive offloads */
 	uint32_t largest_frame; /* bytes without FCS; 0: any */
 	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */
 };
 
 /*
- * Plans the frames of a port. `current`: MTU of the device. `wanted`: --mtu. `room`: bytes of an
- * mbuf with headroom. Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not
- * support the wanted MTU.
+ * `current` is the MTU of the device, `wanted` is --mtu, `room` are the bytes of an mbuf with
+ * headroom. Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not support
+ * the wanted MTU.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,

@@ -38,7 +38,6 @@ static void read_driver(int fd, const char *name, struct port_interface *interfa
 	memcpy(interface->bus, info.bus_info, sizeof(interface->bus) - 1);
 }
 
-/* Returns the number of ethtool features of the kernel; 0 if unknown. */
 static uint32_t count_features(int fd, const char *name)
 {
 	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Properties of a kernel interface in the network namespace of this process. Needs no privileges
- * and changes nothing.
+ * Reads properties of a kernel interface in the network namespace of this process. This needs no
+ * privileges.
  */
 
 #include <net/if.h>
@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 struct port_interface {
-	char driver[32]; /* kernel driver; "": unknown, as for lo */
+	char driver[32]; /* "": unknown, as for lo */
 	char bus[32];    /* PCI address of the device, or "" */
-	uint32_t index;  /* interface index; an interface can have several names */
+	uint32_t index;  /* unique, unlike names */
 	uint32_t mtu;
-	bool bare;    /* frames without an Ethernet header, as in tunnels and ppp0 */
+	bool bare;    /* frames have no Ethernet header, as in tunnels and ppp0 */
 	bool loops;   /* it receives the packets sent on it, as lo */
 	bool merges;  /* the kernel or the NIC joins packets before they are received (GRO, LRO) */
 	bool running; /* up, with a carrier */
-	bool promiscuous;    /* flag set, for example by `ip link` */
+	bool promiscuous;
 	bool features_known; /* the next two members are valid */
 	bool gro, lro, gro_hw, gro_list;
 	bool vlan_strip;
@@ -30,8 +30,8 @@ struct port_interface {
 };
 
 /*
- * Reads the properties. Returns false if there is no such interface. Properties that the kernel
- * does not report stay unknown.
+ * Returns false if there is no such interface. Properties that the kernel does not report stay
+ * unknown.
  */
 bool port_interface_read(const char *name, struct port_interface *interface);
 

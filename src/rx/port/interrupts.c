@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* for interrupt handles and device events, experimental in 22.11 */
+#define ALLOW_EXPERIMENTAL_API /* interrupt handles and device events are experimental in 22.11 */
 
 #include "rx/port/interrupts.h"
 
@@ -14,12 +14,12 @@
 #include <rte_interrupts.h>
 
 #define STEP_NS  100000
-#define PATIENCE 10000 /* steps */
+#define PATIENCE 10000 /* in steps of STEP_NS */
 
 static atomic_bool stopped;
-static struct rte_intr_handle *handle; /* registered interrupt that stops the thread */
+static struct rte_intr_handle *handle; /* registered interrupt that runs stay() */
 
-/* Blocks the interrupt thread until the process ends. Here, the thread holds no EAL lock. */
+/* Blocks EAL's interrupt thread until the process ends. Here, the thread holds no EAL lock. */
 static void stay(void *arg)
 {
 	(void)arg;
@@ -30,8 +30,8 @@ static void stay(void *arg)
 }
 
 /*
- * Registers a pending interrupt, so that the thread runs stay() at once. An alarm would do the
- * same, but would also delay callers that wait for other alarms.
+ * The interrupt is pending already, so the thread runs stay() at once. An alarm would do the same,
+ * but would delay callers that wait for other alarms.
  */
 static bool call_thread(void)
 {
@@ -62,9 +62,7 @@ void interrupts_stop(void)
 		nanosleep(&step, NULL);
 }
 
-/* --- removal of devices --- */
-
-/* Called on the interrupt thread. */
+/* Called on the interrupt thread */
 static void on_event(const char *device, enum rte_dev_event_type event, void *leaving)
 {
 	(void)device;
@@ -74,7 +72,7 @@ static void on_event(const char *device, enum rte_dev_event_type event, void *le
 
 void hot_unplug_hear(const char *device, atomic_bool *leaving)
 {
-	/* without memory for this, removal requests have no effect */
+	/* If this fails, removal requests have no effect. */
 	rte_dev_event_callback_register(device, on_event, leaving);
 }
 

@@ -24,7 +24,7 @@
 #define SOL_XDP 283
 #endif
 
-/* timeout; the kernel answers at once */
+/* the kernel answers at once */
 #define ANSWER_US  100000
 /* larger than any answer for one link without virtual functions */
 #define ANSWER_MAX 32768
@@ -62,7 +62,7 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 		if (attribute->rta_type != IFLA_STATS64)
 			continue;
-		/* an attribute is not aligned for 64-bit members */
+		/* The attribute may not be aligned for 64-bit members. */
 		memcpy(&stats, RTA_DATA(attribute), told < sizeof(stats) ? told : sizeof(stats));
 		interface->rx_errors = stats.rx_errors;
 		interface->rx_dropped = stats.rx_dropped;
@@ -75,7 +75,8 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 static enum kernel_presence wait_for_interface(int fd, struct kernel_interface *interface)
 {
-	static alignas(struct nlmsghdr) char answer[ANSWER_MAX]; /* used only by the reporter */
+	static alignas(
+		struct nlmsghdr) char answer[ANSWER_MAX]; /* used only by the reporter thread */
 	struct nlmsghdr *header = (struct nlmsghdr *)answer;
 	ssize_t length = recv(fd, answer, sizeof(answer), 0);
 
@@ -160,9 +161,8 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 }
 
 /*
- * Reads the losses of an AF_XDP socket. Does not add rx_fill_ring_empty_descs: packets without a
- * buffer are already in rx_dropped. In addition, some cards fill their ring themselves, and then
- * this counter has attempts, not packets.
+ * rx_fill_ring_empty_descs is not added: packets without a buffer are already in rx_dropped, and
+ * some cards count attempts there, not packets.
  */
 static bool xdp_socket_lost(int fd, uint64_t *lost)
 {

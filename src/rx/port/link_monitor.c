@@ -14,12 +14,7 @@
 
 #define LOOK_EVERY_NS 20000000
 
-/* --- during a run --- */
-
-/*
- * Reads the link from the kernel, because drivers on a kernel interface always report a link that
- * is up.
- */
+/* Drivers on a kernel interface always report a link that is up, so the kernel is asked. */
 static bool look_at_interface(const struct link_monitor *monitor, struct link_monitor *now)
 {
 	struct kernel_interface interface;
@@ -27,7 +22,7 @@ static bool look_at_interface(const struct link_monitor *monitor, struct link_mo
 	switch (kernel_interface_read(monitor->interface, &interface)) {
 	case KERNEL_THERE: now->up = interface.up; return true;
 	case KERNEL_GONE: return false;
-	case KERNEL_UNSAID: break; /* unchanged */
+	case KERNEL_UNSAID: break;
 	}
 	return true;
 }
@@ -80,14 +75,12 @@ enum port_change link_monitor_look(struct link_monitor *monitor)
 	return monitor->up && monitor->speed != before.speed ? PORT_SPEED : PORT_SAME;
 }
 
-/* --- before a run --- */
-
 bool port_link_is_up(const struct port *port)
 {
 	struct port_interface interface;
 	struct rte_eth_link link;
 
-	/* drivers on a kernel interface always report a link that is up */
+	/* Drivers on a kernel interface always report a link that is up. */
 	if (port->interface[0] != '\0' && port_interface_read(port->interface, &interface))
 		return interface.running;
 	return rte_eth_link_get_nowait(port->id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP;

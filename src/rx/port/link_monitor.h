@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Link status of ports before a run; link status, link speed and presence during it */
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +14,6 @@ enum port_change {
 	PORT_GONE,  /* unplugged, deleted, or moved to another network namespace; permanent */
 };
 
-/* Status at the last call */
 struct link_monitor {
 	const struct port *port;
 	uint32_t interface; /* index of the kernel interface below the driver; 0: none */
@@ -26,14 +23,14 @@ struct link_monitor {
 
 void link_monitor_start(struct link_monitor *monitor, const struct port *port);
 
-/* Returns the change since the last call. If there were several, returns the latest. */
+/* Returns the change since the last call; the latest one if there were several. */
 enum port_change link_monitor_look(struct link_monitor *monitor);
 
-/* Returns true if the link of the port is up, or its status unknown. */
+/* Also true if the status is unknown */
 bool port_link_is_up(const struct port *port);
 
 enum port_wait {
-	PORT_WAIT_UP,      /* all links are up */
+	PORT_WAIT_UP,
 	PORT_WAIT_STOPPED, /* a signal requested the end of the run */
 	PORT_WAIT_TIMEOUT,
 };

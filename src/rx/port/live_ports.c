@@ -13,7 +13,7 @@
 #include "rx/source.h"
 #include <limits.h>
 
-/* Returns true if the DEVARGS of a port name the file, such as rx_pcap=FILE of net_pcap. */
+/* DEVARGS such as rx_pcap=FILE of net_pcap */
 static bool is_in_devargs(const char *text, const struct stat *file)
 {
 	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
@@ -48,7 +48,6 @@ static const struct option_row source_rows[] = {
 	{0},
 };
 
-/* Owners of --port and of the other options of ports */
 static const struct option_owner *port_part(uint32_t i)
 {
 	static const struct option_owner *const parts[] = {
@@ -70,7 +69,6 @@ const struct source_traits source_port = {
 	.host = HOST_UNNAMED,
 };
 
-/* Returns true if two resolved names are the same device. */
 static bool is_same(const struct port_name *a, const struct port_name *b)
 {
 	size_t length = strcspn(a->device, ",");
@@ -127,7 +125,7 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 	return room;
 }
 
-/* Returns the bytes of the longest frame with --mtu; 0 without --mtu. */
+/* Returns bytes, or 0 without --mtu. */
 static uint32_t longest_frame(const struct config *config)
 {
 	uint32_t mtu = frames_options(config)->mtu == PORT_MTU_MAX ? PORT_MTU_MAX_UNCHAINED

@@ -10,31 +10,28 @@
 #include "rx/port/port.h"
 
 /*
- * Resolves every --port before EAL starts. Replaces the names in --port by those for DPDK. `names`
- * has room for all ports. Returns false with one line in error[PORT_DEVICE_MAX] if a name is not
- * available, or two names are the same device.
+ * Resolves every --port before EAL starts, and replaces the names in `config` by those for DPDK.
+ * `names` has room for all ports. Returns false with one line in error[PORT_DEVICE_MAX] if a name
+ * is not available, or two names are the same device.
  */
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error);
 
-/*
- * Resolves one more port. Appends it to `names`, which live_ports_resolve() filled, unless it is
- * already there. Returns false with an error like live_ports_resolve().
- */
+/* Resolves one more port, and appends it to `names` unless it is there. Errors are as above. */
 bool live_ports_resolve_beside(
 	struct port_name *names, struct config *config, const char *spec, char *error);
 
-/* Returns the minimum mbuf bytes for all ports, with headroom; 0: any. */
+/* Minimum mbuf bytes for all ports, with headroom; 0: any */
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 
-/* Returns the number of chained mbufs per frame with --mtu; 1 without it. */
+/* Number of chained mbufs per frame with --mtu; 1 without it */
 uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
 /*
- * Returns the mbuf bytes, with headroom, for frames of --mtu on a device without scattering.
- * Returns 0 without --mtu. For --mtu max, assumes PORT_MTU_MAX_UNCHAINED.
+ * Mbuf bytes, with headroom, for frames of --mtu on a device without scattering; 0 without --mtu.
+ * For --mtu max, the frames have PORT_MTU_MAX_UNCHAINED.
  */
 uint32_t live_ports_mtu_room(const struct config *config);
 
-/* Logs the messages of a started port. A second call logs nothing. */
+/* Logs and clears the messages of a started port. */
 void live_ports_say(struct port *port);
 
 /*

@@ -12,13 +12,12 @@
 #include "base/log.h"
 #include "rx/port/port.h"
 
-/* Source of a counter */
 enum loss_source {
 	SOURCE_XSTAT,
 	SOURCE_BASIC,     /* struct rte_eth_stats */
 	SOURCE_INTERFACE, /* struct kernel_interface */
 	SOURCE_SOCKETS,   /* struct kernel_sockets */
-	SOURCE_QUEUES,    /* struct socket_queues: received or lost */
+	SOURCE_QUEUES,    /* struct socket_queues */
 };
 
 #define BASIC(member)                                                                              \
@@ -48,8 +47,6 @@ static const struct {
 	{"PACKET_STATISTICS.lost", SOURCE_QUEUES, 1},
 	{"XDP_STATISTICS", SOURCE_SOCKETS, AF_XDP},
 };
-
-/* --- search for counters --- */
 
 static bool find_sockets(
 	struct port_meter *meter, int family, const struct port_meter *meters, uint32_t nb_meters)
@@ -84,8 +81,6 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 	meter->nb_xstats++;
 	return true;
 }
-
-/* --- reading --- */
 
 /* Values of all counters of a port, read at the same time */
 struct loss_reading {
@@ -159,8 +154,8 @@ static void note_gap(struct port_meter *meter, const struct counter_mapping *fee
 }
 
 /*
- * Starts a counter. Losses before the start do not belong to this run. Packets received before the
- * start do, because they wait in the queues.
+ * Losses before the start do not belong to this run. Packets received before the start do, because
+ * they wait in the queues.
  */
 static void begin_feed(struct port_meter_feed *feed, uint64_t value)
 {
@@ -208,8 +203,6 @@ void port_meter_read(struct port_meter *meter)
 			note_gap(meter, feed->feed);
 	}
 }
-
-/* --- meter of a run --- */
 
 static void start_feed(
 	struct port_meter *meter, struct port_meter_feed *feed, const struct loss_reading *reading)

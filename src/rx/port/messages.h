@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Messages about a port for the user, collected during its setup. */
+/* Messages for the user, collected during the setup of a port */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #define PORT_MESSAGE_MAX  400
 
 struct port_message {
-	bool warning; /* a warning that the result is affected; otherwise a notice */
+	bool warning; /* the result is affected; false: a notice */
 	char text[PORT_MESSAGE_MAX];
 };
 

@@ -21,8 +21,6 @@
 
 #define ALL_BYTES 0x40000 /* longer than any frame that a slot holds */
 
-/* --- filters --- */
-
 static int attach(int fd, struct sock_filter *codes, uint16_t n)
 {
 	struct sock_fprog program = {.len = n, .filter = codes};
@@ -38,12 +36,7 @@ static int attach_nothing(int fd)
 	return attach(fd, codes, 1);
 }
 
-/*
- * Attaches the filter. If params->without_outgoing is set, it drops frames that this host sends.
- * PACKET_IGNORE_OUTGOING is not used, because it has no effect in a fan-out group. If
- * params->headers_only is set, the filter truncates IPv4, and IPv6 without extension headers, to
- * their headers.
- */
+/* PACKET_IGNORE_OUTGOING is not used, because it has no effect in a fan-out group. */
 static int attach_filter(int fd, const struct packet_socket_params *params)
 {
 	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last three instructions */
@@ -69,15 +62,13 @@ static int attach_filter(int fd, const struct packet_socket_params *params)
 	return attach(fd, codes, sizeof(codes) / sizeof(codes[0]));
 }
 
-/* --- starting --- */
-
 int packet_socket_open(struct packet_socket *opened)
 {
 	*opened = (struct packet_socket){.fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
 	return opened->fd >= 0 ? 0 : errno;
 }
 
-/* Returns the layout of a ring whose blocks have no gaps between slots. */
+/* The blocks have no gaps between slots. */
 static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -127,9 +118,7 @@ static int bind_to(const struct packet_socket *socket, uint32_t interface)
 											 : errno;
 }
 
-/*
- * Puts all sockets into one fan-out group, with a number that is unique in the network namespace.
- */
+/* The kernel chooses a group number that is unique in the network namespace. */
 static int share_frames(const struct packet_socket *sockets, uint32_t n)
 {
 	uint32_t group = (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
@@ -148,8 +137,8 @@ static int share_frames(const struct packet_socket *sockets, uint32_t n)
 }
 
 /*
- * A bound socket receives every frame until it joins its group. So each filter drops all frames
- * until all sockets are in the group.
+ * A bound socket receives every frame until it joins its fan-out group. So each filter drops all
+ * frames until all sockets are in the group.
  */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what)

@@ -2,12 +2,9 @@
 #pragma once
 
 /*
- * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does.
- * Frames are not joined, and have their length on the wire even if only a part is copied. The
- * kernel writes them into a mapped ring (TPACKET_V2), so that reading takes no system call. Several
- * sockets of an interface share its frames by a symmetric flow hash. Fragments are not reassembled.
- *
- * One thread reads a socket. Another thread may count and silence it. Independent of DPDK.
+ * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does. The
+ * kernel writes them into a mapped ring (TPACKET_V2). Several sockets of an interface share its
+ * frames by a symmetric flow hash. One thread reads a socket, another may count and silence it.
  */
 
 #include <stdalign.h>
@@ -21,20 +18,18 @@
 
 /* Bytes of a slot before a frame whose link header has 14 bytes */
 #define PACKET_SOCKET_OFFSET  66
-/*
- * Bytes of a truncated frame: room for all headers of IPv4, and of IPv6 without extension headers
- */
+/* Bytes with all headers of IPv4, and of IPv6 without extension headers */
 #define PACKET_SOCKET_HEADERS 144
 /* EtherType of a VLAN tag if the kernel does not report it */
 #define PACKET_SOCKET_TAG     0x8100
-#define PACKET_SOCKET_LINE    64 /* bytes of a cache line */
+#define PACKET_SOCKET_LINE    64
 
 struct packet_socket {
-	/* Set before start. */
+	/* Set before start */
 	int fd;
 	uint8_t *ring;        /* the kernel's memory */
 	uint32_t slots, slot; /* number of slots, bytes per slot; a slot has one frame */
-	/* Owned by the reader. */
+	/* Owned by the reader */
 	uint32_t next; /* slot of the next frame */
 	/*
 	 * Owned by the counting thread: frames put into the ring, and frames lost because it was
@@ -44,17 +39,16 @@ struct packet_socket {
 };
 
 struct packet_socket_params {
-	uint32_t interface;   /* index */
+	uint32_t interface;
 	uint32_t slots, slot; /* number of slots, bytes per slot */
 	/*
-	 * copy only the first bytes of IPv4 packets, and of IPv6 packets without extension headers,
-	 * because these bytes contain all headers
+	 * Copy only PACKET_SOCKET_HEADERS bytes of IPv4 packets, and of IPv6 packets without
+	 * extension headers
 	 */
 	bool headers_only;
 	bool without_outgoing; /* drop frames that this host sends on the interface */
 };
 
-/* A frame in the ring. */
 struct packet_frame {
 	const uint8_t *data;
 	uint32_t captured; /* bytes at data */
@@ -74,18 +68,16 @@ int packet_socket_open(struct packet_socket *socket);
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what);
 
-/* Stops receiving; frames in the ring can still be read. */
+/* Frames in the ring can still be read. */
 void packet_socket_silence(const struct packet_socket *socket);
 
 /* Updates received and lost. Returns false if the kernel does not report them. */
 bool packet_socket_count(struct packet_socket *socket);
 
-/* Clears an error of the interface. A pending error would end every poll() at once. */
+/* A pending error of the interface would end every poll() at once. */
 void packet_socket_clear_error(int fd);
 
 void packet_socket_close(struct packet_socket *socket);
-
-/* --- reading --- */
 
 static inline struct tpacket2_hdr *packet_socket_slot(
 	const struct packet_socket *socket, uint32_t number)
@@ -116,7 +108,7 @@ static inline uint32_t packet_socket_ready(const struct packet_socket *socket, u
 	return n;
 }
 
-/* Returns the next frame, which must be ready. Valid until packet_socket_release(). */
+/* The next frame must be ready. It is valid until packet_socket_release(). */
 static inline struct packet_frame packet_socket_read(const struct packet_socket *socket)
 {
 	const struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
@@ -135,12 +127,12 @@ static inline struct packet_frame packet_socket_read(const struct packet_socket 
 	};
 }
 
-/* Gives the slot of the current frame back to the kernel. Call it after reading the frame. */
+/* Gives the slot of the current frame back to the kernel. */
 static inline void packet_socket_release(struct packet_socket *socket)
 {
 	struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
 
 	socket->next = packet_socket_after(socket, socket->next);
-	/* pairs with the kernel, which reads the status before it writes to the slot */
+	/* Pairs with the kernel, which reads the status before it writes to the slot. */
 	__atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }

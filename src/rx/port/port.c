@@ -29,19 +29,14 @@
 /* Bytes of the longest joined packet: GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
 
-/* Slot bytes of a packet socket if only headers are needed */
+/* Bytes of a packet socket's slot if only headers are needed */
 #define HEADERS_SLOT 2048
 
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
 
 #define set_error(error, ...) text_error(error, PORT_ERROR_MAX, __VA_ARGS__)
 
-/* --- search for the device --- */
-
-/*
- * Writes the device text for EAL. Adds the DEVARG with the number of queues if the driver has one
- * and the text does not set it.
- */
+/* Adds the DEVARG with the number of queues if the driver has one and the text does not set it. */
 static void device_text(
 	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
 {
@@ -54,7 +49,6 @@ static void device_text(
 		snprintf(text + strlen(text), 32, ",%s=%u", driver->queues_arg, nb_rx);
 }
 
-/* Returns true if the process lacks a privilege for the port. `why` then names it. */
 static bool is_privilege_missing(
 	const struct port *port, const struct port_driver *driver, const char *device, char *why)
 {
@@ -71,7 +65,7 @@ static bool make_virtual(
 	int result;
 
 	log_catch_begin();
-	/* rte_dev_probe() is not used: in 24.11 it is limited to 127 bytes. */
+	/* rte_dev_probe() is limited to 127 bytes in 24.11. */
 	result = rte_vdev_init(port->device, arguments != NULL ? arguments + 1 : "");
 	log_catch_end(reason, sizeof(reason));
 	if (result == 0)
@@ -101,9 +95,7 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
-/*
- * Sets the error for a missing device. EAL also does not find a card that the process may not open.
- */
+/* EAL also does not find a card that the process may not open. */
 static bool set_absent_error(const struct port *port, const struct port_name *name, char *error)
 {
 	char file[PCI_FILE_MAX];
@@ -120,7 +112,6 @@ static bool set_absent_error(const struct port *port, const struct port_name *na
 		port->name);
 }
 
-/* Warns about packets and bytes that the sockets of the interface do not receive. */
 static void warn_kernel_queues(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
 	if (name->facts.queues > nb_rx)
@@ -138,7 +129,6 @@ static void warn_kernel_queues(struct port *port, const struct port_name *name, 
 			port->name, name->interface, name->interface);
 }
 
-/* Creates receive queues that packet sockets of the kernel interface fill. */
 static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 {
 	char why[PORT_PRIVILEGE_MAX];
@@ -159,8 +149,8 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 }
 
 /*
- * Creates an ethdev of DPDK's driver, which only sends. Stops its own sockets: they would also
- * receive, but join fragments and truncate frames.
+ * Creates an ethdev that only sends. Its sockets must not receive, because they join fragments and
+ * truncate frames.
  */
 static bool make_sender(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
@@ -184,8 +174,7 @@ static bool make_sender(
 }
 
 /*
- * Sets up a kernel interface: packet sockets receive, and DPDK's driver sends. Without receive
- * queues, only the driver is used.
+ * Packet sockets receive, and DPDK's driver sends. Without receive queues, only the driver is used.
  */
 static bool probe_interface(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
@@ -208,8 +197,8 @@ static bool probe_interface(
 }
 
 /*
- * Silences libbpf and libxdp, which net_af_xdp loads: they print to standard error without rte_log.
- * Call it after EAL has loaded its drivers.
+ * libbpf and libxdp, which net_af_xdp loads, print to standard error. Call this after EAL has
+ * loaded its drivers.
  */
 static void silence_libraries(bool verbose)
 {
@@ -227,7 +216,6 @@ static void silence_libraries(bool verbose)
 		 * in the global scope.
 		 */
 		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
-		/* The argument and the result are function pointers. */
 		void *(*set_print)(void *print) = NULL;
 		void *symbol;
 
@@ -291,9 +279,6 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	return true;
 }
 
-/* --- start --- */
-
-/* State of one start */
 struct start {
 	struct port *port;
 	uint16_t nb_rx, nb_tx, tx_descriptors;
@@ -305,7 +290,7 @@ struct start {
 	struct port_frame_plan frames;
 	bool apart;          /* another ethdev sends */
 	const char *call;    /* last system call of the packet sockets; NULL: none */
-	uint16_t mtu_before; /* original MTU, before the configuration changes it; 0: unknown */
+	uint16_t mtu_before; /* original MTU; 0: unknown */
 };
 
 static enum port_hash_use hash_use(const struct port *port, uint16_t nb_rx)
@@ -381,7 +366,7 @@ bool port_chains(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
-	if (port->sockets != NULL) /* each frame has one mbuf */
+	if (port->sockets != NULL)
 		return false;
 	return port->driver->frames == PORT_FRAMES_CHAINED ||
 	       (rte_eth_dev_info_get(port->id, &info) == 0 &&
@@ -389,10 +374,10 @@ bool port_chains(const struct port *port, uint32_t room)
 		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 }
 
-/* Returns the send offloads to enable. `scatters`: a packet may be a chain of mbufs. */
+/* `scatters`: a packet may be a chain of mbufs. */
 static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
 {
-	/* Possible because all mbufs of a queue come from one pool, with reference count 1. */
+	/* All mbufs of a queue come from one pool and have reference count 1. */
 	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 
 	if (scatters)
@@ -400,7 +385,6 @@ static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters
 	return info->tx_offload_capa & wanted;
 }
 
-/* Chooses queues, frames, RSS and offloads within the capabilities of the device. */
 static bool choose_queues(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
@@ -453,8 +437,8 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 }
 
 /*
- * Configures the device. If that fails, tries again with as many send queues as receive queues,
- * because some drivers without a row need that.
+ * If the device refuses, tries again with as many send queues as receive queues, because some
+ * drivers without a row need that.
  */
 static int configure(struct start *start)
 {
@@ -470,7 +454,6 @@ static int configure(struct start *start)
 	return result;
 }
 
-/* Sets the MTU on the device if the user gave it. */
 static bool set_mtu(struct start *start, char *error)
 {
 	struct port *port = start->port;
@@ -499,7 +482,7 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	start->tx_descriptors = PORT_SEND_DESCRIPTORS;
 	result = rte_eth_dev_adjust_nb_rx_tx_desc(
 		port->id, &port->descriptors, &start->tx_descriptors);
-	/* a driver without limits accepts the numbers unchanged */
+	/* A driver without limits accepts the numbers unchanged. */
 	if (result == -ENOTSUP)
 		result = 0;
 	if (port_options(port->config)->descriptors > 0)
@@ -528,7 +511,6 @@ static int setup_queues(const struct start *start, struct rte_mempool *pool)
 	return result;
 }
 
-/* Starts the sending ethdev of a port, if another ethdev receives. */
 static int start_sender(const struct start *start)
 {
 	const struct port *port = start->port;
@@ -546,7 +528,7 @@ static int start_sender(const struct start *start)
 static int start_sockets(struct start *start, struct rte_mempool *pool)
 {
 	const struct port *port = start->port;
-	/* Shorter slots, in the same memory. */
+	/* Shorter slots, in the same memory */
 	const uint32_t slot =
 		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
 	const struct packet_socket_params params = {
@@ -579,7 +561,7 @@ static uint32_t largest_frame(const struct start *start)
 	return mtu + PORT_FRAME_OVERHEAD;
 }
 
-/* Restores the promiscuous flag, because the start of the device clears it. */
+/* The start of the device clears the promiscuous flag. */
 static void restore_promiscuous(const struct port *port)
 {
 	if (port->was_promiscuous)
@@ -587,8 +569,8 @@ static void restore_promiscuous(const struct port *port)
 }
 
 /*
- * Returns true for a virtual function: its host may refuse promiscuous mode. A driver may not
- * report this: net_e1000_igb_vf ignores the answer, and hosts of i40e and ice always accept.
+ * The host of a virtual function may refuse promiscuous mode. Drivers may not report that:
+ * net_e1000_igb_vf ignores the answer, and hosts of i40e and ice always accept.
  */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
 {
@@ -597,9 +579,8 @@ static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_in
 }
 
 /*
- * Makes a kernel interface promiscuous until the returned descriptor is closed or the process ends.
- * The kernel counts such requests, so this does not affect other programs on the interface. Returns
- * -1 on failure.
+ * The interface is promiscuous until the returned descriptor is closed or the process ends. The
+ * kernel counts such requests, so other programs are not affected. Returns -1 on failure.
  */
 static int hold_promiscuous(const char *interface)
 {
@@ -639,8 +620,8 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 }
 
 /*
- * Configures and starts the device. Returns false with an error if the MTU cannot be set. Otherwise
- * returns true, and *result is negative if the device refuses.
+ * Returns false with an error if the MTU cannot be set. Otherwise, *result is negative if the
+ * device refuses.
  */
 static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
 	int *result, char *error)
@@ -779,7 +760,7 @@ static void port_stop(struct port *port)
 	if (port->started && port->has_sender && port->sockets != NULL && port->send_queues > 0)
 		rte_eth_dev_stop(port->sender);
 	port->started = false;
-	/* some drivers reject an MTU while started */
+	/* Some drivers reject an MTU while started. */
 	if (port->mtu_before > 0)
 		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 }
@@ -801,7 +782,8 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
 	/*
-	 * Done before the interrupt thread stops, because most drivers need its messages to close.
+	 * Most drivers need messages of the interrupt thread to close, so they close before it
+	 * stops.
 	 */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)

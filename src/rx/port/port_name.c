@@ -24,10 +24,10 @@
 #define SOCKET_FRAME_DEFAULT 2048 /* default of the driver */
 #define MBUF_HEADROOM        128  /* RTE_PKTMBUF_HEADROOM */
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
-/* Default bytes of the ring of a queue. It holds the frames that arrive while the core is busy. */
+/* Default ring of a queue. It holds the frames that arrive while the core is busy. */
 #define SOCKET_RING_BYTES    (32u << 20)
 
-/* Returns true if the name is that of a virtual device, even if its driver has no row. */
+/* Drivers without a row in port_drivers[] have no `devices`. */
 static bool is_virtual(const char *name)
 {
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
@@ -83,8 +83,8 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 }
 
 /*
- * Returns the slot bytes for frames of `mtu`. Above the default, they are whole pages, because such
- * a slot must be a whole block.
+ * Returns the bytes of a slot. Above the default, they are whole pages, because such a slot must be
+ * a whole block.
  */
 static uint32_t frame_for(uint32_t mtu)
 {
@@ -97,7 +97,6 @@ static uint32_t frame_for(uint32_t mtu)
 	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
 }
 
-/* Returns the number of slots of a ring with the default size, a power of two. */
 static uint32_t slots_for(uint32_t slot)
 {
 	uint32_t slots = 512;
@@ -108,9 +107,9 @@ static uint32_t slots_for(uint32_t slot)
 }
 
 /*
- * Sets the slots of the packet socket for `mtu`, unless the DEVARGS set their size. Returns false
- * with an error if a block of the DEVARGS is not a multiple of the slot size. The kernel starts a
- * slot at each block, and DPDK's driver, which sends, supports no gaps.
+ * Sets slots that have room for `mtu`, unless the DEVARGS set their size. The kernel starts a slot
+ * at each block, but DPDK's driver, which sends, supports no gaps. So a block of the DEVARGS must
+ * be a multiple of the slot size.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
@@ -140,7 +139,7 @@ static bool size_frames(
 	return true;
 }
 
-/* Returns false with an error if the frames are not Ethernet, because they would be misread. */
+/* Frames without an Ethernet header would be misread. */
 static bool check_kind(const struct port_name *name, const char *spec, char *error)
 {
 	return !name->facts.bare ||
@@ -150,7 +149,6 @@ static bool check_kind(const struct port_name *name, const char *spec, char *err
 		       spec, name->interface);
 }
 
-/* Warns if the kernel joins packets before a packet socket sees them. */
 static void note_joining(struct port_name *name)
 {
 	if (name->facts.merges && name->facts.bus[0] != '\0')
@@ -198,7 +196,6 @@ static bool resolve_interface(
 	return true;
 }
 
-/* Resolves a virtual device that uses a kernel interface. The interface must exist. */
 static bool resolve_over_interface(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error)
 {
@@ -273,15 +270,12 @@ bool port_can_send(const struct port_driver *driver, const char *device)
 	return false;
 }
 
-/* --- options --- */
-
-/* Part of the text of a --port */
 struct port_name_part {
 	const char *text;
 	size_t len;
 };
 
-/* Returns the name of a port without DEVARGS and without the bus prefix. */
+/* Returns the name without DEVARGS and without the bus prefix. */
 static struct port_name_part port_name_part(const char *port)
 {
 	if (strncmp(port, "pci:", 4) == 0)
@@ -291,7 +285,7 @@ static struct port_name_part port_name_part(const char *port)
 	return (struct port_name_part){port, strcspn(port, ",")};
 }
 
-/* Returns the kernel interface in the DEVARGS; empty if there is none. */
+/* Empty if the DEVARGS have no interface */
 static struct port_name_part port_interface_part(const char *port)
 {
 	int length = 0;
@@ -314,7 +308,7 @@ static bool same_pci(struct port_name_part a, struct port_name_part b)
 	       x.function == y.function;
 }
 
-/* Returns true if two texts name the same device. Other texts may also name the same device. */
+/* If false, the texts may still name the same device. */
 static bool same_port(const char *a, const char *b)
 {
 	struct port_name_part name_a = port_name_part(a), name_b = port_name_part(b);

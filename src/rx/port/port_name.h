@@ -9,9 +9,8 @@
  *   eth0                             kernel interface
  *
  * An interface of a card whose kernel driver shares it with DPDK (mlx5) selects the PCI address of
- * the card. Any other interface is received through packet sockets (packet_socket.h), as is the
- * interface of net_af_packet0,iface=eth0. A name of both an interface and a virtual device is
- * rejected, unless "vdev:" before it selects the device. DEVARGS are passed on.
+ * the card. Any other interface is received through packet sockets (packet_socket.h). A name of
+ * both an interface and a virtual device is rejected, unless "vdev:" before it selects the device.
  */
 
 #include <stdbool.h>
@@ -22,63 +21,63 @@
 #include "config/option.h"
 
 struct port_options {
-	struct option_list names; /* names with DEVARGS */
+	struct option_list names; /* with DEVARGS */
 	uint64_t wait_link;       /* ns; 0: do not wait */
 	uint32_t descriptors;     /* entries of each receive ring; 0: default of the source */
 };
 
 OPTION_OWNER(port)
 
-/* Returns true if --port is given: live ports as the source, or a destination of the generator. */
+/* The ports are the source, or the destination of the generator. */
 static inline bool port_given(const struct config *config)
 {
 	return port_options(config)->names.n > 0;
 }
 
-#define PORT_NAME_MAX   64 /* bytes of a device name, limit of DPDK */
+#define PORT_NAME_MAX   64 /* limit of DPDK for device names */
 #define PORT_DEVICE_MAX 512
 #define PORT_NOTICE_MAX 320
 
 struct port_name {
-	/* name in messages: text of the user without DEVARGS */
+	/* Text of the user without DEVARGS, for messages */
 	char called[PORT_NAME_MAX];
 	char device[PORT_DEVICE_MAX]; /* text for EAL: NAME[,DEVARGS] */
-	bool pci;                     /* true: PCI address; false: virtual, or known only to DPDK */
+	bool pci;                     /* false: virtual, or known only to DPDK */
 	bool known;               /* PCI address, existing interface, or name of a virtual device */
 	char interface[IFNAMSIZ]; /* kernel interface that receives the packets; "": none */
-	struct port_interface facts; /* properties of that interface */
+	struct port_interface facts; /* of that interface */
 	uint32_t slot, slots; /* ring of the packet socket: bytes per slot, number of slots */
 	uint32_t mbuf_room;   /* minimum mbuf bytes; 0: any */
-	char notice[PORT_NOTICE_MAX];  /* notice about the meaning of the name, or "" */
-	char warning[PORT_NOTICE_MAX]; /* warning about an effect on the result, or "" */
+	char notice[PORT_NOTICE_MAX];  /* about the meaning of the name, or "" */
+	char warning[PORT_NOTICE_MAX]; /* about an effect on the result, or "" */
 };
 
-/* Interface lookup: port_interface_read(), or a fake one in tests */
+/* port_interface_read(), or a fake in tests */
 typedef bool (*port_interface_fn)(const char *name, struct port_interface *interface);
 
 /*
- * Resolves "NAME[,DEVARGS]" before EAL starts. `mtu`: --mtu, or 0. A slot of a packet socket has
+ * Resolves "NAME[,DEVARGS]" before EAL starts. `mtu` is --mtu, or 0. A slot of a packet socket has
  * room for this MTU and for that of the interface. Returns false with one line in
- * error[PORT_DEVICE_MAX] that names the choices.
+ * error[PORT_DEVICE_MAX].
  */
 bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error);
 
 /*
- * Returns true if the name is a PCI address, which EAL needs at its start (--allow). port_probe()
- * creates the device of any other name.
+ * EAL needs PCI addresses at its start (--allow). port_probe() creates the devices of all other
+ * names.
  */
 bool port_is_pci(const char *spec);
 
-/* Returns true if the packets come through the kernel: from a socket or a tap. */
+/* From a socket or a tap */
 bool port_through_kernel(const struct port_name *name);
 
 /* Returns true if the device, with its DEVARGS, has a destination for sent packets. */
 bool port_can_send(const struct port_driver *driver, const char *device);
 
-/* Returns the value of key=VALUE in DEVARGS and its length, or NULL. */
+/* Returns VALUE of key=VALUE in DEVARGS and its length, or NULL. */
 const char *port_devarg(const char *device, const char *key, int *length);
 
-/* Checks the texts of --port. Also called by the checks of other options. */
+/* Checks the texts of --port. */
 bool port_check_names(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Send capabilities of a port (--forward), for the sending threads */
+/* Limits of the packets that a port can send (--forward) */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,22 +9,20 @@
 
 #include "rx/port/kernel_interface.h"
 
-/* Entries of a send ring; all drivers support this number */
+/* all drivers support this number */
 #define PORT_SEND_DESCRIPTORS 1024
 
-/* Limits of the next packet. Written by the reporter. Read by the sending threads. */
+/* Written by the reporter thread, read by the sending threads */
 struct port_send {
 	/* Maximum frame bytes without FCS: of any frame, and of one with a VLAN tag */
 	_Atomic uint32_t longest, longest_tagged;
 	_Atomic bool down; /* its link is down */
 	bool chains;       /* packets may be chains of mbufs */
-	/*
-	 * Packet sockets of the driver, which send only on request. No sockets for other drivers.
-	 */
+	/* Packet sockets of the driver, which send only on request; empty for other drivers */
 	struct kernel_sockets sockets;
 };
 
-/* Sets the link status. Called by the reporter. */
+/* Called by the reporter thread */
 static inline void port_send_link(struct port_send *send, bool up)
 {
 	atomic_store_explicit(&send->down, !up, memory_order_relaxed);

@@ -41,9 +41,7 @@ bool port_lacks_to_send(const struct port_driver *driver, char *why)
 	return list_missing((driver->needs | driver->needs_to_send) & ~process_capabilities(), why);
 }
 
-/*
- * Returns true if RLIMIT_MEMLOCK prevents a driver from pinning the memory shared with the kernel.
- */
+/* RLIMIT_MEMLOCK may prevent a driver from pinning the memory that it shares with the kernel. */
 static bool is_locked_memory_missing(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
@@ -68,8 +66,8 @@ static bool is_tun_missing(const struct port_driver *driver, char *why)
 }
 
 /*
- * Returns true if the process cannot write to the folder of the socket. A driver that also supports
- * abstract sockets needs this even if it does not listen.
+ * A driver that also supports abstract sockets needs write access to the folder of the socket even
+ * if it does not listen.
  */
 static bool is_socket_folder_missing(
 	const struct port_listener *listener, const char *device, char *why)
@@ -101,7 +99,7 @@ static bool is_socket_folder_missing(
 
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why)
 {
-	/* the DEVARGS decide if it uses an interface or a capture file */
+	/* The DEVARGS decide whether the device uses an interface or a capture file. */
 	bool on_interface = strstr(device, "iface=") != NULL;
 
 	return port_lacks_capabilities(driver, on_interface, process_capabilities(), why) ||

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Finds privileges that this process lacks for a device. Drivers report only that they failed. */
+/*
+ * Finds privileges that this process lacks for a device, because drivers report only that they
+ * failed. If one is missing, the functions return true and write it to why[PORT_PRIVILEGE_MAX].
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,18 +13,11 @@
 
 #define PORT_PRIVILEGE_MAX 256
 
-/*
- * Returns true, with why[PORT_PRIVILEGE_MAX], if missing privileges can be the reason why a device
- * could not be created or started.
- */
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why);
 
-/* Like port_lacks_privilege(), for sending and receiving. */
+/* For sending and receiving */
 bool port_lacks_to_send(const struct port_driver *driver, char *why);
 
-/*
- * Like port_lacks_privilege(), for a process with the capabilities `effective`. Checks only
- * capabilities.
- */
+/* Checks only capabilities. `effective` are those of the process. */
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why);

@@ -10,8 +10,8 @@
 #define RSS_KEY_LEN_USUAL 40
 
 /*
- * A kind of packets. `exact`: RSS fields of only this kind. `general`: RSS fields of all packets of
- * the same IP version.
+ * `exact` has the RSS fields of only this kind, `general` those of all packets of the same IP
+ * version.
  */
 struct packet_kind {
 	const char *name;
@@ -37,7 +37,6 @@ static const struct packet_kind kinds[] = {
 
 #define NB_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Fields that a device hashes for a kind of packets */
 enum hashed {
 	HASHED_NOTHING,
 	HASHED_ONE_ADDRESS,
@@ -77,7 +76,7 @@ static uint64_t side_of(enum rss_fields wanted)
 	return wanted == RSS_FIELDS_DST ? RTE_ETH_RSS_L3_DST_ONLY : 0;
 }
 
-/* Returns the RSS fields that the device offers and that are closest to the wanted ones. */
+/* Returns the offered RSS fields that are closest to the wanted ones. */
 static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 {
 	uint64_t side = side_of(wanted) & offered, fields = side;
@@ -99,10 +98,7 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	return fields;
 }
 
-/*
- * Writes the names of the kinds that are hashed `as`, but should be hashed in another way. Writes
- * "" if there are none.
- */
+/* Lists the kinds that are hashed `as`, but should be hashed in another way. */
 static void list_kinds(
 	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
 {
@@ -123,7 +119,7 @@ static void list_kinds(
 			listed[i]->name);
 }
 
-/* Returns the effect on the run if packets are hashed `as`, not as wanted. */
+/* Effect on the run if packets are hashed `as`, not as wanted */
 static const char *meaning(enum rss_fields wanted, enum hashed as)
 {
 	if (as == HASHED_NOTHING)
@@ -167,7 +163,7 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* Reports that the receiving core uses its own key for packets that the device does not hash. */
+/* The receiving core has its own key for packets that the device does not hash. */
 static void explain_other_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->use != PORT_HASH_DISPATCH)
@@ -184,7 +180,6 @@ static void explain_other_key(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* Reports that a given key is not used. */
 static void explain_unused_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->key_wanted != RSS_KEY_GIVEN)
@@ -294,8 +289,6 @@ void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf)
 	};
 }
 
-/* --- the indirection table --- */
-
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues)
 {
 	VERIFY(nb_queues, >, 0);
@@ -373,7 +366,7 @@ static void check_reta(
 			size / rss->nb_queues, size);
 }
 
-/* Reads the hashed fields from the device. Sets *same_key to true if its key is rss->key. */
+/* Sets *same_key to true if the key of the device is rss->key. */
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
@@ -388,7 +381,7 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return true;
 }
 
-/* Sets the key again, for drivers that accept it only in a separate call. */
+/* Some drivers accept the key only in a separate call. */
 static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_len)
 {
 	uint8_t key[RSS_KEY_LEN_MAX];
@@ -399,7 +392,7 @@ static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
 }
 
-/* Returns the length of the key to read; 0 if the key of the device is too long. */
+/* Returns 0 if the key of the device is too long. */
 static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
 {
 	if (rss->key_len > 0)
@@ -428,8 +421,6 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 	if (rss->use == PORT_HASH_QUEUES && rss->nb_queues > 1)
 		check_reta(rss, port_id, info->reta_size, messages);
 }
-
-/* --- options --- */
 
 static int hex_digit(char c)
 {

@@ -3,11 +3,8 @@
 
 /*
  * RSS within the capabilities of a device: hashed fields, key, and distribution of hashes over
- * queues by the indirection table. The choice is a pure function of the device properties. After
- * the start, the settings are read back.
- *
- * Results are correct for any distribution, because the sketches of all workers are merged. The
- * distribution decides the load of each worker, and which packets of a connection it receives.
+ * queues by the indirection table. Results are correct for any distribution, because the sketches
+ * of all workers are merged.
  */
 
 #include <stdbool.h>
@@ -23,7 +20,7 @@
 enum rss_key {
 	RSS_KEY_SYMMETRIC, /* same hash for both directions of a connection */
 	RSS_KEY_DEFAULT,   /* default key of the driver */
-	RSS_KEY_GIVEN,     /* key_bytes */
+	RSS_KEY_GIVEN,
 };
 
 struct rss_options {
@@ -35,9 +32,8 @@ struct rss_options {
 
 OPTION_OWNER(rss)
 
-#define PORT_RSS_RETA_MAX 4096 /* maximum entries; cards have up to 2048 */
+#define PORT_RSS_RETA_MAX 4096 /* cards have up to 2048 entries */
 
-/* Use of the hash */
 enum port_hash_use {
 	PORT_HASH_UNUSED,
 	PORT_HASH_QUEUES,   /* the device selects a queue */
@@ -45,14 +41,14 @@ enum port_hash_use {
 };
 
 struct port_rss {
-	const char *port; /* name of the port, for messages */
+	const char *port; /* for messages */
 	const struct port_driver *driver;
 	enum port_hash_use use;
 	enum rss_fields wanted;
 	enum rss_key key_wanted;
 	uint16_t nb_queues;
 
-	/* Result of the choice */
+	/* Set by port_rss_choose() */
 	bool on;
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 if off */
 	uint8_t key_len; /* bytes of the key; 0: the device keeps its own */
@@ -61,26 +57,25 @@ struct port_rss {
 };
 
 /*
- * Returns the number of receive queues over which the device or another mechanism distributes
- * packets; at least 1.
+ * Number of receive queues, at least 1, over which the device or another mechanism distributes
+ * packets
  */
 uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info);
 
 /*
- * Chooses fields and key. The first members of `rss` must be set. Returns false with one line in
+ * The members of `rss` before `on` must be set. Returns false with one line in
  * error[PORT_MESSAGE_MAX] if the length of the key is wrong, or nothing distributes packets over
  * the queues.
  */
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages, char *error);
 
-/* Adds the choice to the configuration of a device. */
 void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf);
 
 /*
- * Reads fields and key back, makes the indirection table even if needed, and reports all
- * differences from the wanted settings. Call it after the start of the device.
+ * Call it after the start of the device. Reads fields and key back, makes the indirection table
+ * even, and reports all differences from the wanted settings.
  */
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);

@@ -14,10 +14,7 @@ static void set_longest(struct port_send *send, uint32_t longest, uint32_t tagge
 	atomic_store_explicit(&send->longest_tagged, tagged, memory_order_relaxed);
 }
 
-/*
- * Sets the limits from the MTU of a kernel interface. If a frame has two VLAN tags, the kernel
- * counts the second one as payload.
- */
+/* If a frame has two VLAN tags, the kernel counts the second one in the MTU. */
 static void obey_interface(struct port *port, uint32_t mtu)
 {
 	uint32_t longest = mtu + RTE_ETHER_HDR_LEN;
@@ -26,8 +23,8 @@ static void obey_interface(struct port *port, uint32_t mtu)
 }
 
 /*
- * Warns about offloads. Senders on this machine leave checksums and segmentation to a device. A
- * virtual interface has no such device.
+ * Senders on this machine leave checksums and segmentation to a device, which a virtual interface
+ * does not have.
  */
 static void warn_offloads(struct port *port)
 {
@@ -98,8 +95,6 @@ void port_sending_look(struct port *port)
 	port->interface_mtu = interface.mtu;
 	obey_interface(port, interface.mtu);
 }
-
-/* --- counters of the device --- */
 
 static bool read_device(const struct port *port, uint64_t *sent, uint64_t *unsent)
 {

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Limits of the packets that a port can send (--forward), and counters of sent packets */
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "rx/port/port.h"
 
 /*
- * Determines the limits of the port. Adds warnings about packets that it cannot send unmodified to
- * port->messages. Call it after the start of the port.
+ * Determines the limits of a started port. Adds warnings about packets that it cannot send
+ * unmodified to port->messages.
  */
 void port_sending_start(struct port *port);
 
-/* Updates the limits, because the MTU may change. Called by the reporter. */
+/* Updates the limits, because the MTU may change. Called by the reporter thread. */
 void port_sending_look(struct port *port);
 
-/* Finds the sockets of the port's sending driver on kernel interface number `interface`. */
+/* Finds the sockets of the port's sending driver on the interface with this index. */
 void port_sending_sockets(
 	const struct port *port, uint32_t interface, struct kernel_sockets *sockets);
 
-/* Counters of sent packets of a device */
 struct port_sent {
 	const struct port *port;
 	bool begun;
 	bool gap; /* counters were reset or could not be read: some counts are lost */
-	uint64_t sent_read, unsent_read; /* last readings */
+	uint64_t sent_read, unsent_read;
 	/* Packets since the start; unsent: accepted, then discarded */
 	uint64_t sent, unsent;
 };

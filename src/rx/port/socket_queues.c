@@ -18,7 +18,7 @@
 #include "base/assertion.h"
 #include "rx/packet/unaligned.h"
 
-#define ADDRESSES_LEN 12 /* bytes of the Ethernet addresses */
+#define ADDRESSES_LEN 12
 #define TAG_LEN       4
 
 struct socket_queue {
@@ -37,9 +37,7 @@ struct socket_queues {
 	struct socket_queue queues[SOCKET_QUEUES_MAX];
 };
 
-/* --- receiving --- */
-
-/* Copies the captured bytes into an mbuf, and inserts the VLAN tag that the kernel removed. */
+/* Inserts the VLAN tag that the kernel removed. */
 static inline void fill(struct rte_mbuf *mbuf, const struct packet_frame *frame, uint16_t port)
 {
 	uint8_t *to = rte_pktmbuf_mtod(mbuf, uint8_t *);
@@ -101,9 +99,7 @@ static uint16_t add_stamped_frames(uint16_t port, uint16_t number, struct rte_mb
 	return (uint16_t)(n + receive(queue, pkts + n, (uint16_t)(most - n), true));
 }
 
-/* --- creation --- */
-
-/* Creates the ethdev. For all queues, its driver polls the same empty ring. */
+/* The driver of all queues polls the same empty ring. */
 static int make_port(struct socket_queues *queues)
 {
 	static unsigned int serial; /* names must be unique in the process */
@@ -188,8 +184,6 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	}
 	return error;
 }
-
-/* --- run --- */
 
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue)
 {

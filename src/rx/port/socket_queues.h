@@ -3,8 +3,7 @@
 
 /*
  * An ethdev whose receive queues are filled by packet sockets of an interface (packet_socket.h).
- * Its driver polls an empty ring. A callback of each queue then adds the frames of a socket. So
- * every design can receive from it as from a card.
+ * Its driver polls an empty ring, and a callback of each queue adds the frames of a socket.
  */
 
 #include <stdbool.h>
@@ -25,28 +24,27 @@ struct socket_queues;
 struct socket_queues *socket_queues_create(uint16_t n, uint16_t *id, int *error);
 
 /*
- * Starts the sockets of the first n queues. Call it after the start of the ethdev. Mbufs come from
- * the pool. If `stamped`, they get the arrival time of their frame, in ns of UTC. Returns 0, or an
- * errno with the failed call in *what.
+ * Starts the sockets of the first n queues. Call it after the start of the ethdev. If `stamped`,
+ * mbufs get the arrival time of their frame, in ns of UTC. Returns 0, or an errno with the failed
+ * call in *what.
  */
 int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	const struct packet_socket_params *params, struct rte_mempool *pool, bool stamped,
 	const char **what);
 
-/* Returns the file descriptor of a queue: poll() returns if a frame is ready. */
+/* poll() on this file descriptor returns if a frame is ready. */
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue);
 
 /*
- * Reads the number of frames put into the rings, and of frames lost because a ring was full. Both
- * count from the start. Returns false if unknown.
+ * Frames since the start: put into the rings, and lost because a ring was full. Returns false if
+ * unknown.
  */
 bool socket_queues_count(struct socket_queues *queues, uint64_t *received, uint64_t *lost);
 
-/* Stops receiving. */
 void socket_queues_silence(const struct socket_queues *queues);
 
-/* Writes the file descriptors of all sockets. Returns their number. */
+/* Returns the number of file descriptors. */
 uint32_t socket_queues_fds(const struct socket_queues *queues, int fds[SOCKET_QUEUES_MAX]);
 
-/* Removes the callbacks, closes the sockets and the ethdev. NULL: no effect. */
+/* NULL: no effect */
 void socket_queues_destroy(struct socket_queues *queues);
