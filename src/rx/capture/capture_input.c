@@ -45,7 +45,6 @@ static bool await_bytes(const struct capture_input *input)
 	return ready > 0;
 }
 
-/* Waits for data also on non-blocking descriptors. */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
 	uint64_t consumed = atomic_load_explicit(&input->consumed, memory_order_relaxed);
@@ -76,10 +75,7 @@ static ssize_t gzip_fill(struct capture_input *input)
 	return got;
 }
 
-/*
- * Returns 1 if there is a next gzip member, 0 at the end, -1 with errno. Like gzip(1), ignores
- * other data after the last member.
- */
+/* Returns 1 if there is a next member, 0 at the end, -1 with errno. Ignores other data. */
 static int gzip_next_member(struct capture_input *input)
 {
 	z_stream *z = &input->inflate;
@@ -130,7 +126,7 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 	return z->next_out - buffer;
 }
 
-/* `head` has the bytes that were already read. Returns false with errno on failure. */
+/* `head` was already read. Returns false with errno on failure. */
 static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t len)
 {
 	z_stream *z = &input->inflate;
@@ -148,10 +144,7 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 	return true;
 }
 
-/*
- * One read of compressed bytes can fill many buffers, and many reads can give no byte. So this also
- * checks for a stop request.
- */
+/* Compressed data can fill many buffers without a read, so this checks for a stop request. */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
 	if (is_interrupted())
@@ -238,10 +231,7 @@ static bool check_file(struct capture_input *input, const char *path, char *erro
 bool capture_input_open(struct capture_input *input, const char *path, char *error)
 {
 	memset(input, 0, sizeof(*input));
-	/*
-	 * Without O_NONBLOCK, open() would wait until a FIFO has a writer, and ignore a stop
-	 * request.
-	 */
+	/* Otherwise open() waits until a FIFO has a writer, and ignores a stop request. */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {

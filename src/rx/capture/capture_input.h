@@ -21,8 +21,8 @@ struct capture_input {
 	bool regular;
 	uint64_t size;             /* bytes of a regular file after the start position; else 0 */
 	_Atomic uint64_t consumed; /* bytes read so far; written by the reading thread */
-	const char *damage;        /* of the gzip data; NULL: none */
-	int failure;               /* errno of a read error; 0: none */
+	const char *damage;        /* damage of the gzip data; NULL: none */
+	int failure;               /* 0: no read error */
 
 	bool ended;
 	bool gzip;
@@ -39,28 +39,23 @@ struct capture_input {
 bool capture_input_open(struct capture_input *input, const char *path, char *error);
 void capture_input_close(struct capture_input *input);
 
-/* Slow path of capture_input_have() */
 size_t capture_input_fill(struct capture_input *input, size_t n);
 
 /*
  * Makes the next n <= CAPTURE_INPUT_WHOLE bytes available at at[], valid until the next call.
- * Returns n, or less if the file ends, is damaged or cannot be read.
+ * Returns less than n at the end of the file or on an error.
  */
 static inline size_t capture_input_have(struct capture_input *input, size_t n)
 {
 	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
 }
 
-/* Returns the first four bytes in this machine's byte order, or 0 if there are fewer. */
+/* Returns the first four bytes, or 0 if there are fewer, without consuming them. */
 uint32_t capture_input_magic(struct capture_input *input);
 
-/*
- * Writes "truncated: " and the text `cut`. If a read failed, writes the reason of the system
- * instead.
- */
+/* Adds `cut` to "truncated: ". If a read failed, writes the reason of the system instead. */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 
-/* Read a number in this machine's byte order, or in the other one if swapped. */
 static inline uint16_t capture_u16(const uint8_t *bytes, bool swapped)
 {
 	uint16_t value;

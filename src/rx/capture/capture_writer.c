@@ -37,7 +37,7 @@ struct capture_writer {
 	int fd;
 	bool failed;
 	bool header_written;
-	size_t used; /* bytes of complete records in the buffer */
+	size_t used;
 	uint8_t buffer[BUFFER_SIZE];
 };
 
@@ -61,10 +61,7 @@ static size_t whole_records(const struct capture_writer *writer, size_t length)
 	}
 }
 
-/*
- * `done` bytes of the buffer were written. If a regular file ends with an incomplete record,
- * removes the record. Returns -1.
- */
+/* `done` bytes of the buffer were written. Removes an incomplete last record. Returns -1. */
 static int fail(struct capture_writer *writer, size_t done, int reason, char *error)
 {
 	off_t part = (off_t)(done - whole_records(writer, done));

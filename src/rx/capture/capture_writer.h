@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Writes packets to a pcap file: classic format, nanoseconds, Ethernet, byte order of this machine.
+ * Writes Ethernet packets to a pcap file: classic format, nanoseconds, byte order of this machine
  */
 
 #include <stdbool.h>
@@ -13,24 +13,24 @@ struct capture_writer;
 
 enum capture_writer_result {
 	CAPTURE_WRITER_OK,
-	CAPTURE_WRITER_EXISTS, /* and `force` is false */
+	CAPTURE_WRITER_EXISTS,
 	CAPTURE_WRITER_FAILED,
 };
 
 /*
- * Opens a file, device or pipe ("-" is standard output). Overwrites an existing regular file only
- * with `force`. On failure, error[SOURCE_ERROR_MAX] has one line.
+ * "-" is standard output. Overwrites a regular file only with `force`. CAPTURE_WRITER_FAILED has
+ * one line in error[SOURCE_ERROR_MAX].
  */
 enum capture_writer_result capture_writer_open(
 	struct capture_writer **writer, const char *path, bool force, char *error);
 
 /*
- * Adds an Ethernet packet with a time before 2106. Returns 0, or -1 with one line in
- * error[SOURCE_ERROR_MAX]. After a failure, a regular file has only complete packets. If the reader
- * of standard output closed it, error[] is unchanged.
+ * The time must be before 2106. Returns 0, or -1 with one line in error[SOURCE_ERROR_MAX]. After a
+ * failure, a regular file has only complete packets. If the reader of a pipe closed it, error[] is
+ * unchanged.
  */
 int capture_writer_write(
 	struct capture_writer *writer, const struct source_packet *packet, char *error);
 
-/* Returns like capture_writer_write(). */
+/* Also frees the writer. Returns 0 or -1, with error[] as in capture_writer_write(). */
 int capture_writer_close(struct capture_writer *writer, char *error);

@@ -64,10 +64,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	return true;
 }
 
-/*
- * Versions before 2.3, and some files of version 2.3, have the wire length before the captured
- * length.
- */
+/* Files before version 2.3, and some of version 2.3, have swapped lengths. */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {
 	if (file->major == MAJOR_DGUX || file->minor < 3)

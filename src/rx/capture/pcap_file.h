@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors.
- * libpcap is not used, because its stdio calls take twice as long as all other work on a packet.
+ * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors. The
+ * stdio calls of libpcap take twice as long as all other work on a packet.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct pcap_file {
 	struct capture_input *input;
 	bool swapped; /* not the byte order of this machine */
-	bool patched; /* longer packet headers */
+	bool patched;
 	uint16_t major, minor;
 	uint32_t snaplen;
 	int32_t fraction_ns; /* ns per unit of the fraction of a second */
@@ -24,14 +24,10 @@ struct pcap_file {
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* Consumes nothing. */
 bool pcap_file_is(struct capture_input *input);
 
 /* Returns false with one line in file->error. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
-/*
- * Returns 1 if data, lengths, snaplen and time of *packet are filled, 0 at the end, -1 with one
- * line in file->error if the file is damaged.
- */
+/* Returns 1 if *packet has a packet, 0 at the end, -1 with one line in file->error. */
 int pcap_file_next(struct pcap_file *file, struct source_packet *packet);

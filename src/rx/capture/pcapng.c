@@ -23,15 +23,13 @@ enum {
 
 enum {
 	OPTION_END = 0,
-	OPTION_FLAGS = 2, /* of packet blocks */
+	OPTION_FLAGS = 2,
 	OPTION_TSRESOL = 9,
 	OPTION_FCSLEN = 13,
 	OPTION_TSOFFSET = 14,
 };
 
-/*
- * A block has its type, its length, a body, and its length again. All are multiples of four bytes.
- */
+/* A block has type, length, body, and length again, each a multiple of four bytes. */
 #define BODY_AT      8
 #define BLOCK_MIN    12
 #define SECTION_MIN  28
@@ -54,7 +52,6 @@ enum {
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "the input can hold all kept bytes of a block");
 _Static_assert(LINK_KINDS <= 32, "kinds has a bit for each kind of interface");
 
-/* Search for the flags among the options of a packet, which are passed in parts */
 struct flags_search {
 	uint64_t skip;   /* bytes until the next option */
 	bool value_next; /* the next four bytes are the flags */
@@ -65,12 +62,13 @@ struct flags_search {
 struct pcapng {
 	struct capture_input *input;
 	bool swapped;
-	uint32_t type, length;      /* of the current block */
-	struct flags_search search; /* in a block longer than KEPT_MAX */
+	uint32_t type, length;
+	struct flags_search search; /* searches a block longer than KEPT_MAX */
 	uint64_t packets, described;
 	uint32_t
-		kinds; /* a bit for each interface kind (rx/packet/link_type.h) in the file so far */
-	int first_link; /* link type of the first interface */
+		/* bits of interface kinds (rx/packet/link_type.h) in the file so far */
+		kinds;
+	int first_link;
 	bool links_differ;
 	uint32_t nb_interfaces;
 	struct pcapng_interface *interfaces;
@@ -125,7 +123,7 @@ static bool has_flags(const struct pcapng *pcapng)
 	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
 }
 
-/* Skips a multiple of four bytes, and copies the last four to end[]. */
+/* `bytes` is a multiple of four. end[] gets the last four bytes. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
 	struct capture_input *input = pcapng->input;
@@ -146,10 +144,7 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 	return true;
 }
 
-/*
- * The input overwrites the first KEPT_MAX bytes of the block while the rest is skipped. So they are
- * copied.
- */
+/* The input overwrites the kept bytes of the block while the rest is skipped. */
 static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
 	uint64_t captured;
@@ -176,9 +171,7 @@ static int read_whole(struct pcapng *pcapng)
 	memcpy(end, pcapng->block + kept - 4, 4);
 	if (pcapng->length > kept && !read_long(pcapng, end))
 		return fail_read(pcapng);
-	/*
-	 * libpcap ignores the second length of section blocks, and some programs write a wrong one.
-	 */
+	/* libpcap ignores the second length of section blocks, and some files have a wrong one. */
 	if (capture_u32(end, pcapng->swapped) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
 		return 1;
 	source_error(pcapng->error, "block lengths differ: %u at its start, %u at its end",
@@ -186,7 +179,7 @@ static int read_whole(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
+/* Returns 1 if there is a block, 0 at the end, -1 if it is damaged. */
 static int read_block(struct pcapng *pcapng)
 {
 	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
@@ -248,10 +241,7 @@ static bool set_resolution(
 	return true;
 }
 
-/*
- * By the specification, if_fcslen is in bits. Wireshark writes bytes. An FCS has 2 or 4 bytes, so
- * values below 8 are bytes.
- */
+/* An FCS has 2 or 4 bytes. if_fcslen is in bits, but Wireshark writes bytes. */
 static uint32_t fcs_bytes(uint8_t length)
 {
 	return length < 8 ? length : length / 8;
@@ -379,7 +369,7 @@ static int take_packet(
 	return 1;
 }
 
-/* Reads the FCS length from the packet options, which begin at `at`. */
+/* `at` is the offset of the packet options. */
 static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t at)
 {
 	struct flags_search search = {0};
@@ -419,10 +409,7 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 	return 1;
 }
 
-/*
- * A simple packet block belongs to the first interface. Its captured length is limited by the snap
- * length.
- */
+/* A simple packet block belongs to the first interface, and may exceed its snap length. */
 static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
 	uint32_t snaplen = pcapng->nb_interfaces > 0 ? pcapng->interfaces[0].snaplen : 0;
@@ -438,8 +425,7 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 }
 
 /*
- * A file is truncated if it has no interface, or if it has no packet and its interfaces differ in
- * link type.
+ * Without a packet, all interfaces must have the same link type, or the file counts as truncated.
  */
 static int end_file(struct pcapng *pcapng)
 {

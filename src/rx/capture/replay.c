@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Source of packets from capture files, which it reads as streams and merges by time */
+/* Source that merges the packets of capture files by time */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,17 +17,17 @@
 #include "rx/source.h"
 #include "config/config.h"
 
-/* Instead of a filter program: the link type is unknown, or the filter does not compile for it */
+/* The link type is unknown, or the filter does not compile for it. */
 #define NOT_SUITED (-1)
 
 /* Packets of a link type that cannot be measured */
 struct left_out {
-	const char *path;     /* the first file with such packets */
+	const char *path;     /* first file with such packets */
 	int link_type_number; /* -1: all further link types */
-	/* First interface with such packets in the file `path`; -1: classic format */
+	/* First interface with such packets in `path`; -1: classic format */
 	int interface;
 	bool other_interfaces, other_files;
-	bool filter; /* true: the filter does not compile; false: unknown link type */
+	bool filter; /* false: unknown link type; true: the filter does not compile for it */
 	uint64_t packets;
 };
 
@@ -35,13 +35,13 @@ struct left_out {
 
 struct replay_file {
 	const char *path;
-	unsigned int order; /* on the command line */
+	unsigned int order; /* position on the command line */
 	bool open;
 	struct capture_input input;
 	struct pcapng *pcapng; /* NULL: classic format */
 	struct pcap_file pcap;
 	struct pcapng_interface only;             /* interface of a classic file */
-	const struct pcapng_interface *interface; /* of the last packet; NULL: none yet */
+	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
 	uint64_t packets;
 	struct source_packet head; /* next packet, read ahead to merge by time */
 };
@@ -50,12 +50,12 @@ struct replay {
 	struct source source; /* first member: cast to struct replay */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
-	/* Binary heap of the files that have a packet left. heap[0] has the earliest `head`. */
+	/* Binary heap of the files that have a packet left, by the time of `head` */
 	unsigned int heap_size;
 	bool head_delivered; /* next() has returned the head of heap[0] */
-	/* Filter program for each interface kind, or NOT_SUITED; 0: no filter */
+	/* Indexed by interface kind: filter program or NOT_SUITED; 0: no filter */
 	int programs[LINK_KINDS + 1];
-	int no_match; /* program that matches nothing; 0: no filter */
+	int no_match; /* matches nothing; 0: no filter */
 	unsigned int nb_left_out;
 	struct left_out left_out[LEFT_OUT_MAX];
 	struct replay_file **heap;
@@ -67,7 +67,6 @@ static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_
 	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
 }
 
-/* Returns the program that can decompress the file, or NULL. */
 static const char *unpacker_of(struct capture_input *input)
 {
 	static const struct {
@@ -107,7 +106,6 @@ static void explain_refusal(struct replay_file *file, char *error)
 		source_error(error, "%s: not a pcap or pcapng file", file->path);
 }
 
-/* Packets with more captured bytes than bytes on the wire stay unchanged. */
 static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 {
 	if (fcs_bytes == 0 || packet->captured > packet->wire_len)
@@ -362,10 +360,7 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 
 #define NOT_COMPILED (-2)
 
-/*
- * Returns true if the expression compiles for this kind of interface. A failed compilation is
- * repeated by each call, to set `reason`.
- */
+/* Sets `reason` if the expression does not compile for this kind of interface. */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)
 {
@@ -377,8 +372,8 @@ static bool suits(struct replay *replay, int kind, const char *expression, struc
 }
 
 /*
- * Returns true if the file is pcapng and has an interface of one of these kinds. Reads the file
- * again, up to that interface. Returns false for pipes, which can be read only once.
+ * Returns true if a pcapng file has an interface of these kinds. Opens the file again, so pipes
+ * give false.
  */
 static bool describes(const struct replay_file *file, uint32_t kinds)
 {
@@ -419,9 +414,8 @@ static uint32_t kinds_of(const struct replay_file *file)
 }
 
 /*
- * For pcapng, compiles the expression for all kinds of interfaces, because interfaces may follow.
- * Returns a bit for each kind for which it compiles. Sets `reason` if it does not compile for an
- * interface that was already read.
+ * Later interfaces of pcapng may have any kind. Returns a bit for each kind for which the
+ * expression compiles. Sets `reason` if it does not compile for an interface that was already read.
  */
 static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)
@@ -559,10 +553,7 @@ static bool open_file(struct replay *replay, struct replay_file *file, char *err
 	return file->open && open_format(file, error) && read_first(replay, file, error);
 }
 
-/*
- * Returns true if the file has a packet, and all link types that were read are unknown. In pcapng,
- * an unknown interface without packets has no effect.
- */
+/* In pcapng, an unknown interface without packets has no effect. */
 static bool is_unknown(const struct replay_file *file)
 {
 	return file->interface != NULL && kinds_of(file) == 0;

@@ -75,10 +75,7 @@ static __attribute__((noinline)) bool run_chained(
 	return run(code, rte_pktmbuf_read(mbuf, 0, captured, copy), captured, wire_len);
 }
 
-/*
- * `matching` may be pkts. `others` gets all other packets, unless it is NULL. Returns the number of
- * matches.
- */
+/* `matching` may be pkts, `others` may be NULL. Returns the number of matches. */
 static inline __attribute__((always_inline)) uint32_t keep_matching(const struct filter *filter,
 	struct rte_mbuf *const *pkts, uint32_t n, struct rte_mbuf **matching,
 	struct rte_mbuf **others, const bool replay)
@@ -109,10 +106,7 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 				wire_len);
 		else
 			keep = run_chained(code, mbuf);
-		/*
-		 * Writes the packet to both arrays, and advances one index, because a branch would
-		 * often be mispredicted.
-		 */
+		/* Without a branch, which would often be mispredicted. */
 		matching[kept] = mbuf;
 		if (others != NULL)
 			others[i - kept] = mbuf;

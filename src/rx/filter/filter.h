@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Applies a filter expression to a burst, with native code if possible, else with the interpreter
- * of libpcap. If a program needs bytes that were not captured, the packet does not match, as in
- * tcpdump.
+ * Applies a filter expression to a burst, with native code if possible. If a program needs bytes
+ * that were not captured, the packet does not match, as in tcpdump.
  */
 
 #include <stdbool.h>
@@ -17,9 +16,8 @@
 struct filter;
 
 /*
- * The set must outlive the filter. If `replay` is true, packet_meta() has the program and the wire
- * length of each packet. Otherwise program 0 and pkt_len apply to all packets. Returns NULL if out
- * of memory.
+ * The set must outlive the filter. If `replay` is true, packet_meta() selects the program of a
+ * packet. Otherwise program 0 applies. Returns NULL if out of memory.
  */
 struct filter *filter_create(const struct filter_set *set, bool replay);
 void filter_destroy(struct filter *filter);
@@ -31,15 +29,9 @@ uint32_t filter_interpreted(const struct filter *filter);
 bool filter_match(
 	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len);
 
-/*
- * Copies the matching packets of n <= BURST_MAX to `matching`, in their order. Returns the number
- * of matches.
- */
+/* Copies matching packets in order. n <= BURST_MAX. Returns their number. */
 uint32_t filter_pick(const struct filter *filter, struct rte_mbuf *const *pkts, uint32_t n,
 	struct rte_mbuf **matching);
 
-/*
- * Moves the matching packets of n <= BURST_MAX to the front, in their order, and all others after
- * them. Returns the number of matches.
- */
+/* Moves matching packets to the front in order. n <= BURST_MAX. Returns their number. */
 uint32_t filter_burst(const struct filter *filter, struct rte_mbuf **pkts, uint32_t n);

@@ -9,8 +9,8 @@
 #if defined(__x86_64__)
 
 /*
- * eax: BPF register A. ecx: BPF register X. rdi: packet. rsi: captured bytes. r10d: bytes on the
- * wire. [rsp]: scratch words of BPF. Free: rdx, r8, r9.
+ * rdi: packet; esi: captured bytes; r10d: bytes on the wire; eax, ecx: BPF registers A, X; [rsp]:
+ * BPF scratch words
  */
 #define SCRATCH_BYTES 72 /* 16 words, and 8 bytes to align the stack */
 
@@ -53,7 +53,7 @@ static void jump_to(struct emitter *e, uint32_t target)
 static void emit_return(struct emitter *e)
 {
 	EMIT(e, 0x48, 0x83, 0xc4, SCRATCH_BYTES); /* add rsp, SCRATCH_BYTES */
-	EMIT(e, 0xc3);                            /* ret */
+	EMIT(e, 0xc3);
 }
 
 static void emit_prologue(struct emitter *e)
@@ -61,11 +61,11 @@ static void emit_prologue(struct emitter *e)
 	EMIT(e, 0x48, 0x83, 0xec, SCRATCH_BYTES); /* sub rsp, SCRATCH_BYTES */
 	EMIT(e, 0x41, 0x89, 0xd2);                /* mov r10d, edx */
 	EMIT(e, 0x89, 0xf6);                      /* mov esi, esi */
-	EMIT(e, 0x31, 0xc0);                      /* xor eax, eax */
-	EMIT(e, 0x31, 0xc9);                      /* xor ecx, ecx */
+	EMIT(e, 0x31, 0xc0);
+	EMIT(e, 0x31, 0xc9);
 }
 
-/* Emits a jump to the rejection if fewer than k + size bytes were captured. */
+/* Jumps to the rejection if fewer than k + size bytes were captured. */
 static void check_end(struct emitter *e, uint32_t k, uint32_t size)
 {
 	if (k > INT32_MAX - size) {
@@ -98,7 +98,7 @@ static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 	emit32(e, k);
 	EMIT(e, 0x4d, 0x8d, 0x48, (uint8_t)size); /* lea r9, [r8 + size] */
 	EMIT(e, 0x49, 0x39, 0xf1);                /* cmp r9, rsi */
-	EMIT(e, 0x0f, 0x87);                      /* ja */
+	EMIT(e, 0x0f, 0x87);
 	jump_to(e, e->n);
 	if (size == 4)
 		EMIT(e, 0x42, 0x8b, 0x04, 0x07); /* mov eax, [rdi + r8] */
@@ -194,10 +194,7 @@ static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 
 static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 {
-	/*
-	 * Opcodes of add, sub, or, and, xor, with eax and a constant (with_k) or with eax and ecx
-	 * (with_x)
-	 */
+	/* The operands are eax and a constant (with_k), or eax and ecx (with_x). */
 	static const uint8_t with_k[16] = {[BPF_ADD >> 4] = 0x05,
 		[BPF_SUB >> 4] = 0x2d,
 		[BPF_OR >> 4] = 0x0d,

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * x86-64 code for a classic BPF program, with the results of bpf_filter(). librte_bpf of DPDK 22.11
- * is not used: for some programs, its code jumps to addresses without code (docs/FILTER.md). Here,
- * all jumps have 32-bit distances, so the size of the code does not depend on the distances.
+ * x86-64 code for classic BPF programs. For some programs, the code of librte_bpf (DPDK 22.11)
+ * jumps to addresses without code (docs/FILTER.md). Here, all jumps have 32-bit distances, so code
+ * sizes do not depend on distances.
  */
 
 #include <stddef.h>
@@ -18,13 +18,12 @@ typedef uint32_t (*filter_native_fn)(const uint8_t *data, uint32_t captured, uin
 struct filter_native {
 	filter_native_fn run; /* NULL: no native code */
 	void *code;
-	size_t size; /* bytes of the mapping */
+	size_t size;
 };
 
 /*
- * Translates a program that bpf_validate() accepts. Member `run` is NULL if the processor is not
- * x86-64, executable memory is denied, or the program has an instruction that libpcap never
- * generates.
+ * bpf_validate() must accept the program. Member `run` is NULL if the processor is not x86-64,
+ * executable memory is denied, or libpcap never generates an instruction of the program.
  */
 struct filter_native filter_native_create(const struct bpf_program *program);
 void filter_native_destroy(struct filter_native *native);

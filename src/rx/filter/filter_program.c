@@ -129,7 +129,6 @@ static bool is_syntax_error(const char *error)
 #define TOKENS_MAX 256
 #define BLANKS     " \t\n\r"
 
-/* Returns the offset of the end of the first token at or after `at`. */
 static size_t token_end(const char *text, size_t at)
 {
 	static const char word[] =
@@ -141,10 +140,7 @@ static size_t token_end(const char *text, size_t at)
 	return text[at] == '\0' ? at : at + (length > 0 ? length : 1);
 }
 
-/*
- * Returns true if the first `length` bytes can be the start of a valid expression: with one of
- * several endings, they have no syntax error. `text` is a buffer.
- */
+/* With one of several endings, the start of a valid expression has no syntax error. */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
 	static const char *const ends[] = {
@@ -170,9 +166,8 @@ static bool may_begin(const char *expression, size_t length, char *text)
 }
 
 /*
- * Returns the offset of the token with the syntax error, or the length if only the end is missing.
- * libpcap does not report the position, so this tries the first token, then the first two, and so
- * on.
+ * libpcap does not report the position of a syntax error. So this tries the first token, then the
+ * first two, and so on.
  */
 static size_t find_syntax_error(const char *expression)
 {
@@ -209,7 +204,7 @@ static bool is_in_message(const char *message, const char *word, size_t length)
 	return false;
 }
 
-/* Returns the first word of the expression that is also in the message, or NULL. */
+/* Returns NULL if the message has no word of the expression. */
 static const char *find_named(const char *expression, const char *message)
 {
 	for (size_t at = 0, end; expression[at] != '\0'; at = end) {
@@ -221,7 +216,7 @@ static const char *find_named(const char *expression, const char *message)
 	return NULL;
 }
 
-#define NAMED_MAX 40 /* characters of a word in a message */
+#define NAMED_MAX 40 /* maximum characters in a message */
 
 static void add_position(const char *expression, char *error)
 {

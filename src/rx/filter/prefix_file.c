@@ -24,7 +24,7 @@ struct prefix_file_reading {
 	char *error;
 	struct prefix_list *rules;
 	uint32_t capacity;
-	unsigned long *lines; /* line number of each rule, [capacity] */
+	unsigned long *lines; /* line numbers of rules, [capacity] */
 };
 
 struct placed {
@@ -50,7 +50,6 @@ __attribute__((format(printf, 2, 3))) static void set_file_error(
 	va_end(arguments);
 }
 
-/* Returns false. */
 __attribute__((format(printf, 3, 4))) static bool set_line_error(
 	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Reads the rules of --prefixes: lines "PREFIX NAME", IPv4 and IPv6. An address without a length is
- * a host, and # starts a comment.
- */
+/* Reads the rules of --prefixes, lines "PREFIX NAME" */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +21,7 @@ struct prefix_options {
 
 OPTION_OWNER(prefix)
 
-#define PREFIX_ERROR_MAX   512 /* one line */
+#define PREFIX_ERROR_MAX   512
 /* Bytes with the final 0 */
 #define PREFIX_NAME_MAX    64
 #define PREFIX_TEXT_MAX    56
@@ -49,14 +46,10 @@ struct prefix_list {
 	struct prefix_entry rules[];
 };
 
-/*
- * Returns NULL with one line in error[PREFIX_ERROR_MAX]. *mistake is then true if the text is
- * wrong, false for a system error.
- */
+/* Returns NULL with one line in error[PREFIX_ERROR_MAX]; *mistake is false for a system error. */
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);
 
 void prefix_rules_free(struct prefix_list *rules);
 
-/* Implements inapplicable() (config/option.h) for options that need --prefixes. */
 const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

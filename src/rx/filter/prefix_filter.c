@@ -30,16 +30,13 @@ struct prefix_filter {
 	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
-	/* Parent of each rule, [rules->n], in a compact copy, because it is read for each packet */
+	/* Compact copy of the parent of each rule, because it is read for each packet */
 	uint32_t *parents;
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
 
-/*
- * Upper bound: each prefix needs a 256-entry group of librte_fib for every byte after its third, if
- * it shares none with others.
- */
+/* Upper bound: one 256-entry group for every prefix byte after the third */
 static uint32_t groups_of(const struct prefix_list *rules)
 {
 	uint32_t groups = 0;
@@ -155,11 +152,8 @@ struct prefix_filter *prefix_filter_create(
 	table->rules = rules;
 	table->side = side;
 	table->nb_workers = nb_workers;
-	rte_errno = ENOMEM; /* for failures that do not set rte_errno */
-	/*
-	 * The counters are not written here: the kernel allocates a page on the NUMA node of the
-	 * worker that first writes to it.
-	 */
+	rte_errno = ENOMEM;
+	/* A page belongs to the NUMA node of the worker that first writes to it. */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
@@ -274,9 +268,7 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
-	/*
-	 * In most bursts, all packets match. Without an index, the compiler vectorizes this loop.
-	 */
+	/* In most bursts, all packets match. The compiler vectorizes this loop. */
 	for (uint32_t i = 0; i < burst->n; i++)
 		none |= (hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY;
 	if (!none)
@@ -361,10 +353,7 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 
 		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
-		/*
-		 * The destination has already counted for the first rule that contains both
-		 * addresses, and for the parents of that rule.
-		 */
+		/* The rules that contain both addresses have counted already. */
 		for (uint32_t r = hits->src[i];
 			r != PREFIX_NO_ENTRY && !contains_rule(parents, r, hits->dst[i]);
 			r = parents[r])

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Selects the packets of a burst whose addresses match a rule of --prefixes. A packet counts for
- * the rule of the longest match and for all rules that contain it.
+ * Selects packets whose addresses match a rule of --prefixes. A packet counts for the longest match
+ * and for all rules that contain it.
  */
 
 #include <stdbool.h>
@@ -14,23 +14,17 @@
 #include "key/key_burst.h"
 #include "rx/filter/prefix_file.h"
 
-/*
- * Registers of the HyperLogLog of a rule (Flajolet et al. 2007), with standard error 1.04 /
- * sqrt(112) = 9.8 %
- */
+/* HyperLogLog (Flajolet et al. 2007) with standard error 1.04 / sqrt(112) = 9.8 % */
 #define PREFIX_REGISTERS 112
 
 /* Counts of a rule by one worker in one epoch */
 struct prefix_counts {
 	_Alignas(64) uint64_t packets;
 	uint64_t bytes;                      /* wire bytes without FCS */
-	uint8_t registers[PREFIX_REGISTERS]; /* HyperLogLog of 5-tuples */
+	uint8_t registers[PREFIX_REGISTERS]; /* hold 5-tuples */
 };
 
-/*
- * Lookup tables of the rules, and counters for every worker and both generations. A worker writes
- * its counters of an epoch while it owns them (parallel/epoch.h).
- */
+/* Each worker writes its counters of an epoch while it owns them (parallel/epoch.h). */
 struct prefix_filter;
 
 /*
@@ -40,13 +34,12 @@ struct prefix_filter;
 struct prefix_filter *prefix_filter_create(
 	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);
 void prefix_filter_destroy(struct prefix_filter *table);
-/* Bytes of a filter for these rules: EAL memory, other memory, and other memory per worker */
+/* Bytes: EAL memory, other memory, and other memory per worker */
 size_t prefix_filter_bytes(const struct prefix_list *rules);
 size_t prefix_ordinary_bytes(const struct prefix_list *rules);
 size_t prefix_worker_bytes(const struct prefix_list *rules);
 
 const struct prefix_list *prefix_filter_entries(const struct prefix_filter *table);
-/* [rules->n] */
 struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
@@ -55,10 +48,7 @@ struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };
 
-/*
- * Removes the packets that match no rule from the burst, and sets `hits` for the others. Returns
- * the bytes of the removed packets.
- */
+/* Sets `hits` for the packets that remain. Returns the bytes of the removed packets. */
 uint64_t prefix_match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits);
 
@@ -70,15 +60,12 @@ struct prefix_unmatched {
 void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
 	struct prefix_matches *hits, struct prefix_unmatched *left_out);
 
-/* Count each packet once for every rule that it matches. The burst must have hashes. */
+/* Count a packet once for every rule. The burst must have hashes. */
 void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
 void prefix_credit_weights(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
-/*
- * Estimates the number of flows. The registers of several workers are merged by the maximum of each
- * register.
- */
+/* Registers of several workers are merged by the maximum of each register. */
 uint64_t prefix_flows(const uint8_t *registers);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The table is one array of words. The first FIRSTS words are entries, one for each value of the
- * first 16 bits of an address. An entry has the index of other words, and their kind:
+ * The first FIRSTS words of a table are entries, one for each value of the first 16 bits of an
+ * address. An entry has the index of other words, and their kind:
  *
  *     IS_NODE    256 entries, one for each value of the next 8 bits
  *     IS_PLAIN   256 places, one for each value of the last 8 bits
  *     otherwise  n <= 7 words, each with the last 16 bits of two range starts;
  *                then 2 n + 1 places: one before the first start, and one after each start
  *
- * A place is the index of a prefix, or PREFIX_NONE. If the number of starts is odd, the last
- * address is added as a start with the place of the range before it.
+ * A place is the index of a prefix, or PREFIX_NONE. An odd number of starts is filled up with the
+ * last address.
  */
 
 #include "rx/filter/prefix_table.h"
@@ -37,8 +37,8 @@
 #define AT(entry)   ((entry) & (IS_PLAIN - 1))
 
 /*
- * Upper bounds. An entry has IS_NODE or IS_PLAIN only if more than FEW ranges start there. Each
- * other group of words has a range start, or follows such a group.
+ * More than FEW ranges start in a node or plain group. A group without a range start follows one
+ * with a start.
  */
 #define RANGES_MAX(prefixes) (2 * (uint64_t)(prefixes) + 1)
 #define MANY_MAX(prefixes)   (RANGES_MAX(prefixes) / (FEW + 1))
@@ -74,8 +74,8 @@ static uint32_t last_address(const struct prefix *prefix)
 }
 
 /*
- * Divides all addresses into ranges that have the same longest prefix. The first range starts at 0.
- * `ranges` needs room for RANGES_MAX(n). Returns the number of ranges.
+ * Ranges have the same longest prefix. The first one starts at 0. Returns their number, at most
+ * RANGES_MAX(n).
  */
 static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct range *ranges)
 {
@@ -108,10 +108,7 @@ struct building {
 	uint32_t nb_ranges;
 	uint32_t *words; /* NULL: only counts words */
 	uint32_t nb_words;
-	/*
-	 * Last group of words without a start: the range after it, and its entry. Further entries
-	 * before the same range use the same group.
-	 */
+	/* The last group without a start belongs to the range before range `behind`. */
 	uint32_t behind, empty;
 };
 
@@ -145,7 +142,7 @@ static uint32_t start_of(const struct range *before, uint32_t i, uint32_t n)
 	return i <= n ? before[i].start & 0xffff : 0xffff;
 }
 
-/* Adds the words for n range starts from r on. Returns an entry that refers to them. */
+/* Returns an entry for the n range starts from r on. */
 static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 {
 	const struct range *before = &building->ranges[r - 1];
@@ -166,10 +163,7 @@ static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 	return pairs << PAIRS_SHIFT | at;
 }
 
-/*
- * Adds the words for 2^bits addresses from `address` on. Returns an entry that refers to them. Sets
- * *r to the first range after these addresses.
- */
+/* Returns an entry for 2^bits addresses from `address` on. Sets *r to the next range. */
 static uint32_t add_entry(struct building *building, uint64_t address, uint32_t bits, uint32_t *r)
 {
 	const struct range *ranges = building->ranges;
@@ -191,7 +185,6 @@ static uint32_t add_entry(struct building *building, uint64_t address, uint32_t 
 	return IS_NODE | node;
 }
 
-/* If `words` is NULL, only counts. Returns the number of words. */
 static uint32_t build(const struct range *ranges, uint32_t nb_ranges, uint32_t *words)
 {
 	struct building building = {
@@ -236,10 +229,7 @@ void prefix_table_destroy(struct prefix_table *table)
 	free(table);
 }
 
-/*
- * Returns the number of range starts <= last in the first `pairs` words. READ_WORDS words must be
- * readable.
- */
+/* READ_WORDS words must be readable, even if `pairs` is less. */
 static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint16_t last)
 {
 #ifdef __AVX2__
@@ -261,8 +251,8 @@ static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint1
 }
 
 /*
- * Makes three passes over the burst, so that the cache misses of a pass overlap. No branch depends
- * on the kind of an entry, because it would be unpredictable.
+ * Cache misses of one pass over the burst overlap. The kind of an entry is unpredictable, so no
+ * branch depends on it.
  */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n)
@@ -275,7 +265,7 @@ void prefix_table_look_up(
 		uint32_t at = addresses[i] >> 16, entry = words[at];
 		uint32_t below = AT(entry) + (addresses[i] >> 8 & 0xff);
 
-		at ^= (at ^ below) & -(entry >> 31); /* below, if IS_NODE */
+		at ^= (at ^ below) & -(entry >> 31);
 		found[i] = at;
 		__builtin_prefetch(&words[at]);
 	}

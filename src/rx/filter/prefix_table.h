@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Longest prefix match of IPv4 addresses, a burst at a time. The first 16 bits of an address select
- * a few ranges, which are compared at once. If too many ranges have the same 16 bits, the next 8
- * bits select, then the last 8. A lookup reads two or three cache lines.
+ * Longest prefix match of IPv4 addresses. The first 16 bits of an address select a few ranges. If
+ * they are too many, the next 8 bits select, then the last 8. A lookup reads two or three cache
+ * lines.
  */
 
 #include <stddef.h>
@@ -22,16 +22,10 @@ struct prefix {
 
 /* Upper bound */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
-/*
- * The prefixes must be distinct and sorted by address, then by length. Returns NULL if out of
- * memory.
- */
+/* Distinct prefixes, sorted by address, then by length. Returns NULL if out of memory. */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);
 
-/*
- * Sets places[i] to the index of the longest prefix that contains addresses[i], or PREFIX_NONE. n
- * <= BURST_MAX.
- */
+/* places[i] is the index of the longest prefix, or PREFIX_NONE. n <= BURST_MAX. */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n);

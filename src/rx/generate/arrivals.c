@@ -10,10 +10,7 @@ typedef unsigned __int128 uint128;
 #define PACKET    ((uint64_t)SECOND_NS << RATE_BITS) /* one packet, as product of rate and ns */
 #define ONE_Q62   (INT64_C(1) << 62)
 
-/*
- * Cosine and sine, in Q1.62, of pi / 4096 (middle of the first slice) and 2 pi / 4096 (angle
- * between two slices)
- */
+/* In Q1.62: pi / 4096 (middle of the first slice), 2 pi / 4096 (angle between two slices) */
 #define FIRST_COSINE INT64_C(0x3ffffec42c3467de)
 #define FIRST_SINE   INT64_C(0x000c90fd957659b0)
 #define TURN_COSINE  INT64_C(0x3ffffb10b0ddcc8d)

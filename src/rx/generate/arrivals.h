@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Arrival times of generated packets in integer arithmetic: packet i arrives when the integral of
- * the rate since the start reaches i.
+ * Packet i arrives when the integral of the rate since the start reaches i.
  *
  * A ramp, and each period of a sine, has 4096 slices of equal length (to 1 ns). The rate of a slice
  * is that of its middle. For length D and rates up to R, the number of packets differs from the
@@ -20,12 +19,12 @@ struct arrivals {
 	const struct synthetic_spec *spec;
 	int64_t time;             /* ns, time of the next packet */
 	uint64_t rest;            /* the exact time is `time` + rest / rate */
-	uint64_t rate;            /* 2^-30 packets/s, in this slice */
+	uint64_t rate;            /* 2^-30 packets per second */
 	uint64_t step, step_rest; /* ns per packet: step + step_rest / rate */
 	int64_t start, end;       /* ns, bounds of this slice */
 	int64_t begin;            /* ns, start of the ramp or the period */
-	uint64_t slice;           /* index of this slice in the ramp or period */
-	int64_t cosine, sine;     /* of the angle in the middle of the slice, in Q1.62 */
+	uint64_t slice;           /* index in the ramp or period */
+	int64_t cosine, sine;     /* in Q1.62: the angle in the middle of the slice */
 };
 
 /* The first packet is at `time`. `spec` must outlive arrivals. */

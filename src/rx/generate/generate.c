@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of generated packets: flows with Zipf-distributed sizes, or random headers. Packet i does
- * not depend on the number of packets, unless the exponent drifts over all of them.
+ * Source of generated packets. Packet i does not depend on the number of packets, unless the
+ * exponent of their distribution drifts.
  */
 
 #include <stdatomic.h>
@@ -30,12 +30,10 @@ struct generator {
 	struct zipf zipf;         /* unused if headers are random or the exponent drifts */
 	struct zipf_drift *drift; /* NULL: constant exponent */
 	struct frame_templates templates;
-	/*
-	 * Two sequences of random numbers, so that a batch can first draw all flows, then all sizes
-	 */
+	/* Two sequences, so that a batch can first draw all flows, then all sizes */
 	struct random flow_random, packet_random;
-	uint64_t flow_key;     /* key of the map from ranks to 5-tuples; depends on the seed */
-	_Atomic uint64_t made; /* packets built so far; written by the thread that calls next() */
+	uint64_t flow_key;     /* maps ranks to 5-tuples; depends on the seed */
+	_Atomic uint64_t made; /* packets; written by the thread that calls next() */
 
 	struct arrivals arrivals;
 	uint32_t batch_next, batch_size;
@@ -59,7 +57,6 @@ static bool within(uint32_t fraction, uint32_t share_e6)
 	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
 }
 
-/* Maps 16 random bits to [0, bound). */
 static uint32_t scale16(uint64_t bits, uint32_t bound)
 {
 	return (uint32_t)(bits & 0xffff) * bound >> 16;
@@ -96,9 +93,8 @@ static void pick_ports(struct frame_flow *flow, uint64_t bits)
 
 /*
  * The low halves of both addresses are 32 permuted bits of the rank, so no two ranks have the same
- * pair of addresses. IPv6 and VLAN depend on the fractional part of rank times the golden ratio, or
- * times the square root of two. These parts are spread evenly over any range of ranks, so the share
- * of IPv6 packets is about the share of IPv6 flows.
+ * addresses. IPv6 and VLAN follow from rank times an irrational number, whose fractional parts are
+ * spread evenly over any range of ranks. So the share of IPv6 packets is about that of IPv6 flows.
  */
 static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
 {

@@ -44,10 +44,7 @@ static bool read_word(const char *word, struct synthetic_spec *spec)
 	return spec->random || strcmp(word, "uniform") == 0;
 }
 
-/*
- * Splits FIRST-SECOND at the character `mark`, and returns true. Without a mark, both parts are the
- * whole value, and the result is false.
- */
+/* Returns false without a `mark` in the value. Both parts are then the whole value. */
 static bool split(const char *value, char mark, char first[TEXT_MAX], const char **second)
 {
 	const char *at = strchr(value, mark);

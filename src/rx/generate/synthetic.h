@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * The SPEC of --synthetic. The same SPEC gives the same packets on every machine and in every
- * build, because all choices use integers only.
- */
+/* The same SPEC gives the same packets on every machine, because all choices use integers only. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +26,7 @@ enum synthetic_load {
 	SYNTHETIC_SINE, /* at time t: rate / 2 * (1 + sin(2 pi t / load_time)) */
 };
 
-#define SYNTHETIC_IMIX_TOTAL 12                        /* 7 + 4 + 1 */
+#define SYNTHETIC_IMIX_TOTAL 12
 #define SYNTHETIC_IMIX_BYTES (7 * 64 + 4 * 590 + 1514) /* bytes of 12 frames */
 
 struct synthetic_spec {
@@ -41,10 +38,7 @@ struct synthetic_spec {
 	uint32_t zipf_to_e6;
 	uint64_t drift_time;
 	enum synthetic_size size;
-	/*
-	 * Frame bytes without FCS. A frame is longer if its headers need more, such as 78 bytes for
-	 * IPv6 with TCP and a VLAN tag.
-	 */
+	/* Frame bytes without FCS. Longer headers, of up to 78 bytes, make a frame longer. */
 	uint32_t size_min, size_max;
 	uint64_t packets; /* 0: endless */
 	enum synthetic_load load;
@@ -56,11 +50,7 @@ struct synthetic_spec {
 };
 
 /*
- * Parses a SPEC. Defaults:
- *
- *   flows=1M,zipf=1.05,size=64,packets=5M,rate=...,ipv6=0,vlan=0,seed=1
- *
- * The default rate fills a 100 Gb/s link at the mean size (with FCS, preamble and gap). over=TIME
- * is the time of all FROM-TO changes. Returns false with one line in error[SOURCE_ERROR_MAX].
+ * Defaults: flows=1M,zipf=1.05,size=64,packets=5M,ipv6=0,vlan=0,seed=1, and the rate that fills 100
+ * Gb/s. Returns false with one line in error[SOURCE_ERROR_MAX].
  */
 bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error);

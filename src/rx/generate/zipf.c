@@ -9,9 +9,9 @@
 typedef unsigned __int128 uint128;
 
 /*
- * Logarithms have base 2 and 48 fractional bits, each with an error of at most 2^-48. For exponents
- * up to 10, the relative error of a weight is below 2^-39, including truncation in exp2_minus() and
- * in products of up to 28 factors.
+ * Each of the 48 fractional bits of a logarithm adds an error of at most 2^-48. For exponents up to
+ * 10, the relative error of a weight is below 2^-39, with truncation in exp2_minus() and in
+ * products of up to 28 factors.
  */
 #define LOG_BITS 48
 #define ONE_Q62  (UINT64_C(1) << 62) /* weight of rank 0 */
@@ -42,10 +42,7 @@ static void halves_init(uint64_t halves[LOG_BITS + 1])
 	}
 }
 
-/*
- * Returns log2 of x >= 1 in Q16.48. Each step squares the mantissa. The next bit of the result is 1
- * if the square is at least two.
- */
+/* Returns log2 of x >= 1 in Q16.48. If the squared mantissa is at least two, the next bit is 1. */
 static uint64_t log2_q48(uint64_t x)
 {
 	uint64_t whole = 63 - (uint64_t)__builtin_clzll(x);
@@ -89,10 +86,7 @@ static uint64_t small_factor(uint64_t x)
 	return 0;
 }
 
-/*
- * Sets cells[i] to the weight (i + 1)^-s in Q2.62, where s is the exponent. For a product ab, uses
- * (ab)^-s = a^-s b^-s, which saves four of five logarithms.
- */
+/* Uses (ab)^-s = a^-s b^-s, where s is the exponent. That saves four of five logarithms. */
 static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 {
 	uint64_t halves[LOG_BITS + 1];
@@ -119,10 +113,7 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 	return sum;
 }
 
-/*
- * Replaces each weight by its share of n x CELL, rounded down. The remainder, less than two units
- * per rank, is distributed evenly.
- */
+/* The rest, less than two units per rank, is distributed evenly. */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
 	uint64_t rest = n * CELL;
@@ -147,10 +138,10 @@ static uint64_t make_cell(uint64_t units, uint64_t self, uint64_t alias)
 }
 
 /*
- * Alias method in place: cells[i] changes from the units of rank i to its threshold and alias. Vose
- * keeps two lists of ranks: large (more units than a cell) and small. Here ranks are sorted by
- * units, so an index replaces each list. The current large rank fills up the cells of small ranks,
- * until its remaining units fit in its own cell. The next large rank then fills up that cell.
+ * Alias method (Vose 1991) in place: cells[i] changes from the units of rank i to its threshold and
+ * alias. Vose keeps lists of large ranks (more units than a cell) and of small ranks. Here ranks
+ * are sorted by units, so two indexes replace the lists. A large rank fills up the cells of small
+ * ranks until its remaining units fit in its own cell. The next large rank fills up that cell.
  */
 static void units_to_cells(uint64_t *cells, uint64_t n)
 {
@@ -252,9 +243,8 @@ void zipf_drift_fini(struct zipf_drift *drift)
 }
 
 /*
- * Returns true with probability 2^(xy) / (1 - x + x 2^y), where y = log2(q / p), and p and q are
- * the probabilities of the rank (zipf.h). If y > 0, replaces x by 1 - x and y by -y, which gives
- * the same result.
+ * Probability 2^(xy) / (1 - x + x 2^y), where y = log2(q / p), and p and q are the probabilities of
+ * the rank (zipf.h). Replacing x by 1 - x and y by -y does not change it, so y <= 0 is enough.
  */
 bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)
 {

@@ -3,10 +3,10 @@
 
 /*
  * Draws rank i < n with a probability proportional to (i + 1)^-s by the alias method (Walker 1977;
- * Vose 1991), in integer arithmetic. Each of n cells has 2^32 units of probability. The units below
- * a threshold belong to the rank of the cell, the others to one other rank, its alias. The units of
- * each rank are correct to within two, besides the error of its weight: at most 2^-39 of the
- * weight, plus 2^-61 of the weight of rank 0.
+ * Vose 1991). Each of n cells has 2^32 units of probability: those below a threshold belong to the
+ * rank of the cell, the others to one other rank, its alias. The units of a rank are correct to
+ * within two, besides the error of its weight: at most 2^-39 of the weight, plus 2^-61 of that of
+ * rank 0.
  */
 
 #include <stdbool.h>
@@ -20,14 +20,11 @@ struct zipf {
 	int64_t log_sum; /* log2 of the sum of all (i + 1)^-s, Q32 */
 };
 
-/*
- * The exponent is exponent_e6 / 10^6. The table takes 8 bytes per rank, and n is 1 to
- * ZIPF_RANKS_MAX. Returns 0, or -1 if out of memory.
- */
+/* n <= ZIPF_RANKS_MAX; the table takes 8 bytes per rank. Returns 0, or -1 if out of memory. */
 int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6);
 void zipf_fini(struct zipf *zipf);
 
-/* A draw has two steps, so that the cells of a burst can be prefetched between them. */
+/* Two steps, so that the cells of a burst can be prefetched */
 struct zipf_draw {
 	uint32_t cell;
 	uint32_t coin;

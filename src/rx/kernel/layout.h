@@ -3,17 +3,17 @@
 
 /*
  * Memory that the eBPF program (monitor.bpf.c) shares with this process. Each CPU has a ring of
- * slots: the program on that CPU produces, with soft interrupts off, and one worker consumes.
+ * slots. The program on that CPU fills it with soft interrupts off, and one worker reads it.
  *
- * A packet takes one slot. If the program does not find its key, KERNEL_HEADERS_SLOTS more slots
- * hold its first bytes. The array has extra slots after its end, so the slots of a packet are
- * always contiguous. The next packet continues at its position modulo `slots`.
+ * A packet takes one slot, plus KERNEL_HEADERS_SLOTS for its first bytes if the program does not
+ * find its key. Extra slots after the end of the ring keep these slots contiguous. The next packet
+ * continues at its position modulo `slots`.
  */
 
 #include <linux/types.h>
 
 #include "sketch/kernel_addition.h"
-#include "sketch/sketch_names.h" /* defines SKETCHES; made by meson.build */
+#include "sketch/sketch_names.h"
 
 #define KERNEL_CACHE_LINE 64
 
@@ -68,14 +68,11 @@ struct kernel_entry {
 	__u32 interface;
 	__u16 segments; /* 1 to KERNEL_SEGMENTS_MAX */
 	__u16 segment;  /* payload bytes of each segment but the last; 0: not joined */
-	/*
-	 * KERNEL_ENTRY_HEADERS: number of copied bytes. Other kinds: header bytes of each joined
-	 * segment.
-	 */
+	/* Copied bytes of KERNEL_ENTRY_HEADERS; else header bytes of each joined segment */
 	__u16 headers;
 	__u16 vlan; /* outermost VLAN ID, or 0; unset for KERNEL_ENTRY_HEADERS */
 	__u8 key[KERNEL_KEY6_BYTES];
-	__u8 kind; /* enum kernel_entry_kind */
+	__u8 kind;
 	__u8 tcp_flags, tos;
 };
 
@@ -87,7 +84,7 @@ struct kernel_ring {
 	__u64 tail_seen; /* the program's last copy of `tail` */
 	__u64 received;
 	__u64 ring_full;
-	__u64 filtered[2]; /* packets that match no rule of --prefixes, by generation */
+	__u64 filtered[2]; /* indexed by generation: packets that match no rule of --prefixes */
 	/* Generation of tables and rules that the program uses, 0 or 1. The worker writes it. */
 	__u64 generation;
 	__u64 of_program;
@@ -103,8 +100,7 @@ _Static_assert(sizeof(struct kernel_ring) == 2 * KERNEL_CACHE_LINE, "one cache l
 		((unsigned long)(slots) + KERNEL_HEADERS_SLOTS) * sizeof(struct kernel_entry))
 
 /*
- * The loader writes this section before it loads the program. The verifier then treats the members
- * as constants.
+ * The verifier treats members as constants, because they are written before the program is loaded.
  */
 #define KERNEL_CONSTANTS_SECTION ".rodata.constants"
 
@@ -114,20 +110,18 @@ struct kernel_constants {
 	__u32 on_path;
 	__u32 buckets; /* buckets of each flow table, a power of two */
 	__u32 sketch;
-	__u32 shape[KERNEL_SHAPE_MAX]; /* shape of the sketch (sketch/kernel_layout.h) */
-	__u32 cpus;                    /* possible CPUs, as in bpf_num_possible_cpus() */
+	__u32 shape[KERNEL_SHAPE_MAX];
+	__u32 cpus;
 	__u32 monitor;
 	/* secret keys of the low and the high 64 bits of a hash */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 };
 
-/*
- * Where the program counts packets. If it cannot count a packet there, the packet enters the ring.
- */
+/* If the program cannot count a packet there, the packet enters the ring. */
 enum kernel_on_path {
 	KERNEL_ON_PATH_NOTHING,
 	KERNEL_ON_PATH_FLOWS,  /* one flow table for each generation and CPU */
-	KERNEL_ON_PATH_SHARED, /* one flow table of all CPUs, a kernel map */
+	KERNEL_ON_PATH_SHARED, /* one flow table of all CPUs */
 	KERNEL_ON_PATH_SKETCH, /* one sketch for each generation and CPU */
 };
 
@@ -137,7 +131,7 @@ enum kernel_sketch_index {
 #undef SKETCH
 };
 
-/* Section of struct kernel_control. The process writes it while the program runs. */
+/* Section of struct kernel_control, which the process writes while the program runs */
 #define KERNEL_CONTROL_SECTION ".data.control"
 
 struct kernel_control {
@@ -146,9 +140,9 @@ struct kernel_control {
 };
 
 /*
- * Each generation and CPU has a flow table. All tables are in one kernel map, one after the other.
- * A table has 2 * `buckets` flows. The first half are the heads of the hash buckets. The second
- * half holds the further flows of the chains. If a flow does not fit, its packets enter the ring.
+ * All tables are in one kernel map, one after the other. The first half of a table are the heads of
+ * the hash buckets. The second half holds the further flows of the chains. If a flow does not fit,
+ * its packets enter the ring.
  */
 #define KERNEL_CHAIN_MAX 16
 
@@ -160,7 +154,7 @@ struct kernel_flow {
 	__u32 tcp_flags;
 	__u8 kind;
 	__u8 spare[3];
-	__u64 key[5]; /* as in struct kernel_entry, padded with 0; two words for IPv4 */
+	__u64 key[5]; /* padded with 0; an IPv4 key has two words */
 };
 
 _Static_assert(sizeof(struct kernel_flow) == 80, "no padding for alignment");
@@ -170,18 +164,15 @@ struct kernel_shared_key {
 	__u64 kind;
 };
 
-/*
- * The program adds no packets to a flow above this limit. Several CPUs may pass it at once, so it
- * is far below the maximum of the counter.
- */
+/* Several CPUs may pass this limit at once, so it is far below the maximum of the counter. */
 #define KERNEL_SHARED_MAX 0x7fffffff
 
 struct kernel_tally {
-	__u32 used;     /* flows used in the second half of the flow table */
+	__u32 used;     /* further flows of chains */
 	__u32 largest;  /* bytes */
 	__u32 smallest; /* bytes; 0: no packets */
 	__u32 spare;
-	__u64 packets[2], bytes; /* packets: IPv4, IPv6; only of sketches */
+	__u64 packets[2], bytes; /* IPv4 and IPv6 packets in a sketch; bytes */
 	__u64 room[3];
 };
 
@@ -194,9 +185,8 @@ enum kernel_monitor {
 };
 
 /*
- * Tree of the IPv4 addresses that match a rule of --prefixes. Its levels use 16, 8 and 8 bits of
- * the address. An entry of the first two levels is KERNEL_PREFIX_NONE, KERNEL_PREFIX_ALL, or the
- * index of the next level. The last level has one bit for each address.
+ * Tree of the IPv4 addresses that match a rule of --prefixes. The levels use 16, 8 and 8 bits of
+ * the address. The last level has one bit for each address.
  */
 #define KERNEL_PREFIX_ENTRIES 8
 #define KERNEL_PREFIX_FIRSTS  65536

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * eBPF program that writes each packet of an interface to the ring of its CPU (layout.h) and lets
- * the packet continue. It finds the keys of frequent packet types as rx/packet/parse.h defines
- * them, and copies the first bytes of all others for parse_packet().
+ * eBPF program that writes each packet of an interface to the ring of its CPU (layout.h). It finds
+ * the keys of frequent packet types itself and copies the first bytes of all others for
+ * parse_packet().
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "rx/kernel/layout.h"
 #include "sketch/kernel_addition.h"
-#include "sketch/kernel_sketches.h" /* NAME.bpf.h of each sketch; made by meson.build */
+#include "sketch/kernel_sketches.h"
 
 #define inline_always static __always_inline
 
@@ -63,12 +63,10 @@ volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
 /* The loader sets the real number of rings and slots. */
 KERNEL_ARRAY(rings, KERNEL_RING_BYTES(1024));
 
-/* The loader sets the real number of flows. */
 KERNEL_ARRAY(flows, sizeof(struct kernel_flow));
 
 KERNEL_ARRAY(tallies, sizeof(struct kernel_tally));
 
-/* one map per generation */
 struct shared_flows {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(key_size, sizeof(struct kernel_shared_key));
@@ -81,8 +79,7 @@ ARRAY_OF_MAPS(shared, 2, struct shared_flows) = {.values = {&shared0, &shared1}}
 const struct kernel_flow no_flow = {0};
 
 /*
- * An update of a map of maps waits until all running programs have ended that may use the previous
- * entry. kernel_program_wait() updates this one only to wait.
+ * An update of a map of maps waits for all running programs. kernel_program_wait() needs only that.
  */
 struct nothing {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -93,7 +90,6 @@ struct nothing {
 
 ARRAY_OF_MAPS(exchanged, 1, struct nothing) = {.values = {&nothing}};
 
-/* Rules of --prefixes, one map per generation */
 struct rules4 {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -120,10 +116,10 @@ struct monitor_packet {
 	const __u8 *data, *end; /* directly readable bytes; the packet may have more */
 	__u32 length;
 	__u32 interface;
-	/* Segments that the kernel joined, and payload bytes of each; 0: not joined */
+	/* Number and payload bytes of segments that the kernel joined; 0: not joined */
 	__u32 segments, segment;
 	bool tagged;                  /* the kernel removed a VLAN tag */
-	__be16 tag_type, tag_control; /* of the removed tag */
+	__be16 tag_type, tag_control; /* from the removed VLAN tag */
 };
 
 inline_always __u16 load16(const __u8 *from)
@@ -158,10 +154,7 @@ inline_always bool is_extension(__u8 proto)
 	       proto == PROTO_AH || proto == PROTO_DESTINATION;
 }
 
-/*
- * Reads ports, TCP flags and the length of all headers. `before` are the bytes before the transport
- * header on the wire. Returns false if parse_packet() must parse the packet.
- */
+/* `before` are the bytes on the wire before `at`. Returns false if parse_packet() is needed. */
 inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
 {
@@ -205,10 +198,7 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 		return false;
 	}
 	*(__u64 *)entry->key = load64(at + 12);
-	/*
-	 * Older verifiers reject reads of bytes that were never written. So this writes all 16
-	 * bytes.
-	 */
+	/* Older verifiers reject reads of bytes that were never written. */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->tos = at[1];
 	entry->kind = KERNEL_ENTRY_IPV4;
@@ -273,9 +263,8 @@ inline_always bool read_key(const struct monitor_packet *packet, struct kernel_e
 }
 
 /*
- * Returns the minimum of n >= 1 and `most`. Older verifiers do not derive n >= 1 from n != 0, so n
- * - 1 is compared. The verifier needs the comparison and the result in the same register, which the
- * asm statements enforce.
+ * Returns the minimum of n >= 1 and `most`. Older verifiers do not derive n >= 1 from n != 0. The
+ * asm statements keep the comparison and the result in one register, as the verifier requires.
  */
 inline_always __u32 at_most(__u32 n, __u32 most)
 {
@@ -324,10 +313,7 @@ inline_always __u32 frame_length(const struct monitor_packet *packet)
 	return packet->length + (packet->tagged ? TAG : 0);
 }
 
-/*
- * The kernel does not report the number of segments for some packets of virtual machines and
- * sockets. Then it follows from the bytes after `headers` header bytes.
- */
+/* The kernel does not report the segments of some packets from virtual machines and sockets. */
 inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
 	__u32 length = frame_length(packet), n;
@@ -346,10 +332,7 @@ inline_always bool has_room(struct kernel_ring *ring, __u32 n)
 {
 	if (ring->head + n - ring->tail_seen <= constants.slots)
 		return true;
-	/*
-	 * Pairs with the release in kernel_reader_release(): the worker has read all slots before
-	 * `tail`.
-	 */
+	/* Pairs with the release in kernel_reader_release(). */
 	ring->tail_seen = *(volatile __u64 *)&ring->tail;
 	return ring->head + n - ring->tail_seen <= constants.slots;
 }
@@ -491,7 +474,7 @@ inline_always bool add_to_flow(struct kernel_flow *flow, const struct kernel_add
 	return true;
 }
 
-/* Searches the chain of bucket `at`. Returns false if the chain or the table is full. */
+/* Returns false if the chain or the table is full. */
 inline_always bool add_to_table(
 	struct kernel_tally *tally, __u32 table, __u32 at, const struct kernel_addition *addition)
 {
@@ -560,7 +543,6 @@ inline_always bool add_to_shared(__u32 generation, const struct kernel_addition 
 	key.kind = addition->version;
 	flow = bpf_map_lookup_elem(map, &key);
 	if (flow == NULL) {
-		/* Fails if another CPU added the flow first, or if the map is full. */
 		bpf_map_update_elem(map, &key, &no_flow, BPF_NOEXIST);
 		flow = bpf_map_lookup_elem(map, &key);
 		if (flow == NULL)
@@ -595,10 +577,7 @@ inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *a
 	return false;
 }
 
-/*
- * Returns false if the table or sketch is full, or if the packet has no payload to divide into
- * segments.
- */
+/* Returns false if there is no room, or no payload to divide into segments. */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
 {
@@ -676,10 +655,7 @@ inline_always void notify_worker(const struct monitor_packet *packet)
 	if (ring == NULL)
 		return;
 	if (constants.on_path || constants.monitor) {
-		/*
-		 * The verifier requires that all bytes that are read were written. It may not see
-		 * that less is read for IPv4.
-		 */
+		/* The verifier requires that all bytes that are read were written. */
 		struct kernel_entry seen = {0};
 		/* Read once, so that tables and rules belong to the same generation. */
 		__u32 generation = *(volatile __u64 *)&ring->generation & 1;

@@ -29,8 +29,5 @@ struct attach_point {
 	uint32_t directions;
 };
 
-/*
- * Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. On failure, why[OPTION_WHY_MAX] has the
- * reason.
- */
+/* Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. why[OPTION_WHY_MAX] has the error. */
 bool attach_point_parse(const char *text, struct attach_point *point, char *why);

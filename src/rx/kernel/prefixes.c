@@ -12,8 +12,8 @@
 
 #include <bpf/bpf.h>
 
-#define NODE 256 /* entries of the second level of the tree (layout.h) */
-#define LEAF 8   /* words of a bitmap for 256 addresses */
+#define NODE 256
+#define LEAF 8 /* words of a bitmap for 256 addresses */
 
 /* Approximate kernel memory for one node of an LPM trie */
 #define TREE_NODE_BYTES 96
@@ -54,10 +54,7 @@ static uint32_t count_entries(const struct prefix_list *rules)
 	return entries;
 }
 
-/*
- * Returns the index of the tree level below entry `at`. If there is none, allocates n entries at
- * *used.
- */
+/* If there is no level below entry `at`, allocates n entries at *used. */
 static uint32_t below(uint32_t *entries, uint32_t at, uint32_t n, uint32_t *used)
 {
 	if (entries[at] == KERNEL_PREFIX_NONE) {

@@ -27,7 +27,7 @@
 #include "base/process_limits.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "rx/kernel/monitor_object.h" /* kernel_monitor_object[]; made by meson.build */
+#include "rx/kernel/monitor_object.h"
 
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 1
@@ -50,7 +50,7 @@ struct kernel_attachment {
 	uint32_t index;
 	bool filter; /* true: filter of a clsact qdisc; false: BPF link */
 	int link;
-	bool out; /* filters: egress */
+	bool out;
 };
 
 struct kernel_program {
@@ -65,7 +65,7 @@ struct kernel_program {
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control;
 	int nothing, exchanged; /* file descriptors of maps */
-	int monitored[2];       /* file descriptors of the maps for IPv4 and IPv6 */
+	int monitored[2];       /* for IPv4 and IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
 	int claims[OPTION_LIST_MAX];
@@ -96,8 +96,8 @@ static bool is_old_kernel(char *error)
 }
 
 /*
- * Without CAP_PERFMON, the verifier also checks speculative execution. For a program with flow
- * tables or sketches, it then gives up after a minute.
+ * Without CAP_PERFMON, the verifier gives up after a minute, because it checks speculative
+ * execution.
  */
 static bool is_perfmon_missing(void)
 {
@@ -106,10 +106,7 @@ static bool is_perfmon_missing(void)
 	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 
-/*
- * Passes each line of the verifier's log to log_line(). Returns the last line before the
- * statistics.
- */
+/* Returns the last line before the statistics. */
 static const char *last_line(char *log, void (*log_line)(const char *line))
 {
 	const char *last = "";
@@ -432,9 +429,8 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * Claims the tc filters of an interface with a socket that has a unique name in the network
- * namespace. The kernel closes the socket when this process ends, even if it is killed, but the
- * filter remains. Returns false if another process has the claim.
+ * Claims the tc filters of an interface with a socket whose name is unique in the network
+ * namespace. When this process ends, the kernel closes the socket, but the filter remains.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
@@ -475,10 +471,7 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 	return bpf_obj_get_info_by_fd(fd, info, &size) == 0;
 }
 
-/*
- * Returns false if a filter of another program has our handle and priority. Programs are compared
- * by name. Reading the name needs CAP_SYS_ADMIN.
- */
+/* Reading the name of another program needs CAP_SYS_ADMIN. */
 static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {
 	struct bpf_tc_opts opts = {
@@ -623,7 +616,6 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 	return true;
 }
 
-/* Loopback also has Ethernet headers. */
 static bool is_ethernet(const char *interface)
 {
 	struct ifreq request = {0};

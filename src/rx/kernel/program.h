@@ -3,8 +3,8 @@
 
 /*
  * Loads and attaches the eBPF program (monitor.bpf.c). The kernel removes its links when this
- * process ends for any reason. Before Linux 6.6, tc has no links, so a filter of a clsact qdisc
- * runs the program. If the filter remains, the next start replaces it.
+ * process ends. Before Linux 6.6, tc has no links, so a filter of a clsact qdisc runs the program.
+ * If the filter remains, the next start replaces it.
  */
 
 #include <stdbool.h>
@@ -18,22 +18,19 @@
 
 #define KERNEL_ERROR_MAX 512
 
-/*
- * Value of `sz` in options of libbpf. libbpf requires zeros in all bytes after member `last`, but
- * compilers need not clear padding.
- */
+/* libbpf requires zeros after member `last`, but compilers need not clear padding. */
 #define KERNEL_OPTS_SIZE(opts, last) (offsetof(__typeof__(opts), last) + sizeof((opts).last))
 
 struct kernel_program_params {
 	uint32_t slots;    /* slots per ring, a power of two */
 	bool headers_only; /* pass the first bytes of all packets, as --filter needs */
-	bool no_links;     /* do not use tcx links, which need Linux 6.6 */
+	bool no_links;     /* no tcx links, as before Linux 6.6 */
 	uint32_t buckets;  /* hash buckets of each flow table, a power of two; 0: no tables */
-	bool all_share;    /* all CPUs share one flow table */
-	/* counts packets instead of flow tables; NULL: none */
+	bool all_share;
+	/* counts packets instead of flow tables; may be NULL */
 	const struct sketch_ops *sketch;
 	uint32_t width;
-	uint64_t seed; /* of the hash keys */
+	uint64_t seed;
 	/* bits of enum kernel_monitor */
 	uint32_t monitor;
 	/* Receives each line of the kernel's messages about a rejected program; may be NULL */
@@ -49,17 +46,13 @@ const char *kernel_program_missing(void);
 /* Returns NULL with one line in error[KERNEL_ERROR_MAX] on failure. */
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error);
 
-/*
- * Sets *index to the interface index. Returns false with one line in error[KERNEL_ERROR_MAX] on
- * failure.
- */
+/* Returns false with one line in error[KERNEL_ERROR_MAX] on failure. */
 bool kernel_program_attach(struct kernel_program *program, const struct attach_point *point,
 	uint32_t *index, char *error);
 
 /* Initially off. After a stop, no running program writes to a ring. */
 void kernel_program_measure(struct kernel_program *program, bool on);
 
-/* Initially KERNEL_TIMES_NONE */
 void kernel_program_stamp(struct kernel_program *program, enum kernel_times times);
 
 /* The rings remain readable. */
@@ -77,20 +70,15 @@ const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *p
 /* Waits until no running program uses a setting that was changed before the call. */
 void kernel_program_wait(const struct kernel_program *program);
 
-/* Sets the rules of a generation that no ring uses. */
+/* No ring may use the generation. */
 void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
 	const struct kernel_prefix_maps *rules);
 
-/* Returns the file descriptor of the program. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
 
-/* Returns the bytes of all rings, flow tables and sketches. */
 uint64_t kernel_program_bytes(const struct kernel_program_params *params);
 
-/*
- * File descriptors of kernel maps, which hold the rules of --prefixes. The maps tell whether an
- * address matches any rule. The worker finds out which (rx/filter/prefix_filter.h).
- */
+/* The maps tell whether an address matches a rule. The worker finds the rule itself. */
 struct kernel_prefix_maps {
 	int ipv4, ipv6;
 };
@@ -99,5 +87,5 @@ struct kernel_prefix_maps {
 struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error);
 void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: no effect */
 
-/* Approximate */
+/* Returns approximate bytes. */
 uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules);

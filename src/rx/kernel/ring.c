@@ -21,10 +21,7 @@ bool kernel_reader_look(struct kernel_reader *reader)
 
 void kernel_reader_release(struct kernel_reader *reader)
 {
-	/*
-	 * Pairs with the load of tail in has_room(), monitor.bpf.c: from then on, the program may
-	 * overwrite the released slots.
-	 */
+	/* Pairs with the load of tail in has_room(), monitor.bpf.c. */
 	__atomic_store_n(&reader->ring->tail, reader->at, __ATOMIC_RELEASE);
 }
 

@@ -17,13 +17,9 @@ struct kernel_reader {
 /* Skips all packets that are already in the ring. */
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
 
-/* Returns false if there is no entry to read. */
 bool kernel_reader_look(struct kernel_reader *reader);
 
-/*
- * Returns the next entry or NULL. The entry is valid until kernel_reader_release(). If its kind is
- * KERNEL_ENTRY_HEADERS, the copied bytes follow it.
- */
+/* The entry, or NULL, is valid until kernel_reader_release(). Copied bytes follow the entry. */
 static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader *reader)
 {
 	const struct kernel_entry *entries = (const struct kernel_entry *)(reader->ring + 1);
@@ -35,13 +31,11 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 	return entry;
 }
 
-/* Selects the generation of tables and rules that the program uses. */
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
 /* Lets the program overwrite all entries that were read. */
 void kernel_reader_release(struct kernel_reader *reader);
 
-/* Packets of this CPU: received, and dropped because the ring was full */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
 /* Packets that matched no rule of --prefixes in the generation */

@@ -3,8 +3,8 @@
 
 /*
  * Reads the flow tables (layout.h) and sketches (sketch/kernel_layout.h) that the eBPF program
- * fills. Each CPU has one for each of two generations. All functions read the generation that the
- * program does not fill. Arrays marked [2][cpus] are indexed by generation and CPU.
+ * fills. Each CPU has one for each of two generations, as [2][cpus] shows. The program must not use
+ * the generation that is read.
  */
 
 #include <stdbool.h>
@@ -14,21 +14,18 @@
 #include "sketch/kernel_layout.h"
 
 struct kernel_tables {
-	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
-	struct kernel_tally *tallies; /* [2][cpus] */
+	struct kernel_flow *flows; /* [2][cpus][2 * buckets] */
+	struct kernel_tally *tallies;
 	uint32_t cpus, buckets;
 	bool all_share; /* the kernel maps shared[] have the flows */
 	int shared[2];
 };
 
-/* Passes every flow of a generation to `take`, and clears the tables. */
+/* Also clears the tables */
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/*
- * Passes every flow of a kernel map to `take`, and empties the map. The program must not use the
- * map meanwhile. Returns false on failure.
- */
+/* Also empties the map, which the program must not use meanwhile. Returns false on failure. */
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
@@ -37,15 +34,12 @@ struct kernel_sketch {
 	const struct kernel_layout *layout;
 	struct kernel_parts parts;
 	uint8_t *memory[KERNEL_PARTS_MAX]; /* [2][cpus] copies of each part of the sketch */
-	struct kernel_tally *tallies;      /* [2][cpus] */
+	struct kernel_tally *tallies;
 	uint32_t cpus;
 	void *reader;
 };
 
-/*
- * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
- * sketches. Adds packets of flows that could not be decoded to *undecoded.
- */
+/* Passes a flow once for each CPU that counted it. Adds undecoded packets to *undecoded. */
 struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
 

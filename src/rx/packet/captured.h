@@ -2,9 +2,7 @@
 #pragma once
 
 /*
- * A packet socket may capture only the start of a frame. Its mbuf then has one segment, where
- * data_len is the captured length and pkt_len the length on the wire. An mbuf with several segments
- * holds the whole packet.
+ * If an mbuf has one segment, data_len is its captured length, and pkt_len the length on the wire.
  */
 
 #include <stddef.h>
@@ -17,7 +15,6 @@ static inline uint32_t mbuf_captured(const struct rte_mbuf *mbuf)
 	return mbuf->nb_segs == 1 ? mbuf->data_len : mbuf->pkt_len;
 }
 
-/* rte_pktmbuf_read() limited to the captured bytes */
 static inline const void *mbuf_read(
 	const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length, void *copy)
 {

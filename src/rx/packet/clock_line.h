@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Converts ticks of a device clock to UTC with a linear function, which one thread updates while
- * others read it.
- */
+/* Converts ticks of a device clock to UTC with a linear function */
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -18,18 +15,14 @@ struct clock_line {
 	double ns_of_tick; /* 0: no line yet */
 };
 
-/*
- * Returns the ns from line->utc to `ticks`, negative if `ticks` is earlier. The two must be less
- * than half of the counter's range apart.
- */
+/* Negative if `ticks` is earlier than line->ticks. Valid within half of the counter's range. */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
 	return (double)(int64_t)(ticks - line->ticks) * line->ns_of_tick;
 }
 
 /*
- * Seqlock with one writer and any number of readers. Neither blocks: during an update, a reader
- * keeps its old line.
+ * Seqlock of one writer and any number of readers. During an update, a reader keeps its old line.
  */
 struct clock_board {
 	alignas(64) _Atomic uint32_t version; /* odd during an update */
@@ -42,10 +35,7 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 {
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
-	/*
-	 * A reader that loads a new member must also see the odd version. So each member is stored
-	 * with release, after the odd version.
-	 */
+	/* Each member is stored with release, so that its reader also sees the odd version. */
 	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
 	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
 	atomic_store_explicit(&board->utc, line->utc, memory_order_release);
@@ -54,10 +44,7 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 	atomic_store_explicit(&board->version, version + 2, memory_order_release);
 }
 
-/*
- * If the version differs from *seen, copies the line to *line and the version to *seen. During an
- * update, it copies nothing.
- */
+/* Changes *seen and *line only if there is a new version and no update is under way. */
 static inline void clock_board_read(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)
 {

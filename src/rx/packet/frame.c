@@ -36,7 +36,6 @@ static uint32_t checksum(uint32_t sum)
 	return ~sum & 0xffff;
 }
 
-/* locally administered */
 const uint8_t frame_addresses[FRAME_ADDRESSES_LEN] = {
 	0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01};
 
@@ -86,8 +85,8 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 	t->l4_lengths = pseudo_header;
 	switch (l4) {
 	case FRAME_TCP:
-		header[12] = 5 << 4; /* header length in words */
-		header[13] = 0x10;   /* ACK */
+		header[12] = 5 << 4;
+		header[13] = 0x10;
 		put_be16(header + 14, WINDOW);
 		t->checksum = t->l4 + 16;
 		t->headers = t->l4 + 20;
@@ -98,7 +97,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 		t->headers = t->l4 + 8;
 		break;
 	default:
-		header[0] = ipv6 ? 128 : 8; /* echo request */
+		header[0] = ipv6 ? 128 : 8;
 		t->ports = t->l4 + 4;
 		t->checksum = t->l4 + 2;
 		t->headers = t->l4 + 8;

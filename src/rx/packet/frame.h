@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Builds Ethernet frames of generated flows, with valid lengths and checksums and a payload of
- * zeros. TCP packets are acknowledgements with sequence number 0, ICMP packets are echo requests.
+ * Builds Ethernet frames of generated flows, with valid lengths and checksums. TCP packets are
+ * acknowledgements with sequence number 0, ICMP packets are echo requests.
  */
 
 #include <stdbool.h>
@@ -47,16 +47,15 @@ struct frame_template {
 };
 
 struct frame_templates {
-	struct frame_template of[2][2][FRAME_L4_COUNT]; /* indexes: ipv6, vlan, enum frame_l4 */
+	struct frame_template of[2][2][FRAME_L4_COUNT]; /* [ipv6][vlan][enum frame_l4] */
 	uint32_t payload;                               /* minimum, in bytes */
 };
 
 void frame_templates_init(struct frame_templates *templates);
 
 /*
- * Writes the headers of a frame of `size` bytes, or of the shortest possible frame if `size` is
- * less. Returns the length of the frame. Overwrites FRAME_HEADERS_MAX bytes. The rest of `frame`
- * must already be zero.
+ * Writes FRAME_HEADERS_MAX bytes. The rest of `frame` must already be zero. If `size` is less than
+ * the headers need, the frame is longer. Returns its length.
  */
 uint32_t frame_build(const struct frame_templates *templates, const struct frame_flow *flow,
 	uint32_t size, uint8_t *frame);

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#define PACKET_BYTES_MAX 262144 /* captured bytes */
+#define PACKET_BYTES_MAX 262144 /* of one packet */
 
 enum link_type {
 	LINK_ETHERNET, /* also all live ports */
@@ -28,10 +28,7 @@ struct link_type_number {
 
 extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 
-/*
- * A link kind is a link type and a byte order. Its value is 2 * index in link_type_numbers[], plus
- * 1 if the capture file does not have the byte order of this machine.
- */
+/* 2 * index in link_type_numbers[], plus 1 for files without this machine's byte order */
 #define LINK_KINDS        (2 * LINK_TYPE_NUMBERS)
 #define LINK_KIND_UNKNOWN LINK_KINDS
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Metadata of a replayed or generated packet in an mbuf dynamic field. The feeder writes it before
- * the packet enters a ring, and the worker that dequeues the packet reads it.
+ * An mbuf dynamic field of replayed and generated packets. The feeder writes it before the packet
+ * enters a ring. The worker that dequeues the packet reads it.
  */
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct packet_meta {
 	uint32_t epoch;    /* low 32 bits of the epoch number (parallel/epoch.h) */
 	uint16_t link;
 	uint16_t in_port; /* index of the capture file */
-	uint32_t filter;  /* index in struct filter_set */
+	uint32_t filter;
 };
 
 extern int packet_meta_offset; /* -1 until packet_meta_register() succeeds */

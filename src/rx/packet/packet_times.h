@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Arrival times of packets of a live port: the device timestamp if its clock is known, else the
- * time of the poll. Each worker has one instance.
+ * Arrival times of packets of live ports: the device timestamp if its clock is known, else the time
+ * of the poll. Each worker has one instance.
  */
 
 #include <stdint.h>
@@ -15,10 +15,7 @@
 #include "rx/packet/clock_line.h"
 #include "config/option.h"
 
-/*
- * ns from arrival to poll. If a timestamp is older or later than the poll, it comes from another
- * clock, and packet_time() ignores it.
- */
+/* ns from arrival to poll. Other timestamps come from another clock and are ignored. */
 #define PACKET_WAIT_MAX 60e9
 
 struct packet_times {

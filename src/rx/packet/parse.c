@@ -84,14 +84,12 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 };
 
 /*
- * Only has() reads `len`, and the parser reads a byte only after has() returned true for it. So the
+ * Only has() reads `len`, and the parser reads only bytes for which has() returned true. So the
  * first `need` bytes decide the result.
  *
- * Proof: truncate the packet to `need` bytes and parse it again. If a has() returned true, it asked
- * for at most `need` bytes, so it returns true again. If it returned false, it asked for more than
+ * Proof: parse the packet again, truncated to `need` bytes. If a has() returned true, it asked for
+ * at most `need` bytes, so it returns true again. If it returned false, it asked for more than
  * `len` bytes, so it returns false again. The parser takes the same branches.
- *
- * Offsets are size_t, so the sum of all header lengths does not overflow.
  */
 struct parse_state {
 	const uint8_t *data;
@@ -147,8 +145,8 @@ static inline bool is_vlan(uint32_t type)
 }
 
 /*
- * Each skip_ function skips one layer. It sets *at to the offset of the next layer, and *type to
- * its EtherType. It returns false if the layer is truncated.
+ * Each skip_ function sets *at to the offset of the next layer, and *type to its EtherType. It
+ * returns false if the layer is truncated.
  */
 
 static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
@@ -175,10 +173,7 @@ static inline bool skip_tagged(
 	return skip_vlans(packet, at, type);
 }
 
-/*
- * The family has the byte order of the capturing host in NULL headers, and network byte order in
- * LOOP headers.
- */
+/* NULL headers have the byte order of the capturing host, LOOP headers network byte order. */
 static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	uint32_t family;
@@ -313,9 +308,7 @@ static uint64_t frame_left(const struct parse_state *packet, size_t at)
 	return (known && packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
 }
 
-/*
- * Returns true if a packet of `length` bytes at `at` fills the frame, except for a short trailer.
- */
+/* The frame may have a short trailer. */
 static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
 	uint64_t left = frame_left(packet, at);
@@ -325,10 +318,9 @@ static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 }
 
 /*
- * Returns false if the bytes after the MPLS labels are no IPv4 header, although the first nibble is
- * 4. The MAC address of a pseudowire frame without a control word can begin with the same nibble
- * (RFC 4448, section 4.6). If the checksum is 0, the sender's NIC computes it after the capture, so
- * the length must match the frame exactly.
+ * The MAC address of a pseudowire frame without a control word can also begin with 4 (RFC 4448,
+ * section 4.6). If the IPv4 checksum is 0, the NIC computes it after the capture, so the length
+ * must match the frame exactly.
  */
 static bool is_ipv4_after_labels(struct parse_state *packet, size_t at)
 {
@@ -354,9 +346,8 @@ static bool looks_like_frame(const uint8_t *data)
 }
 
 /*
- * IPv6 has no header checksum. So this rejects a length of 0, because jumbograms are not sent with
- * labels. If the length on the wire is unknown, it also rejects bytes that look like an Ethernet
- * frame.
+ * IPv6 has no header checksum, so a length of 0 is rejected: jumbograms are not sent with labels.
+ * Without a length on the wire, bytes that look like an Ethernet frame are rejected, too.
  */
 static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 {
@@ -370,10 +361,7 @@ static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 	       (packet->wire_len != PARSE_WIRE_UNKNOWN || !looks_like_frame(header));
 }
 
-/*
- * MPLS has no field for the next protocol, so the first nibble after the labels selects *type. If
- * no IP header follows, *type is TYPE_NONE.
- */
+/* MPLS has no field for the next protocol, so the first nibble after the labels selects *type. */
 static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	bool bottom = false;
@@ -398,20 +386,14 @@ static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/*
- * The functions below build keys in 64-bit words. After narrow stores, a wide load of the key would
- * stall.
- */
+/* Keys are built in 64-bit words. After narrow stores, a wide load of the key would stall. */
 
 static inline bool has_ports(uint8_t proto)
 {
 	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
 }
 
-/*
- * Returns the last eight bytes of an IPv4 or IPv6 key in memory order: ports or 0, protocol, three
- * zero bytes.
- */
+/* Returns the last eight bytes of a key: ports or 0, protocol, three zero bytes. */
 static inline uint64_t parse_transport(struct parse_state *packet, size_t at, uint8_t proto,
 	bool later_fragment, struct parsed *out)
 {
@@ -468,7 +450,7 @@ struct extensions {
 	uint8_t proto; /* protocol of the next header */
 	size_t at;     /* offset of the next header; may be beyond the packet */
 	bool fragment;
-	bool later_fragment; /* the fragment offset is not 0 */
+	bool later_fragment;
 };
 
 /* Returns PARSE_IPV6, or the reason why the packet is rejected. */
@@ -570,11 +552,9 @@ enum parse_verdict parse_packet(
 }
 
 /*
- * Returns true if a packet of joined segments (TSO, GRO) was truncated by the capture, not by the
- * sender. The packet has `length` bytes by its IP header, and `left` captured bytes from that
- * header on. The capture truncated it if the snap length ended the capture. It also did if no
- * Ethernet payload has the length `left`: too short if the host captures only headers, too long for
- * one segment.
+ * Returns true if the capture, not the sender, truncated a packet of joined segments (TSO, GRO).
+ * `left` bytes of `length` were captured. An Ethernet payload cannot have this length if the host
+ * captured only headers, or more than one segment.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)

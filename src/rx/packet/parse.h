@@ -4,16 +4,13 @@
 /*
  * Parses packet headers into keys:
  *
- *  - Ethernet, SLL, SLL2: all VLAN tags (EtherTypes 0x8100, 0x88a8, 0x9100, 0x9200) are skipped.
- *    After EtherTypes 0x8847 and 0x8848, all MPLS labels are skipped. An IP packet follows the
- *    labels if the next nibble is its version, and its length and checksum are correct. Other
- *    packets are non-IP.
- *  - An IPv4 header needs version 4, IHL >= 5 and IHL * 4 captured bytes. An IPv6 header needs
- *    version 6 and 40 captured bytes. Without labels, lengths and checksums are not verified.
- *  - IPv6 extension headers (0, 43, 44, 51, 60) are skipped, up to PARSE_IPV6_EXTENSIONS_MAX. The
- *    protocol of the key is the header after them.
- *  - Ports are those of TCP, UDP and SCTP. They are 0 for other protocols, in all fragments but the
- *    first, and if less than four bytes follow the IP header.
+ *  - Ethernet, SLL, SLL2: all VLAN tags (EtherTypes 0x8100, 0x88a8, 0x9100, 0x9200) and MPLS labels
+ *    are skipped. An IP packet follows the labels if the next nibble is its version, and its length
+ *    and checksum are correct. Without labels, these are not verified.
+ *  - An IPv4 header needs IHL >= 5 and IHL * 4 captured bytes, an IPv6 header 40.
+ *  - IPv6 extension headers (0, 43, 44, 51, 60) are skipped.
+ *  - Ports are those of TCP, UDP and SCTP. They are 0 in all fragments but the first, and if less
+ *    than four bytes follow the IP header.
  *  - The outermost IP header gives the key. The contents of tunnels are not parsed.
  */
 
@@ -72,28 +69,24 @@ struct parsed {
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
 
-/*
- * Length on the wire if it is unknown. After MPLS labels, the parser then compares the length of an
- * IP packet with the captured length, so the result depends on more than `need` bytes.
- */
+/* After MPLS labels, the parser then needs the captured length, beyond `need` bytes. */
 #define PARSE_WIRE_UNKNOWN UINT32_MAX
 
-/* The first `len` bytes of the packet were captured. */
+/* Only the first `len` bytes of the packet were captured. */
 enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *out);
 
 #define PARSE_MISSING_UNKNOWN UINT32_MAX
-#define PARSE_IPV6_HEADER     40 /* bytes */
+#define PARSE_IPV6_HEADER     40
 
 /* Slow path of parse_missing_bytes() */
 uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t wire_len,
 	uint32_t snaplen, const struct parsed *parsed);
 
 /*
- * Returns the number of bytes on the wire that `wire_len` does not include. It is above 0 if the
- * source truncated a packet of joined segments (TSO, GRO) and does not know its length. The packet
- * must have a key. snaplen: maximum captured bytes of a packet; 0: no limit. Returns
- * PARSE_MISSING_UNKNOWN if no header has the length of the packet.
+ * Returns the bytes on the wire that `wire_len` lacks, because the source truncated joined segments
+ * (TSO, GRO). Returns PARSE_MISSING_UNKNOWN if no header has the length. The packet must have a
+ * key. snaplen 0: no limit of captured bytes.
  */
 static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured,
 	uint32_t wire_len, uint32_t snaplen, const struct parsed *parsed)
@@ -104,7 +97,6 @@ static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t capture
 
 	if (captured < wire_len)
 		return 0;
-	/* The common case: the packet is complete. */
 	if (captured == wire_len && length > 0 &&
 		parsed->ip_at + length + (ipv6 ? PARSE_IPV6_HEADER : 0) <= captured)
 		return 0;

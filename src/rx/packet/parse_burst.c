@@ -14,7 +14,6 @@
 #include "rx/packet/link_type.h"
 #include "rx/packet/unaligned.h"
 
-/* A constant argument of the inlined parse_burst() */
 enum origin {
 	ORIGIN_PORT,
 	ORIGIN_REPLAY,
@@ -59,8 +58,8 @@ static inline bool is_first(const uint8_t *data)
 }
 
 /*
- * Bytes 22 to 37 of the frame are TTL, protocol, checksum, source, destination, ports. A mask
- * clears the ports if there are none, because a branch would often be mispredicted.
+ * Bytes 22 to 37 of the frame are TTL, protocol, checksum, addresses, ports. A mask clears absent
+ * ports, because a branch would often be mispredicted.
  */
 static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 {
@@ -86,9 +85,8 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 }
 
 /*
- * Addresses and ports have the same order in the frame and in the key. `key` must be an entry of
- * the burst, not a local variable, because copying the key would stall: its loads are wider than
- * the stores here.
+ * The order of fields is the same as in the key. `key` must be in the burst: copying a local key
+ * would stall, because its loads are wider than the stores here.
  */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
@@ -98,10 +96,7 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 	key->reserved = 0;
 }
 
-/*
- * Copies the packet, because its headers continue in the second segment. This is rare, because a
- * segment has 2 KB.
- */
+/* Headers rarely continue in the second segment, because a segment has 2 KB. */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
 {
@@ -146,10 +141,7 @@ static inline void put_mbuf_fields(
 	put_be16(extra->in_port, in_port);
 }
 
-/*
- * Returns the bytes of an IP packet with its header. Returns 0 if its length field is 0, as above
- * 65535 bytes.
- */
+/* Returns 0 if the length field is 0, as above 65535 bytes. */
 static inline uint32_t ip_length(const uint8_t *ip)
 {
 	uint32_t length;
@@ -188,7 +180,7 @@ static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, u
 static inline void plain_tcp(
 	const struct rte_mbuf *mbuf, const uint8_t *data, uint32_t wire_len, struct key_tcp *tcp)
 {
-	bool whole = ((data[20] & 0x3f) | data[21]) == 0; /* not a fragment */
+	bool whole = ((data[20] & 0x3f) | data[21]) == 0;
 
 	if (whole && data[23] == PROTO_TCP)
 		read_tcp(mbuf, PLAIN_IP_AT, PLAIN_IP_AT + IPV4_HEADER, wire_len, tcp);
@@ -202,8 +194,8 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 }
 
 /*
- * Returns the number of bytes of a frame that are not part of its IP packet. If ip_len is 0
- * (segments that a NIC joined) or exceeds the frame, the packet extends to the end of the frame.
+ * Returns the bytes of a frame beside its IP packet. If ip_len is 0 (joined segments) or exceeds
+ * the frame, the packet fills the frame.
  */
 static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
 {
@@ -213,10 +205,7 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 	return (uint16_t)RTE_MIN(overhead, (uint32_t)UINT16_MAX);
 }
 
-/*
- * Parses the second most frequent packets: plain IPv4 after one VLAN tag, and plain IPv6 with or
- * without a VLAN tag. Returns false for all other packets.
- */
+/* Plain IPv4 after one VLAN tag, and plain IPv6 with or without a VLAN tag */
 static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
 	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
 	const bool overhead, uint32_t wire_len)
@@ -304,9 +293,7 @@ static __attribute__((noinline)) void add_lengths(
 	counts->smallest_frame = smallest;
 }
 
-/*
- * Only for ORIGIN_PORT, `times` is read from PARSE_DETAILS on, and `in_ports` from PARSE_EXTRA on.
- */
+/* Only ORIGIN_PORT reads `times` (from PARSE_DETAILS on) and `in_ports` (from PARSE_EXTRA on). */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
 	const enum parse_level level, const bool overhead, const struct packet_times *times,

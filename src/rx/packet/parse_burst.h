@@ -26,29 +26,27 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
-/* Fields of a burst that the parser sets. Each level includes the previous ones. */
+/* Fields that the parser sets. Each level includes the previous ones. */
 enum parse_level {
-	PARSE_KEYS, /* keys and wire lengths */
+	PARSE_KEYS,
 	PARSE_DETAILS,
 	PARSE_EXTRA,
 	PARSE_TCP,
 };
 
 /*
- * The functions below parse n <= BURST_MAX packets, count all in `counts`, and write those with a
- * key to `out`, without hashes. If `overhead` is true and level >= PARSE_DETAILS, they also set
- * out->overhead. A packet may have several segments.
+ * Parse n <= BURST_MAX packets, count all in `counts`, and write those with a key to `out`, without
+ * hashes. out->overhead is set if `overhead` is true and level >= PARSE_DETAILS.
  */
 
 /*
- * Parses packets of live ports. `times` converts their timestamps and is read if level >=
- * PARSE_DETAILS. in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key and is
- * read if level >= PARSE_EXTRA.
+ * From PARSE_DETAILS on, `times` converts timestamps. From PARSE_EXTRA on,
+ * in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,
 	const struct packet_times *times, const uint16_t *in_ports);
 
-/* Parses packets of the feeder, which have packet_meta(). */
+/* The packets must have packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead);

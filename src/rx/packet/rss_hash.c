@@ -61,7 +61,6 @@ static inline uint32_t fold64(uint64_t word)
 
 #define ports_of(key) (load16((key).src_port) ^ load16((key).dst_port))
 
-/* Inlined, because `mask` is a constant in rss_hash(). */
 static inline __attribute__((always_inline)) uint32_t hash4(
 	const struct key4 *key, uint32_t ports, const struct rss_mask *mask)
 {

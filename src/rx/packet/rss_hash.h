@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Flow hash that distributes packets over queues: Toeplitz with the repeated key 6D 5A, which sends
- * both directions of a connection to the same worker (Woo and Park 2012). The key is public, so a
- * sender can direct load at one worker, but sketches use another hash.
+ * Toeplitz hash with the key 6D 5A, repeated, which sends both directions of a connection to the
+ * same worker (Woo and Park 2012). The key is public, so a sender can direct load at one worker.
  */
 
 #include <stdint.h>
@@ -27,7 +26,6 @@ extern const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX];
 /* Returns the hash that a NIC computes with RSS_FIELDS_5TUPLE; 0 for non-IP packets. */
 uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed);
 
-/* All bits of a member are set if the field is hashed, else none. */
 struct rss_mask {
 	uint64_t src, dst;
 	uint32_t ports;
@@ -38,9 +36,6 @@ struct rss_mask rss_mask_of(enum rss_fields fields);
 uint32_t rss_hash_masked(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);
 
-/*
- * Hashes 5-tuples. Unlike rss_hash_masked(), it hashes the ports of first fragments, because a key
- * does not show that it comes from a fragment.
- */
+/* Unlike rss_hash_masked(), hashes the ports of first fragments, which a key does not show. */
 void rss_hash_burst(
 	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX]);

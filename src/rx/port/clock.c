@@ -63,7 +63,7 @@ static struct clock_pair read_once(uint16_t port)
 	if (rte_eth_read_clock(port, &pair.ticks) != 0)
 		return pair;
 	after = clock_now(CLOCK_REALTIME);
-	if (after < before) /* the system clock was set back in between */
+	if (after < before) /* the system clock was set back */
 		return pair;
 	pair.error = (after - before) / 2;
 	pair.utc = before + pair.error;
@@ -83,7 +83,7 @@ static struct clock_pair read_best(uint16_t port)
 	return best;
 }
 
-/* For timestamps that are UTC already, in units of unit_ns */
+/* unit_ns is the unit of timestamps that are UTC already. */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
 	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Clock of the timestamps of a device. The reporter thread reads it once a second and publishes a
- * linear function from timestamps to UTC. Workers convert timestamps with this function.
+ * Clock of the timestamps of a device. The reporter thread reads it once a second, and publishes a
+ * linear function with which workers convert timestamps to UTC.
  */
 
 #include <stdbool.h>
@@ -38,22 +38,15 @@ struct port_clock {
 	struct clock_board board;
 };
 
-/*
- * Decides whether timestamps of the device are needed and available. Call it before the device is
- * configured. Returns the offloads to enable.
- */
+/* Call it before the device is configured. Returns the offloads to enable. */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
-/*
- * Publishes the first function. Call it after the start of the device. Takes 20 ms if the clock
- * must be read.
- */
+/* Call it after the start of the device. Takes 20 ms if the clock must be read. */
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
 /* Reads the clock if a second has passed. `now`: monotonic ns. */
 void port_clock_look(struct port_clock *clock, int64_t now);
 
-/* Adds the clock of this port to a worker that receives its packets. */
 void port_clock_tell(struct port_clock *clock, struct packet_times *times);

@@ -6,10 +6,7 @@
 
 #include "base/assertion.h"
 
-/*
- * Relative change of the rate from the oldest to the newest pair. The system clock is slewed by up
- * to 500 ppm in either direction, and oscillators drift less.
- */
+/* Relative, over all pairs. The system clock is slewed by up to 500 ppm in either direction. */
 #define RATE_CHANGE 2e-3
 
 static double between(const struct clock_pair *from, const struct clock_pair *to)
@@ -52,7 +49,6 @@ static bool went_on(const struct clock_pair *from, const struct clock_pair *to)
 	return (int64_t)(to->ticks - from->ticks) > 0 && to->utc - from->utc > 0;
 }
 
-/* Restarts the model with model->odd and a later pair. */
 static void restart(struct clock_model *model, const struct clock_pair *pair)
 {
 	model->pairs[0] = model->odd;
@@ -62,7 +58,7 @@ static void restart(struct clock_model *model, const struct clock_pair *pair)
 	draw(model);
 }
 
-/* Maximum relative error of the rate, from reading errors and later changes of the rate */
+/* Relative, from reading errors and later changes of the rate */
 static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Model of a device clock against UTC, from readings of both clocks about once a second. The newest
- * reading gives the offset, the oldest and the newest give the rate. One thread uses it.
+ * Compares a device clock with UTC about once a second. The newest reading gives the offset, the
+ * oldest and the newest give the rate. One thread uses the model.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct clock_pair {
 	int64_t error; /* ns, maximum error of utc */
 };
 
-/* ns; a pair with a larger error is CLOCK_POOR */
+/* ns */
 #define CLOCK_ERROR_MAX INT64_C(100000)
 
 struct clock_model {
@@ -34,8 +34,8 @@ struct clock_model {
 enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
-	CLOCK_ODD,  /* ignored until a second pair agrees with it, because a clock was set */
-	CLOCK_ANEW, /* the model was restarted with this pair and the odd one before it */
+	CLOCK_ODD,  /* ignored until the next pair agrees with it */
+	CLOCK_ANEW, /* restarted with this pair and the odd one before it */
 };
 
 /* An empty model is all zeros. It has a line from the second pair on. */

@@ -29,7 +29,7 @@ enum device_counter_change device_counter_read(struct device_counter *counter, u
 		return DEVICE_COUNTER_GREW;
 	}
 	if (counter->derived && back <= DEVICE_COUNTER_SWAY && back <= (value & mask))
-		return DEVICE_COUNTER_GREW; /* a derived counter may decrease a little */
+		return DEVICE_COUNTER_GREW;
 	counter->total += value & mask;
 	counter->last = value & mask;
 	return DEVICE_COUNTER_RESET;

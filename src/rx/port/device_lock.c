@@ -60,9 +60,8 @@ static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 }
 
 /*
- * Connects with a socket type that no device uses, so that a listening process is not disturbed.
- * Returns EPROTOTYPE if a process listens, ECONNREFUSED if the socket is stale, 0 or another errno
- * otherwise.
+ * No device uses this socket type, so a listening process is not disturbed. Returns EPROTOTYPE if a
+ * process listens, ECONNREFUSED if the socket is stale.
  */
 static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 {
@@ -109,10 +108,7 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	return false;
 }
 
-/*
- * A second process would take one queue of the tap interface, and each process would get a part of
- * the packets.
- */
+/* Each of two processes would get a part of the packets of the tap interface. */
 static bool tap_taken(const struct port_name *name, char *error)
 {
 	struct port_interface facts;

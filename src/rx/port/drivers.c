@@ -30,10 +30,7 @@ static const struct counter_mapping feeds_iavf[] = {
 	FEED(MISSED, "imissed", .bits = 32),
 	{.counter = NULL},
 };
-/*
- * imissed counts packets without a free descriptor. It does not include packets that the physical
- * port discards.
- */
+/* imissed does not include packets that the physical port discards. */
 static const struct counter_mapping feeds_mlx5[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -57,7 +54,7 @@ static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(ERRORS, "rx_fragment_errors"),
 	{.counter = NULL},
 };
-/* ierrors counts delivered packets with bad checksums. */
+/* Here, ierrors counts delivered packets with bad checksums. */
 static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -68,10 +65,7 @@ static const struct counter_mapping feeds_virtio[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/*
- * rx_dropped of the interface includes frames that no protocol of this host receives, but the
- * sockets do.
- */
+/* rx_dropped includes frames that only the sockets receive. */
 static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
 	FEED(MISSED, "PACKET_STATISTICS.lost"),
@@ -103,7 +97,7 @@ static const struct counter_mapping feeds_pcap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* Rings in memory lose no packets. The producer waits, or counts its own losses. */
+/* Rings in memory lose no packets. */
 static const struct counter_mapping feeds_rings[] = {
 	FEED(RECEIVED, "ipackets"),
 	{.counter = NULL},
@@ -125,9 +119,8 @@ static const struct counter_mapping feeds_rings[] = {
 
 /* Bytes of a frame with the longest IPv4 datagram. Devices in memory have no MTU. */
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
-/* MAXIMUM_SNAPLEN of libpcap */
 #define LONGEST_OF_CAPTURE 262144
-/* RTE_ETH_PCAP_SNAPLEN of net_pcap, the longest chain that it sends */
+/* RTE_ETH_PCAP_SNAPLEN of net_pcap */
 #define LONGEST_TO_CAPTURE 16128
 
 #define MLX5                                                                                       \
@@ -157,10 +150,7 @@ const struct port_driver port_drivers[] = {
 	{.name = "mlx5_pci", MLX5},
 	{.name = "mlx5_auxiliary", MLX5},
 	{
-		/*
-		 * Both ports of a card have the same PCI address, so an interface does not select a
-		 * port.
-		 */
+		/* Both ports of a card have the same PCI address. */
 		.name = "net_mlx4",
 		.kernel = {"mlx4_core"},
 		.needs = CAP(CAP_NET_RAW),
@@ -264,7 +254,7 @@ const struct port_driver port_drivers[] = {
 		SOFTWARE_DEVICE(feeds_af_packet),
 		.gives_up = true,
 		.frames = PORT_FRAMES_KERNEL,
-		.stamps = PORT_STAMPS_NS, /* timestamps of the kernel */
+		.stamps = PORT_STAMPS_NS,
 		.spreader = "the kernel",
 		.spreads = "both directions of a flow stay on one worker",
 		.queues_arg = "qpairs",
@@ -281,10 +271,7 @@ const struct port_driver port_drivers[] = {
 		.feeds = feeds_af_xdp,
 		.polled = true,
 		.complete = true,
-		/*
-		 * With more than 48 queues, stats_get() of 22.11 writes beyond struct
-		 * rte_eth_stats.
-		 */
+		/* With more queues, stats_get() of 22.11 writes beyond struct rte_eth_stats. */
 		.queues_max = 48,
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
@@ -292,7 +279,7 @@ const struct port_driver port_drivers[] = {
 		.spreads = "set its flow hash with ethtool -X and -N; the kernel receives the "
 			   "queues that sketchtap does not use",
 		.queues_arg = "queue_count",
-		/* The driver lends this number of mbufs to the kernel, for any ring size. */
+		/* The driver lends this number of mbufs to the kernel. */
 		.descriptors = 2048,
 		/* An mbuf with its header must fit in a page. */
 		.mbuf_most = 4096 - 256,
@@ -363,7 +350,6 @@ const struct port_driver port_drivers[] = {
 		SOFTWARE_DEVICE(feeds_pcap),
 		.gives_up = true,
 		.frames = PORT_FRAMES_CHAINED,
-		/* Timestamps of libpcap, or of the capture file */
 		.stamps = PORT_STAMPS_US,
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.longest_sent = LONGEST_TO_CAPTURE,

@@ -6,8 +6,8 @@
 #include "config/option.h"
 
 enum forward_mode {
-	FORWARD_OFF,   /* received packets are freed */
-	FORWARD_PAIRS, /* ports 0 and 1 form a pair, ports 2 and 3, ... */
+	FORWARD_OFF,
+	FORWARD_PAIRS, /* ports 0 and 1, 2 and 3, ... */
 	FORWARD_LOOP,  /* back out of the ingress port */
 };
 
@@ -22,12 +22,10 @@ static inline bool forward_asked(const struct config *config)
 	return forward_options(config)->mode != FORWARD_OFF;
 }
 
-/* Returns the port that sends the packets of port p. */
 static inline uint32_t forward_out(enum forward_mode mode, uint32_t p)
 {
 	return mode == FORWARD_PAIRS ? p ^ 1 : p;
 }
 
-/* Implements inapplicable() (config/option.h) for options that need --forward. */
 const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

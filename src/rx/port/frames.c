@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define MTU_UNLIMITED UINT16_MAX /* ethdev reports it for drivers without a limit */
-#define MTU_JUMBO     9000       /* usual jumbo MTU of switches */
+#define MTU_JUMBO     9000
 
-/* Returns the bytes of a frame, including FCS, that ethdev does not count in the MTU. */
+/* FCS included */
 static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != MTU_UNLIMITED && info->max_rx_pktlen > info->max_mtu)
@@ -67,7 +67,6 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 
 	*plan = (struct port_frame_plan){.mtu = current};
 	if (driver->frames != PORT_FRAMES_MTU) {
-		/* Frames of any length are received, in as many mbufs as needed. */
 		if (current > largest_mtu(info))
 			plan->mtu = largest_mtu(info);
 		if (scatters)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Plans the maximum frame length of a port, and the MTU and mbufs for it. */
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +10,7 @@
 #include "rx/port/drivers.h"
 #include "rx/port/messages.h"
 
-#define PORT_MTU_MAX UINT32_MAX /* --mtu max */
+#define PORT_MTU_MAX UINT32_MAX
 
 struct frames_options {
 	uint32_t mtu; /* 0: MTU of the device; PORT_MTU_MAX: the largest one */
@@ -20,24 +18,20 @@ struct frames_options {
 
 OPTION_OWNER(frames)
 
-/*
- * Limit of --mtu max if a frame must fit in one mbuf. Mbufs are allocated before the device reports
- * its limit, so this is about the maximum of the cards in docs/PORTS.md.
- */
+/* Of one mbuf. Mbufs are allocated before the device reports its limit (docs/PORTS.md). */
 #define PORT_MTU_MAX_UNCHAINED 9978
 
 struct port_frame_plan {
 	uint16_t mtu;
-	bool set_mtu;           /* the user gave the MTU, so it must be set on the device */
-	uint64_t offloads;      /* receive offloads */
+	bool set_mtu; /* the user gave the MTU, so it must be set on the device */
+	uint64_t offloads;
 	uint32_t largest_frame; /* bytes without FCS; 0: any */
 	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */
 };
 
 /*
- * `current` is the MTU of the device, `wanted` is --mtu, `room` are the bytes of an mbuf with
- * headroom. Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not support
- * the wanted MTU.
+ * `current` is the MTU of the device, `wanted` is --mtu, and `room` is in bytes with headroom.
+ * Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not support --mtu.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,

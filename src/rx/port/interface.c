@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FEATURES_MAX 1024 /* the kernel has about 60 */
+#define FEATURES_MAX 1024
 
 static struct ifreq request(const char *name)
 {

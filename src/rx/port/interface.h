@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Reads properties of a kernel interface in the network namespace of this process. This needs no
- * privileges.
- */
+/* Properties of a kernel interface, which need no privileges */
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -29,16 +26,10 @@ struct port_interface {
 	bool paired;     /* receive and send queues are pairs ("combined" in `ethtool -L`) */
 };
 
-/*
- * Returns false if there is no such interface. Properties that the kernel does not report stay
- * unknown.
- */
+/* Returns false if there is no such interface. */
 bool port_interface_read(const char *name, struct port_interface *interface);
 
-/*
- * Writes ethtool -K options that disable the joining of packets, such as " gro off lro off"; "" if
- * none are needed.
- */
+/* Writes ethtool -K options such as " gro off lro off"; "" if none are needed. */
 #define PORT_JOINING_MAX 64
 void port_interface_joining(const struct port_interface *interface, char options[PORT_JOINING_MAX]);
 

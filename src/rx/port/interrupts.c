@@ -14,7 +14,7 @@
 #include <rte_interrupts.h>
 
 #define STEP_NS  100000
-#define PATIENCE 10000 /* in steps of STEP_NS */
+#define PATIENCE 10000
 
 static atomic_bool stopped;
 static struct rte_intr_handle *handle; /* registered interrupt that runs stay() */
@@ -29,10 +29,7 @@ static void stay(void *arg)
 		pause();
 }
 
-/*
- * The interrupt is pending already, so the thread runs stay() at once. An alarm would do the same,
- * but would delay callers that wait for other alarms.
- */
+/* An alarm would delay callers that wait for other alarms. */
 static bool call_thread(void)
 {
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -62,7 +59,6 @@ void interrupts_stop(void)
 		nanosleep(&step, NULL);
 }
 
-/* Called on the interrupt thread */
 static void on_event(const char *device, enum rte_dev_event_type event, void *leaving)
 {
 	(void)device;
@@ -79,5 +75,5 @@ void hot_unplug_hear(const char *device, atomic_bool *leaving)
 void hot_unplug_forget(const char *device, atomic_bool *leaving)
 {
 	while (rte_dev_event_callback_unregister(device, on_event, leaving) == -EAGAIN)
-		sched_yield(); /* the callback is running */
+		sched_yield();
 }

@@ -6,13 +6,12 @@
 
 /*
  * Stops EAL's interrupt thread permanently, so that drivers can free memory that it would read.
- * From then on, no interrupt, alarm or control message is processed. Waits up to a second.
+ * From then on, no interrupt or alarm is processed. Waits up to a second.
  */
 void interrupts_stop(void);
 
 /*
- * Sets *leaving when the removal of a started device is requested. The kernel does not take a card
- * from vfio by force: it waits until the process closes the card.
+ * The kernel does not take a card from vfio by force: it waits until the process closes the card.
  */
 void hot_unplug_hear(const char *device, atomic_bool *leaving);
 void hot_unplug_forget(const char *device, atomic_bool *leaving);

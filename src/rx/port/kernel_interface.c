@@ -24,7 +24,6 @@
 #define SOL_XDP 283
 #endif
 
-/* the kernel answers at once */
 #define ANSWER_US  100000
 /* larger than any answer for one link without virtual functions */
 #define ANSWER_MAX 32768
@@ -62,7 +61,6 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 		if (attribute->rta_type != IFLA_STATS64)
 			continue;
-		/* The attribute may not be aligned for 64-bit members. */
 		memcpy(&stats, RTA_DATA(attribute), told < sizeof(stats) ? told : sizeof(stats));
 		interface->rx_errors = stats.rx_errors;
 		interface->rx_dropped = stats.rx_dropped;
@@ -160,10 +158,7 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 	return sockets->nb == wanted;
 }
 
-/*
- * rx_fill_ring_empty_descs is not added: packets without a buffer are already in rx_dropped, and
- * some cards count attempts there, not packets.
- */
+/* Packets without a buffer (rx_fill_ring_empty_descs) are already in rx_dropped. */
 static bool xdp_socket_lost(int fd, uint64_t *lost)
 {
 	struct xdp_statistics stats = {0};

@@ -80,7 +80,6 @@ bool port_link_is_up(const struct port *port)
 	struct port_interface interface;
 	struct rte_eth_link link;
 
-	/* Drivers on a kernel interface always report a link that is up. */
 	if (port->interface[0] != '\0' && port_interface_read(port->interface, &interface))
 		return interface.running;
 	return rte_eth_link_get_nowait(port->id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP;

@@ -10,8 +10,8 @@ enum port_change {
 	PORT_SAME,
 	PORT_UP,
 	PORT_DOWN,
-	PORT_SPEED, /* speed changed, link still up */
-	PORT_GONE,  /* unplugged, deleted, or moved to another network namespace; permanent */
+	PORT_SPEED,
+	PORT_GONE, /* unplugged, deleted, or moved to another network namespace; permanent */
 };
 
 struct link_monitor {
@@ -31,10 +31,10 @@ bool port_link_is_up(const struct port *port);
 
 enum port_wait {
 	PORT_WAIT_UP,
-	PORT_WAIT_STOPPED, /* a signal requested the end of the run */
+	PORT_WAIT_STOPPED,
 	PORT_WAIT_TIMEOUT,
 };
 
-/* Waits up to `ns` for all links. On a timeout, *down is a port whose link is down. */
+/* On a timeout, *down is a port whose link is down. `ns` is the maximum wait. */
 enum port_wait port_wait_links(
 	const struct port *ports, uint32_t nb_ports, uint64_t ns, const struct port **down);

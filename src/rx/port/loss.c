@@ -14,10 +14,10 @@
 
 enum loss_source {
 	SOURCE_XSTAT,
-	SOURCE_BASIC,     /* struct rte_eth_stats */
-	SOURCE_INTERFACE, /* struct kernel_interface */
-	SOURCE_SOCKETS,   /* struct kernel_sockets */
-	SOURCE_QUEUES,    /* struct socket_queues */
+	SOURCE_BASIC,
+	SOURCE_INTERFACE,
+	SOURCE_SOCKETS,
+	SOURCE_QUEUES,
 };
 
 #define BASIC(member)                                                                              \
@@ -29,7 +29,6 @@ enum loss_source {
 		"kernel." #member, SOURCE_INTERFACE, offsetof(struct kernel_interface, member)     \
 	}
 
-/* Counters that are not extended statistics of ethdev */
 static const struct {
 	const char *name;
 	enum loss_source source;
@@ -104,7 +103,7 @@ static void take_reading(struct port_meter *meter, struct loss_reading *reading)
 {
 	*reading = (struct loss_reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
-	/* One call for all, because some drivers read all registers in every call. */
+	/* Some drivers read all registers in every call. */
 	if (meter->nb_xstats > 0)
 		reading->xstats_read =
 			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
@@ -153,10 +152,7 @@ static void note_gap(struct port_meter *meter, const struct counter_mapping *fee
 		meter->lost_gap = true;
 }
 
-/*
- * Losses before the start do not belong to this run. Packets received before the start do, because
- * they wait in the queues.
- */
+/* Packets received before the start wait in the queues, so they belong to this run. */
 static void begin_feed(struct port_meter_feed *feed, uint64_t value)
 {
 	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
@@ -173,9 +169,7 @@ void port_meter_read(struct port_meter *meter)
 
 	if (!meter->gone)
 		take_reading(meter, &reading);
-	/*
-	 * Checked after the reading: if the card was removed meanwhile, the values are not valid.
-	 */
+	/* If the card was removed during the reading, the values are not valid. */
 	if (meter->gone || !port_is_plugged(meter->port)) {
 		meter->received_gap = meter->lost_gap = true;
 		return;
@@ -193,10 +187,7 @@ void port_meter_read(struct port_meter *meter)
 			begin_feed(feed, value);
 			continue;
 		}
-		/*
-		 * The value is 0 while there is no peer. This is not a reset: if a peer returns,
-		 * the counter may continue at its old value.
-		 */
+		/* Without a peer, the value is 0. If a peer returns, the counter may continue. */
 		feed->silent = meter->port->driver->has_peer && value == 0;
 		if (!feed->silent &&
 			device_counter_read(&feed->counter, value) == DEVICE_COUNTER_RESET)
@@ -279,7 +270,7 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 
 void port_meter_gone(struct port_meter *meter)
 {
-	/* Drivers on a kernel interface keep their counters in software, so these stay valid. */
+	/* Drivers on a kernel interface keep their counters in software. */
 	meter->gone = !meter->port->driver->on_interface;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Messages for the user, collected during the setup of a port */
-
 #include <stdbool.h>
 #include <stdint.h>
 

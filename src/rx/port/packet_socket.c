@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES (64u << 10) /* bytes of a ring block that has several slots */
+#define BLOCK_BYTES (64u << 10)
 
 /* Offsets in a frame without its VLAN tag */
 #define TYPE_AT       12
@@ -19,7 +19,7 @@
 #define PROTO_UDP    17
 #define PROTO_ICMPV6 58
 
-#define ALL_BYTES 0x40000 /* longer than any frame that a slot holds */
+#define ALL_BYTES 0x40000
 
 static int attach(int fd, struct sock_filter *codes, uint16_t n)
 {
@@ -36,7 +36,7 @@ static int attach_nothing(int fd)
 	return attach(fd, codes, 1);
 }
 
-/* PACKET_IGNORE_OUTGOING is not used, because it has no effect in a fan-out group. */
+/* PACKET_IGNORE_OUTGOING has no effect in a fan-out group. */
 static int attach_filter(int fd, const struct packet_socket_params *params)
 {
 	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last three instructions */
@@ -68,7 +68,6 @@ int packet_socket_open(struct packet_socket *opened)
 	return opened->fd >= 0 ? 0 : errno;
 }
 
-/* The blocks have no gaps between slots. */
 static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -136,10 +135,7 @@ static int share_frames(const struct packet_socket *sockets, uint32_t n)
 	return 0;
 }
 
-/*
- * A bound socket receives every frame until it joins its fan-out group. So each filter drops all
- * frames until all sockets are in the group.
- */
+/* Until it joins its fan-out group, a socket receives every frame, so a filter drops all. */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what)
 {
@@ -173,7 +169,7 @@ void packet_socket_silence(const struct packet_socket *socket)
 	attach_nothing(socket->fd);
 }
 
-/* The kernel clears its counters when they are read. tp_packets includes tp_drops. */
+/* The kernel clears counters that are read. tp_packets includes tp_drops. */
 bool packet_socket_count(struct packet_socket *socket)
 {
 	struct tpacket_stats stats;

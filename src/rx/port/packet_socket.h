@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does. The
- * kernel writes them into a mapped ring (TPACKET_V2). Several sockets of an interface share its
- * frames by a symmetric flow hash. One thread reads a socket, another may count and silence it.
+ * Packet sockets that receive all frames of an interface through a mapped ring (TPACKET_V2), and
+ * share them by a symmetric flow hash. One thread reads a socket, another may count and silence it.
  */
 
 #include <stdalign.h>
@@ -16,59 +15,47 @@
 
 #include "base/units.h"
 
-/* Bytes of a slot before a frame whose link header has 14 bytes */
+/* Bytes of a slot before a frame with an Ethernet header */
 #define PACKET_SOCKET_OFFSET  66
 /* Bytes with all headers of IPv4, and of IPv6 without extension headers */
 #define PACKET_SOCKET_HEADERS 144
-/* EtherType of a VLAN tag if the kernel does not report it */
 #define PACKET_SOCKET_TAG     0x8100
 #define PACKET_SOCKET_LINE    64
 
 struct packet_socket {
-	/* Set before start */
 	int fd;
-	uint8_t *ring;        /* the kernel's memory */
-	uint32_t slots, slot; /* number of slots, bytes per slot; a slot has one frame */
-	/* Owned by the reader */
-	uint32_t next; /* slot of the next frame */
-	/*
-	 * Owned by the counting thread: frames put into the ring, and frames lost because it was
-	 * full
-	 */
+	uint8_t *ring;
+	uint32_t slots, slot; /* number of slots, bytes per slot */
+	/* Owned by the reading thread */
+	uint32_t next;
+	/* Owned by the counting thread, in frames. `lost`: the ring was full. */
 	alignas(PACKET_SOCKET_LINE) uint64_t received, lost;
 };
 
 struct packet_socket_params {
 	uint32_t interface;
 	uint32_t slots, slot; /* number of slots, bytes per slot */
-	/*
-	 * Copy only PACKET_SOCKET_HEADERS bytes of IPv4 packets, and of IPv6 packets without
-	 * extension headers
-	 */
+	/* Copy only PACKET_SOCKET_HEADERS bytes if IPv6 has no extension headers */
 	bool headers_only;
 	bool without_outgoing; /* drop frames that this host sends on the interface */
 };
 
 struct packet_frame {
 	const uint8_t *data;
-	uint32_t captured; /* bytes at data */
-	uint32_t length;   /* bytes on the wire, without FCS and without the removed tag */
-	int64_t time;      /* ns since 1970-01-01 UTC */
-	bool tagged;       /* the kernel removed a VLAN tag */
+	uint32_t captured;
+	uint32_t length; /* bytes on the wire, without FCS and without the removed tag */
+	int64_t time;    /* ns since 1970-01-01 UTC */
+	bool tagged;
 	uint16_t tag_type, tag_control;
 };
 
-/* Opens a socket that does not receive yet. Returns 0 or an errno. */
+/* The n sockets share frames. Returns 0, or an errno with the failed call in *what. */
 int packet_socket_open(struct packet_socket *socket);
 
-/*
- * Starts n sockets that share the frames of the interface. Returns 0, or an errno with the failed
- * call in *what.
- */
+/* The n sockets share all frames. Returns 0, or an errno with the failed call in *what. */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what);
 
-/* Frames in the ring can still be read. */
 void packet_socket_silence(const struct packet_socket *socket);
 
 /* Updates received and lost. Returns false if the kernel does not report them. */
@@ -90,7 +77,6 @@ static inline uint32_t packet_socket_after(const struct packet_socket *socket, u
 	return number + 1 == socket->slots ? 0 : number + 1;
 }
 
-/* Returns the number of readable frames, up to `most`. */
 static inline uint32_t packet_socket_ready(const struct packet_socket *socket, uint32_t most)
 {
 	uint32_t number = socket->next, n = 0;
@@ -108,7 +94,7 @@ static inline uint32_t packet_socket_ready(const struct packet_socket *socket, u
 	return n;
 }
 
-/* The next frame must be ready. It is valid until packet_socket_release(). */
+/* Valid until packet_socket_release(). The frame must be ready. */
 static inline struct packet_frame packet_socket_read(const struct packet_socket *socket)
 {
 	const struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
@@ -127,7 +113,6 @@ static inline struct packet_frame packet_socket_read(const struct packet_socket 
 	};
 }
 
-/* Gives the slot of the current frame back to the kernel. */
 static inline void packet_socket_release(struct packet_socket *socket)
 {
 	struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);

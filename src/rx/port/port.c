@@ -26,17 +26,16 @@
 #include "rx/port/privileges.h"
 #include "rx/port/rss.h"
 
-/* Bytes of the longest joined packet: GSO_MAX_SIZE of the kernel and an Ethernet header */
+/* GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
 
-/* Bytes of a packet socket's slot if only headers are needed */
+/* If only headers are needed */
 #define HEADERS_SLOT 2048
 
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
 
 #define set_error(error, ...) text_error(error, PORT_ERROR_MAX, __VA_ARGS__)
 
-/* Adds the DEVARG with the number of queues if the driver has one and the text does not set it. */
 static void device_text(
 	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
 {
@@ -77,10 +76,7 @@ static bool make_virtual(
 			port->name);
 	if (is_privilege_missing(port, port_driver_of_device(text), text, why))
 		return set_error(error, "--port %s: %s", port->name, why);
-	/*
-	 * The driver computes the 16-bit number of the fan-out group from process ID and interface,
-	 * so two programs can have the same number.
-	 */
+	/* The group number has 16 bits of process ID and interface, so it may not be unique. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
 		return set_error(error,
 			"--port %s: another program uses the packet fan-out group of this process "
@@ -95,7 +91,7 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
-/* EAL also does not find a card that the process may not open. */
+/* EAL does not find cards that the process may not open. */
 static bool set_absent_error(const struct port *port, const struct port_name *name, char *error)
 {
 	char file[PCI_FILE_MAX];
@@ -148,10 +144,7 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 		error, "--port %s: cannot open a packet socket: %s", port->name, strerror(reason));
 }
 
-/*
- * Creates an ethdev that only sends. Its sockets must not receive, because they join fragments and
- * truncate frames.
- */
+/* The sockets of this ethdev would join fragments and truncate frames. */
 static bool make_sender(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
 {
@@ -173,9 +166,7 @@ static bool make_sender(
 	return true;
 }
 
-/*
- * Packet sockets receive, and DPDK's driver sends. Without receive queues, only the driver is used.
- */
+/* Packet sockets receive, and DPDK's driver sends. */
 static bool probe_interface(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
 {
@@ -196,10 +187,7 @@ static bool probe_interface(
 	return true;
 }
 
-/*
- * libbpf and libxdp, which net_af_xdp loads, print to standard error. Call this after EAL has
- * loaded its drivers.
- */
+/* libbpf and libxdp, which net_af_xdp loads, print to standard error. */
 static void silence_libraries(bool verbose)
 {
 	static const struct {
@@ -211,10 +199,7 @@ static void silence_libraries(bool verbose)
 	};
 
 	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
-		/*
-		 * RTLD_NOLOAD finds the library only if a driver has loaded it. Its symbols are not
-		 * in the global scope.
-		 */
+		/* The symbols of a library that a driver has loaded are not in the global scope. */
 		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
 		void *(*set_print)(void *print) = NULL;
 		void *symbol;
@@ -283,13 +268,12 @@ struct start {
 	struct port *port;
 	uint16_t nb_rx, nb_tx, tx_descriptors;
 	struct rte_eth_dev_info info;
-	/* Properties of the sending ethdev, which can be the receiving one */
 	struct rte_eth_dev_info sender;
 	struct rte_eth_conf conf;
 	struct port_rss rss;
 	struct port_frame_plan frames;
-	bool apart;          /* another ethdev sends */
-	const char *call;    /* last system call of the packet sockets; NULL: none */
+	bool apart;
+	const char *call;    /* NULL: none */
 	uint16_t mtu_before; /* original MTU; 0: unknown */
 };
 
@@ -352,7 +336,6 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
-	/* port_start() reports errors. */
 	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
 		!plan_frames(&plan, port, &info, room, &messages, error))
 		return room;
@@ -374,10 +357,9 @@ bool port_chains(const struct port *port, uint32_t room)
 		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 }
 
-/* `scatters`: a packet may be a chain of mbufs. */
 static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
 {
-	/* All mbufs of a queue come from one pool and have reference count 1. */
+	/* All mbufs of a queue come from one pool, with reference count 1. */
 	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 
 	if (scatters)
@@ -417,7 +399,7 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
 			port->driver, port->config, &start->info, &port->messages);
-	if (port->sockets != NULL) /* timestamps come from the kernel, not from the ethdev */
+	if (port->sockets != NULL) /* the kernel has them */
 		start->conf.rxmode.offloads = 0;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->driver->queues == PORT_QUEUES_PAIRED) {
@@ -431,15 +413,12 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 		start->conf.txmode.offloads = send_offloads(&start->info, port->sends_chains);
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
-	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* 0 is not a power of two */
+	if (start->nb_rx == 0 && port->driver->queues_power_of_two)
 		start->nb_rx = 1;
 	return true;
 }
 
-/*
- * If the device refuses, tries again with as many send queues as receive queues, because some
- * drivers without a row need that.
- */
+/* Some drivers without a row need as many send queues as receive queues. */
 static int configure(struct start *start)
 {
 	uint16_t id = start->port->id;
@@ -528,7 +507,6 @@ static int start_sender(const struct start *start)
 static int start_sockets(struct start *start, struct rte_mempool *pool)
 {
 	const struct port *port = start->port;
-	/* Shorter slots, in the same memory */
 	const uint32_t slot =
 		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
 	const struct packet_socket_params params = {
@@ -536,10 +514,7 @@ static int start_sockets(struct start *start, struct rte_mempool *pool)
 		.slots = port->slots * (port->slot / slot),
 		.slot = slot,
 		.headers_only = port->headers_only,
-		/*
-		 * A loopback interface receives again what this host sends. A forwarder must not
-		 * send it back.
-		 */
+		/* A forwarder must not send what this host sent on a loopback interface. */
 		.without_outgoing = port->loops || forward_asked(port->config),
 	};
 
@@ -568,20 +543,14 @@ static void restore_promiscuous(const struct port *port)
 		rte_eth_promiscuous_enable(port_sender(port));
 }
 
-/*
- * The host of a virtual function may refuse promiscuous mode. Drivers may not report that:
- * net_e1000_igb_vf ignores the answer, and hosts of i40e and ice always accept.
- */
+/* The host may refuse promiscuous mode. Drivers such as net_e1000_igb_vf ignore its answer. */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
 {
 	return pci_driver_is_virtual(info->driver_name) ||
 	       (port_is_pci(port->device) && pci_device_is_virtual("", port->device));
 }
 
-/*
- * The interface is promiscuous until the returned descriptor is closed or the process ends. The
- * kernel counts such requests, so other programs are not affected. Returns -1 on failure.
- */
+/* The kernel counts such requests, so closing the descriptor does not affect other programs. */
 static int hold_promiscuous(const char *interface)
 {
 	struct packet_mreq wish = {
@@ -619,10 +588,7 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 					    : "");
 }
 
-/*
- * Returns false with an error if the MTU cannot be set. Otherwise, *result is negative if the
- * device refuses.
- */
+/* If the device refuses, *result is negative. Returns false only if the MTU cannot be set. */
 static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
 	int *result, char *error)
 {
@@ -669,7 +635,6 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	bool mtu_accepted = true;
 	int result;
 
-	/* A sending port that also receives returning packets has no sockets yet. */
 	if (nb_rx > 0 && port->sockets == NULL && port->has_sender &&
 		!make_sockets(port, nb_rx, error))
 		return false;
@@ -733,10 +698,7 @@ void port_silence(struct port *port)
 		socket_queues_silence(port->sockets);
 		return;
 	}
-	/*
-	 * mlx5 is polled. With mlx5, this would take the kernel interface down, which then loses
-	 * its routes.
-	 */
+	/* Polled mlx5 would take its kernel interface down, which loses its routes. */
 	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
 }
 
@@ -781,10 +743,7 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
-	/*
-	 * Most drivers need messages of the interrupt thread to close, so they close before it
-	 * stops.
-	 */
+	/* Most drivers need the interrupt thread to close. */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)
 			port_close(&ports[p]);

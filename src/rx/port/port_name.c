@@ -16,15 +16,14 @@
 #include "rx/source.h"
 
 /*
- * A slot of a packet socket begins with a tpacket2_hdr and a sockaddr_ll. The packet begins at byte
- * 80 - 14, so that the header after Ethernet is aligned (packet_rcv() in af_packet.c of the
- * kernel). DPDK's driver needs an mbuf for all bytes after the tpacket2_hdr.
+ * A slot begins with a tpacket2_hdr and a sockaddr_ll. The packet begins at byte 80 - 14
+ * (packet_rcv() in af_packet.c of the kernel). DPDK's driver needs an mbuf for all bytes after the
+ * tpacket2_hdr.
  */
 #define SOCKET_HEADER        32
-#define SOCKET_FRAME_DEFAULT 2048 /* default of the driver */
-#define MBUF_HEADROOM        128  /* RTE_PKTMBUF_HEADROOM */
+#define SOCKET_FRAME_DEFAULT 2048
+#define MBUF_HEADROOM        128 /* RTE_PKTMBUF_HEADROOM */
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
-/* Default ring of a queue. It holds the frames that arrive while the core is busy. */
 #define SOCKET_RING_BYTES    (32u << 20)
 
 /* Drivers without a row in port_drivers[] have no `devices`. */
@@ -82,10 +81,7 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 	va_end(args);
 }
 
-/*
- * Returns the bytes of a slot. Above the default, they are whole pages, because such a slot must be
- * a whole block.
- */
+/* Above the default, slots are whole pages, because such a slot must be a whole block. */
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -107,9 +103,8 @@ static uint32_t slots_for(uint32_t slot)
 }
 
 /*
- * Sets slots that have room for `mtu`, unless the DEVARGS set their size. The kernel starts a slot
- * at each block, but DPDK's driver, which sends, supports no gaps. So a block of the DEVARGS must
- * be a multiple of the slot size.
+ * The kernel starts a slot at each block, but DPDK's driver supports no gaps. So a block size in
+ * the DEVARGS must be a multiple of the slot size.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
@@ -275,7 +270,6 @@ struct port_name_part {
 	size_t len;
 };
 
-/* Returns the name without DEVARGS and without the bus prefix. */
 static struct port_name_part port_name_part(const char *port)
 {
 	if (strncmp(port, "pci:", 4) == 0)
@@ -285,7 +279,6 @@ static struct port_name_part port_name_part(const char *port)
 	return (struct port_name_part){port, strcspn(port, ",")};
 }
 
-/* Empty if the DEVARGS have no interface */
 static struct port_name_part port_interface_part(const char *port)
 {
 	int length = 0;

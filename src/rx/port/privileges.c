@@ -41,7 +41,7 @@ bool port_lacks_to_send(const struct port_driver *driver, char *why)
 	return list_missing((driver->needs | driver->needs_to_send) & ~process_capabilities(), why);
 }
 
-/* RLIMIT_MEMLOCK may prevent a driver from pinning the memory that it shares with the kernel. */
+/* The driver locks the memory that it shares with the kernel. */
 static bool is_locked_memory_missing(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
@@ -65,10 +65,7 @@ static bool is_tun_missing(const struct port_driver *driver, char *why)
 	return true;
 }
 
-/*
- * A driver that also supports abstract sockets needs write access to the folder of the socket even
- * if it does not listen.
- */
+/* Drivers with abstract sockets write to this folder even if they do not listen. */
 static bool is_socket_folder_missing(
 	const struct port_listener *listener, const char *device, char *why)
 {
@@ -99,7 +96,6 @@ static bool is_socket_folder_missing(
 
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why)
 {
-	/* The DEVARGS decide whether the device uses an interface or a capture file. */
 	bool on_interface = strstr(device, "iface=") != NULL;
 
 	return port_lacks_capabilities(driver, on_interface, process_capabilities(), why) ||

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Finds privileges that this process lacks for a device, because drivers report only that they
- * failed. If one is missing, the functions return true and write it to why[PORT_PRIVILEGE_MAX].
+ * Drivers do not report missing privileges. These functions return true if one is missing, and
+ * describe it in why[PORT_PRIVILEGE_MAX].
  */
 
 #include <stdbool.h>
@@ -15,7 +15,6 @@
 
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why);
 
-/* For sending and receiving */
 bool port_lacks_to_send(const struct port_driver *driver, char *why);
 
 /* Checks only capabilities. `effective` are those of the process. */

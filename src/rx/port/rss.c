@@ -9,10 +9,7 @@
 
 #define RSS_KEY_LEN_USUAL 40
 
-/*
- * `exact` has the RSS fields of only this kind, `general` those of all packets of the same IP
- * version.
- */
+/* RSS fields of only this kind, and of all packets of the same IP version */
 struct packet_kind {
 	const char *name;
 	uint64_t exact, general;
@@ -41,7 +38,7 @@ enum hashed {
 	HASHED_NOTHING,
 	HASHED_ONE_ADDRESS,
 	HASHED_ADDRESSES,
-	HASHED_PORTS, /* ports and addresses */
+	HASHED_PORTS,
 	HASHED_COUNT,
 };
 
@@ -76,7 +73,6 @@ static uint64_t side_of(enum rss_fields wanted)
 	return wanted == RSS_FIELDS_DST ? RTE_ETH_RSS_L3_DST_ONLY : 0;
 }
 
-/* Returns the offered RSS fields that are closest to the wanted ones. */
 static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 {
 	uint64_t side = side_of(wanted) & offered, fields = side;
@@ -84,10 +80,7 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	for (size_t i = 0; i < NB_KINDS; i++) {
 		const struct packet_kind *kind = &kinds[i];
 		uint64_t exact = kind->exact & offered, general = kind->general & offered;
-		/*
-		 * The general field hashes only addresses. It is not needed if only one side is
-		 * hashed.
-		 */
+		/* The general field hashes only addresses, but not if only one side is hashed. */
 		bool prefer_general =
 			kind->has_ports && wanted != RSS_FIELDS_5TUPLE && side == 0 && general != 0;
 
@@ -119,7 +112,6 @@ static void list_kinds(
 			listed[i]->name);
 }
 
-/* Effect on the run if packets are hashed `as`, not as wanted */
 static const char *meaning(enum rss_fields wanted, enum hashed as)
 {
 	if (as == HASHED_NOTHING)
@@ -142,9 +134,7 @@ void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_m
 	char names[200];
 
 	for (enum hashed as = HASHED_NOTHING; as < HASHED_COUNT; as++) {
-		/*
-		 * With dispatch, the receiving core hashes packets that the device does not hash.
-		 */
+		/* The receiving core then hashes these packets. */
 		if (as == HASHED_NOTHING && rss->use == PORT_HASH_DISPATCH)
 			continue;
 		list_kinds(rss->wanted, fields, as, names, sizeof(names));
@@ -163,7 +153,7 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* The receiving core has its own key for packets that the device does not hash. */
+/* The receiving core has its own key. */
 static void explain_other_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->use != PORT_HASH_DISPATCH)
@@ -261,7 +251,7 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	rss->fields = rss->offloads = 0;
 	explain_other_key(rss, messages);
 	if (rss->use == PORT_HASH_DISPATCH)
-		return true; /* the receiving core hashes */
+		return true;
 	if (rss->driver->spreader == NULL) {
 		snprintf(error, PORT_MESSAGE_MAX,
 			"--port %s: its driver %s does not spread packets over %u queues (it has "
@@ -366,7 +356,6 @@ static void check_reta(
 			size / rss->nb_queues, size);
 }
 
-/* Sets *same_key to true if the key of the device is rss->key. */
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
@@ -392,7 +381,6 @@ static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
 }
 
-/* Returns 0 if the key of the device is too long. */
 static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
 {
 	if (rss->key_len > 0)

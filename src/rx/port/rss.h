@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * RSS within the capabilities of a device: hashed fields, key, and distribution of hashes over
- * queues by the indirection table. Results are correct for any distribution, because the sketches
- * of all workers are merged.
+ * RSS within the capabilities of a device. Results are correct for any distribution of packets,
+ * because the sketches of all workers are merged.
  */
 
 #include <stdbool.h>
@@ -19,20 +18,20 @@
 
 enum rss_key {
 	RSS_KEY_SYMMETRIC, /* same hash for both directions of a connection */
-	RSS_KEY_DEFAULT,   /* default key of the driver */
+	RSS_KEY_DEFAULT,
 	RSS_KEY_GIVEN,
 };
 
 struct rss_options {
 	enum rss_fields fields;
 	enum rss_key key;
-	uint8_t key_len; /* bytes of a given key */
+	uint8_t key_len;
 	uint8_t key_bytes[RSS_KEY_LEN_MAX];
 };
 
 OPTION_OWNER(rss)
 
-#define PORT_RSS_RETA_MAX 4096 /* cards have up to 2048 entries */
+#define PORT_RSS_RETA_MAX 4096 /* cards have up to 2048 */
 
 enum port_hash_use {
 	PORT_HASH_UNUSED,
@@ -41,7 +40,7 @@ enum port_hash_use {
 };
 
 struct port_rss {
-	const char *port; /* for messages */
+	const char *port;
 	const struct port_driver *driver;
 	enum port_hash_use use;
 	enum rss_fields wanted;
@@ -53,20 +52,16 @@ struct port_rss {
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 if off */
 	uint8_t key_len; /* bytes of the key; 0: the device keeps its own */
 	uint8_t key[RSS_KEY_LEN_MAX];
-	uint64_t offloads; /* receive offloads */
+	uint64_t offloads;
 };
 
-/*
- * Number of receive queues, at least 1, over which the device or another mechanism distributes
- * packets
- */
+/* At least 1 */
 uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info);
 
 /*
- * The members of `rss` before `on` must be set. Returns false with one line in
- * error[PORT_MESSAGE_MAX] if the length of the key is wrong, or nothing distributes packets over
- * the queues.
+ * Needs the members before `on`. Returns false with one line in error[PORT_MESSAGE_MAX] if the key
+ * has a wrong length, or nothing distributes packets over the queues.
  */
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages, char *error);
@@ -74,17 +69,15 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf);
 
 /*
- * Call it after the start of the device. Reads fields and key back, makes the indirection table
- * even, and reports all differences from the wanted settings.
+ * Makes the indirection table even, and reports differences from the wanted settings. Call it after
+ * the start of the device.
  */
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
-/* Reports the effect of the hashed `fields` if they differ from the wanted ones. */
 void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages);
 
-/* Fills a table of `size` entries with the queues 0, 1, ... in turn. */
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);
-/* Returns true if the numbers of entries of any two queues differ by at most one. */
+/* True if the numbers of entries of any two queues differ by at most one */
 bool port_rss_is_even(
 	const struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);

@@ -22,10 +22,7 @@ static void obey_interface(struct port *port, uint32_t mtu)
 	set_longest(&port->send, longest, longest + RTE_VLAN_HLEN);
 }
 
-/*
- * Senders on this machine leave checksums and segmentation to a device, which a virtual interface
- * does not have.
- */
+/* Senders on this machine leave checksums and segmentation to a device. */
 static void warn_offloads(struct port *port)
 {
 	struct port_interface interface;
@@ -136,7 +133,6 @@ bool port_sent_is_exact(const struct port_sent *sent)
 {
 	const struct port_driver *driver = sent->port->driver;
 
-	/* If a peer leaves or connects, the counters are reset. */
 	return !sent->gap && driver->polled && !(driver->has_peer && sent->sent_read == 0) &&
 	       (!driver->per_queue || sent->port->send_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS);
 }

@@ -6,23 +6,19 @@
 
 #include "rx/port/port.h"
 
-/*
- * Determines the limits of a started port. Adds warnings about packets that it cannot send
- * unmodified to port->messages.
- */
+/* The port must be started. Adds warnings to port->messages. */
 void port_sending_start(struct port *port);
 
-/* Updates the limits, because the MTU may change. Called by the reporter thread. */
+/* The MTU may change. Called by the reporter thread. */
 void port_sending_look(struct port *port);
 
-/* Finds the sockets of the port's sending driver on the interface with this index. */
 void port_sending_sockets(
 	const struct port *port, uint32_t interface, struct kernel_sockets *sockets);
 
 struct port_sent {
 	const struct port *port;
 	bool begun;
-	bool gap; /* counters were reset or could not be read: some counts are lost */
+	bool gap; /* some counts are lost */
 	uint64_t sent_read, unsent_read;
 	/* Packets since the start; unsent: accepted, then discarded */
 	uint64_t sent, unsent;
@@ -31,5 +27,5 @@ struct port_sent {
 void port_sent_start(struct port_sent *sent, const struct port *port);
 void port_sent_read(struct port_sent *sent);
 
-/* Returns true if the device counts all packets as soon as it accepts them. */
+/* True if the device counts packets as soon as it accepts them */
 bool port_sent_is_exact(const struct port_sent *sent);

@@ -27,7 +27,7 @@ struct socket_queue {
 	struct rte_mempool *pool;
 	const struct rte_eth_rxtx_callback *callback;
 	uint16_t port;
-	int stamp; /* offset of the timestamp in an mbuf */
+	int stamp;
 	uint64_t stamped;
 };
 

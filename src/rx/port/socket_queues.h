@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An ethdev whose receive queues are filled by packet sockets of an interface (packet_socket.h).
- * Its driver polls an empty ring, and a callback of each queue adds the frames of a socket.
+ * An ethdev whose driver polls an empty ring. A callback of each queue adds the frames of a packet
+ * socket (packet_socket.h).
  */
 
 #include <stdbool.h>
@@ -17,16 +17,12 @@
 
 struct socket_queues;
 
-/*
- * Creates ethdev *id with n queues. Returns NULL with an errno in *error; EPERM without
- * CAP_NET_RAW.
- */
+/* Returns NULL with an errno in *error; EPERM without CAP_NET_RAW. */
 struct socket_queues *socket_queues_create(uint16_t n, uint16_t *id, int *error);
 
 /*
- * Starts the sockets of the first n queues. Call it after the start of the ethdev. If `stamped`,
- * mbufs get the arrival time of their frame, in ns of UTC. Returns 0, or an errno with the failed
- * call in *what.
+ * Call it after the start of the ethdev. If `stamped`, mbufs get the arrival time in ns of UTC.
+ * Returns 0, or an errno with the failed call in *what.
  */
 int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	const struct packet_socket_params *params, struct rte_mempool *pool, bool stamped,
@@ -35,15 +31,11 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 /* poll() on this file descriptor returns if a frame is ready. */
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue);
 
-/*
- * Frames since the start: put into the rings, and lost because a ring was full. Returns false if
- * unknown.
- */
+/* Frames since the start. Returns false if unknown. */
 bool socket_queues_count(struct socket_queues *queues, uint64_t *received, uint64_t *lost);
 
 void socket_queues_silence(const struct socket_queues *queues);
 
-/* Returns the number of file descriptors. */
 uint32_t socket_queues_fds(const struct socket_queues *queues, int fds[SOCKET_QUEUES_MAX]);
 
 /* NULL: no effect */
