@@ -20,7 +20,7 @@ OPTION_OWNER(replay)
 
 #define SOURCE_ERROR_MAX 512
 
-/* In the year 2255. Timestamps are clamped to it, so that adding an interval never overflows. */
+/* Year 2255. Times of captures are clamped to it, so that adding an interval never overflows. */
 #define SOURCE_TIME_MAX INT64_C(9000000000000000000)
 
 #define SOURCE_PAYLOAD_MAX 16 /* bytes */
@@ -28,17 +28,17 @@ OPTION_OWNER(replay)
 struct source_packet {
 	const uint8_t *data; /* valid until the next call of next() */
 	uint32_t captured;
-	uint32_t wire_len; /* without FCS */
+	uint32_t wire_len; /* bytes on the wire without FCS */
 	uint32_t snaplen;  /* maximum captured bytes of a packet; 0: no limit */
 	int64_t time;      /* ns since 1970-01-01 UTC */
 	enum link_type link;
 	uint32_t filter;  /* index in struct filter_set */
 	uint16_t in_port; /* index of the capture file */
-	/* Counts packets that cannot be measured; NULL: this packet can */
+	/* Counter to increment if this packet cannot be measured; else NULL */
 	uint64_t *left_out;
 };
 
-/* Call it once per packet. */
+/* Call it once for each packet that next() returns. */
 static inline void source_take(const struct source_packet *packet)
 {
 	if (__builtin_expect(packet->left_out != NULL, 0))
@@ -49,9 +49,9 @@ struct filter_set;
 
 struct source {
 	/*
-	 * Returns 1 if *packet is filled, 0 at the end, -1 with one line in `error`. Packets before
-	 * damage are valid. After 0 or -1, call restart() first. A signal that requests the end of
-	 * the run interrupts a wait for a pipe, with -1.
+	 * Returns 1 if *packet is filled, 0 at the end, -1 with one line in `error`. If the input
+	 * is damaged, the packets before the damage are valid. After 0 or -1, call restart() first.
+	 * If a signal requests the end of the run, a wait for a pipe ends with -1.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
 	/* Returns the share that was read, 0 to 1; negative if unknown. Thread-safe. */
@@ -63,13 +63,13 @@ struct source {
 	 */
 	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
 	/*
-	 * From then on, every frame has at least `payload` bytes after its headers. NULL: not
-	 * supported.
+	 * Restarts at the first packet. Frames then have at least `payload` bytes after their
+	 * headers. NULL: not supported.
 	 */
 	void (*restart)(struct source *source, uint32_t payload);
 	/*
-	 * Writes warning i to text[SOURCE_ERROR_MAX], or returns false if there is none. Call it
-	 * after the last next(). NULL: no warnings.
+	 * Writes warning number i to text[SOURCE_ERROR_MAX], or returns false if there is none.
+	 * Call it after the last next(). NULL: no warnings.
 	 */
 	bool (*warning)(const struct source *source, unsigned int i, char *text);
 	void (*close)(struct source *source);
@@ -82,7 +82,7 @@ enum source_property {
 	SOURCE_OF_FEEDER =
 		/* the feeder reads a struct source into rings that workers poll */
 	1 << 1,
-	SOURCE_OF_ITSELF = 1 << 2, /* the source has its own loops and no device */
+	SOURCE_OF_ITSELF = 1 << 2, /* the source has loops of its own, and no device */
 	SOURCE_PACKETS = 1 << 3,
 	SOURCE_KEYS = 1 << 4, /* workers receive keys with weights */
 	SOURCE_RECORDS = 1 << 5,
@@ -102,24 +102,24 @@ enum host_source {
 struct plan_source;
 struct source_ops;
 
-/* Other modules do not test which source is used. */
+/* Other modules do not test which source is used, only its traits. */
 struct source_traits {
 	struct option_selected selected; /* enum source_property */
 	const struct option_owner *options;
-	/* Reason why --pace contradicts a live source; NULL: the source can wait */
+	/* Reason that --pace contradicts a live source; NULL: the source can wait */
 	const char *pacer;
 	/* Error for a measurement that needs packets, such as "--kernel passes only keys" */
 	const char *no_packets;
 	uint32_t header_bytes; /* bytes of a packet that filters may read; 0: all */
-	bool own_rings;        /* ring-size has an effect with every --design */
+	bool own_rings;        /* option ring-size has an effect with every --design */
 	bool coarse_times;     /* supports --timestamps coarse */
-	uint32_t host;         /* bits of enum host_source */
+	uint32_t host;         /* bits of enum host_source: checks of `sketchtap doctor` */
 	/*
-	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 for an invalid
-	 * option, else 1. For SOURCE_OF_FEEDER.
+	 * For SOURCE_OF_FEEDER. Returns 0, or an exit status with one line in
+	 * error[SOURCE_ERROR_MAX]: 2 if an option has an invalid value, else 1.
 	 */
 	int (*open)(const struct config *config, struct source **source, char *error);
-	/* For sources of keys or records. Returns false if the design is not supported. */
+	/* Returns false if a source of keys or records does not support the design. */
 	bool (*check_design)(const struct config *config,
 		const struct measurement_config *measurement, struct option_fault *fault);
 	void (*plan)(const struct config *config, struct plan_source *plan);
@@ -129,7 +129,7 @@ struct source_traits {
 #define SOURCE_OPTION(traits)                                                                      \
 	.group = OPTION_GROUP_SOURCE, .set = "source", .selects = &(traits).selected
 
-/* Without an option that selects a source, returns live ports if the command supports them. */
+/* If no option selects a source, returns live ports, provided that the command supports them. */
 const struct source_traits *source_of(const struct config *config);
 /* Returns a name such as "port" or "dedup"; NULL if no option selected the source. */
 const char *source_option(const struct config *config);
@@ -143,7 +143,7 @@ static inline bool source_is(const struct config *config, uint32_t properties)
  * Opens capture files ("-" is standard input) and merges them by time, then by the order of
  * `paths`, which must outlive the source. Returns NULL with one line in error[SOURCE_ERROR_MAX] if
  * a file cannot be read, all link types are unknown, or a signal requested the end of the run. If a
- * file is damaged later, next() first reads the others to their ends.
+ * file is damaged later, next() first reads the other files to their ends.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
 
@@ -160,7 +160,7 @@ int replay_open_options(const struct config *config, struct source **source, cha
 
 bool source_warning(const struct source *source, unsigned int i, char *text);
 
-/* NULL: live ports. Returns false with one line in error[SOURCE_ERROR_MAX]. */
+/* `source` is NULL for live ports. Returns false with one line in error[SOURCE_ERROR_MAX]. */
 bool source_filter(
 	struct source *source, const char *expression, struct filter_set *set, char *error);
 
@@ -169,5 +169,5 @@ struct synthetic_spec;
 /* Returns NULL with one line in error[SOURCE_ERROR_MAX] if out of memory. */
 struct source *generate_open(const struct synthetic_spec *spec, char *error);
 
-/* Control characters (of a file name) become '?'. */
+/* Control characters, for example in a file name, become '?'. */
 __attribute__((format(printf, 2, 3))) void source_error(char *error, const char *format, ...);

@@ -13,7 +13,7 @@
 #include "base/signals.h"
 #include "rx/source.h"
 
-#define LOOK_MS 100 /* between checks for a stop request */
+#define LOOK_MS 100 /* ms between checks for a signal that requests the end of the run */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define READ_BYTES 1024 /* small, so that fuzzed inputs are longer */
@@ -75,7 +75,7 @@ static ssize_t gzip_fill(struct capture_input *input)
 	return got;
 }
 
-/* Returns 1 if there is a next member, 0 at the end, -1 with errno. Ignores other data. */
+/* Returns 1 if a gzip member follows, 0 at the end, -1 with errno. Ignores other data. */
 static int gzip_next_member(struct capture_input *input)
 {
 	z_stream *z = &input->inflate;
@@ -126,7 +126,7 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 	return z->next_out - buffer;
 }
 
-/* `head` was already read. Returns false with errno on failure. */
+/* `head` are bytes that were already read. Returns false with errno on failure. */
 static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t len)
 {
 	z_stream *z = &input->inflate;
@@ -144,7 +144,7 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 	return true;
 }
 
-/* Compressed data can fill many buffers without a read, so this checks for a stop request. */
+/* Many buffers can be filled without a read of the file, so this checks for a stop request. */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
 	if (is_interrupted())
@@ -231,7 +231,9 @@ static bool check_file(struct capture_input *input, const char *path, char *erro
 bool capture_input_open(struct capture_input *input, const char *path, char *error)
 {
 	memset(input, 0, sizeof(*input));
-	/* Otherwise open() waits until a FIFO has a writer, and ignores a stop request. */
+	/*
+	 * Without O_NONBLOCK, open() waits until a FIFO has a writer, and ignores a stop request.
+	 */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {

@@ -22,11 +22,11 @@ struct capture_input {
 	uint64_t size;             /* bytes of a regular file after the start position; else 0 */
 	_Atomic uint64_t consumed; /* bytes read so far; written by the reading thread */
 	const char *damage;        /* damage of the gzip data; NULL: none */
-	int failure;               /* 0: no read error */
+	int failure;               /* errno of a failed read; 0: none */
 
 	bool ended;
 	bool gzip;
-	bool member_end; /* between two gzip members */
+	bool member_end; /* the last gzip member has ended, and the next one has not started */
 	z_stream inflate;
 	uint8_t *compressed;
 
@@ -53,7 +53,7 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 /* Returns the first four bytes, or 0 if there are fewer, without consuming them. */
 uint32_t capture_input_magic(struct capture_input *input);
 
-/* Adds `cut` to "truncated: ". If a read failed, writes the reason of the system instead. */
+/* Writes "truncated: " and the text `cut`. If a read failed, writes its error instead. */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 
 static inline uint16_t capture_u16(const uint8_t *bytes, bool swapped)

@@ -61,7 +61,7 @@ static size_t whole_records(const struct capture_writer *writer, size_t length)
 	}
 }
 
-/* `done` bytes of the buffer were written. Removes an incomplete last record. Returns -1. */
+/* `done` bytes of the buffer are in the file. Removes an incomplete last record. Returns -1. */
 static int fail(struct capture_writer *writer, size_t done, int reason, char *error)
 {
 	off_t part = (off_t)(done - whole_records(writer, done));

@@ -18,8 +18,8 @@ enum capture_writer_result {
 };
 
 /*
- * "-" is standard output. Overwrites a regular file only with `force`. CAPTURE_WRITER_FAILED has
- * one line in error[SOURCE_ERROR_MAX].
+ * "-" is standard output. A regular file is overwritten only with `force`. On
+ * CAPTURE_WRITER_FAILED, error[SOURCE_ERROR_MAX] has one line.
  */
 enum capture_writer_result capture_writer_open(
 	struct capture_writer **writer, const char *path, bool force, char *error);
@@ -32,5 +32,5 @@ enum capture_writer_result capture_writer_open(
 int capture_writer_write(
 	struct capture_writer *writer, const struct source_packet *packet, char *error);
 
-/* Also frees the writer. Returns 0 or -1, with error[] as in capture_writer_write(). */
+/* Returns 0, or -1 with one line in error[SOURCE_ERROR_MAX]. Always frees the writer. */
 int capture_writer_close(struct capture_writer *writer, char *error);

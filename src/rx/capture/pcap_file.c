@@ -12,7 +12,7 @@
 #define PATCHED_BYTES 24
 
 #define ETHERNET       1
-/* Bytes that the patched format adds before a packet, beyond the snap length */
+/* Bytes that the patched format adds before a packet. The snap length does not include them. */
 #define FAKED_ETHERNET 14
 
 #define LINK_TYPE_BITS   0x03ffffffu
@@ -64,7 +64,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	return true;
 }
 
-/* Files before version 2.3, and some of version 2.3, have swapped lengths. */
+/* Before version 2.3, the wire length came first. Some files of version 2.3 still have it first. */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {
 	if (file->major == MAJOR_DGUX || file->minor < 3)
@@ -85,7 +85,7 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 		capture_input_explain(input, "incomplete header of the last packet", file->error);
 		return -1;
 	}
-	/* Unsigned seconds last until 2106. A fraction of more than a second is valid. */
+	/* The seconds are unsigned, and last until 2106. */
 	packet->time = capture_u32(input->at, file->swapped) * SECOND_NS +
 		       (int64_t)capture_u32(input->at + 4, file->swapped) * file->fraction_ns;
 	captured = capture_u32(input->at + 8, file->swapped);

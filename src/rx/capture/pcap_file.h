@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors. The
- * stdio calls of libpcap take twice as long as all other work on a packet.
+ * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and of its predecessors.
+ * libpcap would take three times as long, because of its stdio calls.
  */
 
 #include <stdbool.h>
@@ -29,5 +29,5 @@ bool pcap_file_is(struct capture_input *input);
 /* Returns false with one line in file->error. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
-/* Returns 1 if *packet has a packet, 0 at the end, -1 with one line in file->error. */
+/* Returns 1 if *packet is filled, 0 at the end, -1 with one line in file->error. */
 int pcap_file_next(struct pcap_file *file, struct source_packet *packet);

@@ -35,16 +35,19 @@ enum {
 #define SECTION_MIN  28
 #define INTERFACE_AT (BODY_AT + 8) /* offset of the options of an interface block */
 #define SIMPLE_AT    (BODY_AT + 4) /* offset of the packet in a simple packet block */
-/* Offsets of the captured length and of the packet in the other two packet blocks */
+/* Offsets of the captured length and of the packet in enhanced and obsolete packet blocks */
 
 #define CAPTURED_AT (BODY_AT + 12)
 #define PACKET_AT   (BODY_AT + 20)
 
-/* Bits 5 to 8 of the packet flags are the FCS length in bytes. 0: the interface has it. */
+/*
+ * Bits 5 to 8 of the packet flags are the FCS length in bytes. If they are 0, the FCS length of the
+ * interface applies.
+ */
 #define FLAGS_FCS_SHIFT 5
 #define FLAGS_FCS_MASK  15u
 
-/* Bytes of a block that are kept, enough for any packet */
+/* Bytes of a longer block that are kept. Any packet fits. */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
 #define OVER_MAX       4096
 #define INTERFACES_MAX 65536
@@ -63,11 +66,9 @@ struct pcapng {
 	struct capture_input *input;
 	bool swapped;
 	uint32_t type, length;
-	struct flags_search search; /* searches a block longer than KEPT_MAX */
+	struct flags_search search; /* searches the options of a block longer than KEPT_MAX */
 	uint64_t packets, described;
-	uint32_t
-		/* bits of interface kinds (rx/packet/link_type.h) in the file so far */
-		kinds;
+	uint32_t kinds; /* one bit for each link kind (rx/packet/link_type.h) in the file so far */
 	int first_link;
 	bool links_differ;
 	uint32_t nb_interfaces;
@@ -179,7 +180,7 @@ static int read_whole(struct pcapng *pcapng)
 	return -1;
 }
 
-/* Returns 1 if there is a block, 0 at the end, -1 if it is damaged. */
+/* Returns 1 if a block was read, 0 at the end, -1 if the block is damaged. */
 static int read_block(struct pcapng *pcapng)
 {
 	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
@@ -222,7 +223,7 @@ static bool begin_section(struct pcapng *pcapng)
 	return false;
 }
 
-/* if_tsresol is a negative power of ten, or of two if the highest bit is set. */
+/* if_tsresol is a negative power of ten, or of two if its highest bit is set. */
 static bool set_resolution(
 	struct pcapng *pcapng, struct pcapng_interface *interface, uint8_t resolution)
 {
@@ -241,7 +242,7 @@ static bool set_resolution(
 	return true;
 }
 
-/* An FCS has 2 or 4 bytes. if_fcslen is in bits, but Wireshark writes bytes. */
+/* if_fcslen is in bits, but Wireshark writes bytes. An FCS has 2 or 4 bytes. */
 static uint32_t fcs_bytes(uint8_t length)
 {
 	return length < 8 ? length : length / 8;
@@ -409,7 +410,9 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 	return 1;
 }
 
-/* A simple packet block belongs to the first interface, and may exceed its snap length. */
+/*
+ * A simple packet block has no captured length. The snap length of the first interface limits it.
+ */
 static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
 	uint32_t snaplen = pcapng->nb_interfaces > 0 ? pcapng->interfaces[0].snaplen : 0;
@@ -424,9 +427,6 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 	return take_packet(pcapng, packet, 0, SIMPLE_AT);
 }
 
-/*
- * Without a packet, all interfaces must have the same link type, or the file counts as truncated.
- */
 static int end_file(struct pcapng *pcapng)
 {
 	if (pcapng->described > 0 && (pcapng->packets > 0 || !pcapng->links_differ))

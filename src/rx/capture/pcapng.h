@@ -17,7 +17,7 @@ struct pcapng_interface {
 	int kind; /* index for link_kind_type() */
 	enum link_type link;
 	uint32_t snaplen;
-	uint32_t fcs_bytes;     /* FCS length of packets without their own */
+	uint32_t fcs_bytes;     /* FCS length of packets whose flags do not have it */
 	uint64_t units;         /* timestamp units per second */
 	int64_t offset_seconds; /* added to all timestamps */
 };
@@ -38,9 +38,9 @@ bool pcapng_is(struct capture_input *input);
 struct pcapng *pcapng_create(struct capture_input *input);
 void pcapng_destroy(struct pcapng *pcapng);
 
-/* Returns 1 if *packet has a packet, 0 at the end, -1 with the reason in pcapng_error(). */
+/* Returns 1 if *packet is filled, 0 at the end, -1 with the reason in pcapng_error(). */
 int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
 const char *pcapng_error(const struct pcapng *pcapng);
 
-/* Bits of interface kinds (rx/packet/link_type.h) in the file so far */
+/* Returns one bit for each link kind (rx/packet/link_type.h) in the file so far. */
 uint32_t pcapng_kinds(const struct pcapng *pcapng);

@@ -17,14 +17,14 @@
 #include "rx/source.h"
 #include "config/config.h"
 
-/* The link type is unknown, or the filter does not compile for it. */
+/* Filter program of a link type that is unknown, or for which the filter does not compile */
 #define NOT_SUITED (-1)
 
 /* Packets of a link type that cannot be measured */
 struct left_out {
 	const char *path;     /* first file with such packets */
 	int link_type_number; /* -1: all further link types */
-	/* First interface with such packets in `path`; -1: classic format */
+	/* First interface with such packets in the file `path`; -1: classic pcap format */
 	int interface;
 	bool other_interfaces, other_files;
 	bool filter; /* false: unknown link type; true: the filter does not compile for it */
@@ -38,9 +38,9 @@ struct replay_file {
 	unsigned int order; /* position on the command line */
 	bool open;
 	struct capture_input input;
-	struct pcapng *pcapng; /* NULL: classic format */
+	struct pcapng *pcapng; /* NULL: classic pcap format */
 	struct pcap_file pcap;
-	struct pcapng_interface only;             /* interface of a classic file */
+	struct pcapng_interface only;             /* interface of a classic pcap file */
 	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
 	uint64_t packets;
 	struct source_packet head; /* next packet, read ahead to merge by time */
@@ -50,12 +50,14 @@ struct replay {
 	struct source source; /* first member: cast to struct replay */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
-	/* Binary heap of the files that have a packet left, by the time of `head` */
+	/* Binary heap of the files that have a packet left. heap[0] has the earliest packet. */
 	unsigned int heap_size;
 	bool head_delivered; /* next() has returned the head of heap[0] */
-	/* Indexed by interface kind: filter program or NOT_SUITED; 0: no filter */
+	/*
+	 * Indexed by link kind (rx/packet/link_type.h): filter program or NOT_SUITED; 0: no filter
+	 */
 	int programs[LINK_KINDS + 1];
-	int no_match; /* matches nothing; 0: no filter */
+	int no_match; /* program that matches no packet; 0: no filter */
 	unsigned int nb_left_out;
 	struct left_out left_out[LEFT_OUT_MAX];
 	struct replay_file **heap;
@@ -116,7 +118,7 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 		packet->captured = packet->wire_len;
 }
 
-/* The last counter takes all further link types. */
+/* The last of LEFT_OUT_MAX counters takes all further link types. */
 static uint64_t *left_out_counter(struct replay *replay, const struct left_out *like)
 {
 	struct left_out *at = replay->left_out, *last = &replay->left_out[LEFT_OUT_MAX - 1];
@@ -188,7 +190,7 @@ static int advance_classic(struct replay_file *file, struct source_packet *to)
 	return status;
 }
 
-/* Returns 1, 0 at the end, -1 if the file is damaged. */
+/* Returns 1 if a packet was read, 0 at the end, -1 if the file is damaged. */
 static int advance(struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	int status = file->pcapng != NULL ? advance_pcapng(file, to) : advance_classic(file, to);
@@ -280,8 +282,8 @@ static int replay_next(struct source *source, struct source_packet *packet)
 
 		if (status == 1) {
 			/*
-			 * A copy of the whole head would load it right after narrow stores, and
-			 * stall.
+			 * If the time comes first, a copy of `head` would load 64 bits right after
+			 * narrow stores, and stall.
 			 */
 			first->head.time = packet->time;
 			if (is_first(replay))
@@ -360,7 +362,7 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 
 #define NOT_COMPILED (-2)
 
-/* Sets `reason` if the expression does not compile for this kind of interface. */
+/* If the expression does not compile for this link kind, each call sets `reason`. */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)
 {
@@ -372,8 +374,8 @@ static bool suits(struct replay *replay, int kind, const char *expression, struc
 }
 
 /*
- * Returns true if a pcapng file has an interface of these kinds. Opens the file again, so pipes
- * give false.
+ * Returns true if a pcapng file has an interface of one of these link kinds. Reads the file again,
+ * so the result is false for pipes.
  */
 static bool describes(const struct replay_file *file, uint32_t kinds)
 {
@@ -414,8 +416,9 @@ static uint32_t kinds_of(const struct replay_file *file)
 }
 
 /*
- * Later interfaces of pcapng may have any kind. Returns a bit for each kind for which the
- * expression compiles. Sets `reason` if it does not compile for an interface that was already read.
+ * Returns a bit for each link kind for which the expression compiles. In pcapng, interfaces of any
+ * kind may follow. If the expression does not compile for an interface that was already read, sets
+ * `reason`.
  */
 static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)

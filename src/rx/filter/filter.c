@@ -11,7 +11,8 @@
 #include "base/prefetch.h"
 
 struct filter_code {
-	const struct bpf_program *program; /* for the interpreter, if there is no native code */
+	const struct bpf_program
+		*program; /* run by libpcap's interpreter if there is no native code */
 	struct filter_native native;
 };
 
@@ -106,7 +107,7 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 				wire_len);
 		else
 			keep = run_chained(code, mbuf);
-		/* Without a branch, which would often be mispredicted. */
+		/* A branch here would often be mispredicted. */
 		matching[kept] = mbuf;
 		if (others != NULL)
 			others[i - kept] = mbuf;

@@ -14,7 +14,7 @@
  */
 #define SCRATCH_BYTES 72 /* 16 words, and 8 bytes to align the stack */
 
-#define INSN_BYTES_MAX 64 /* code bytes per BPF instruction */
+#define INSN_BYTES_MAX 64 /* maximum code bytes per BPF instruction */
 
 struct jump {
 	size_t at;       /* offset of the jump distance in the code */
@@ -65,7 +65,7 @@ static void emit_prologue(struct emitter *e)
 	EMIT(e, 0x31, 0xc9);
 }
 
-/* Jumps to the rejection if fewer than k + size bytes were captured. */
+/* Jumps to the code that rejects the packet if fewer than k + size bytes were captured. */
 static void check_end(struct emitter *e, uint32_t k, uint32_t size)
 {
 	if (k > INT32_MAX - size) {
@@ -89,7 +89,7 @@ static void load_fixed(struct emitter *e, uint32_t k, uint32_t size)
 	emit32(e, k);
 }
 
-/* Loads from X + k. The sum has 64 bits, so that it does not wrap. */
+/* Loads from offset X + k. The sum has 64 bits, so that it does not wrap. */
 static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 {
 	check_end(e, k, size);

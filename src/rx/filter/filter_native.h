@@ -23,7 +23,7 @@ struct filter_native {
 
 /*
  * bpf_validate() must accept the program. Member `run` is NULL if the processor is not x86-64,
- * executable memory is denied, or libpcap never generates an instruction of the program.
+ * executable memory is denied, or the program has an instruction that libpcap never generates.
  */
 struct filter_native filter_native_create(const struct bpf_program *program);
 void filter_native_destroy(struct filter_native *native);

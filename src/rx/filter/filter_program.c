@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "rx/packet/link_type.h"
 
-#define MSH_MAX 60u /* 4 * (byte & 15) */
+#define MSH_MAX 60u /* maximum of 4 * (byte & 15) */
 
 static const struct bpf_insn reject = {.code = BPF_RET | BPF_K, .k = 0};
 
@@ -140,7 +140,7 @@ static size_t token_end(const char *text, size_t at)
 	return text[at] == '\0' ? at : at + (length > 0 ? length : 1);
 }
 
-/* With one of several endings, the start of a valid expression has no syntax error. */
+/* The start of a valid expression has no syntax error if one of several endings is added. */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
 	static const char *const ends[] = {
@@ -216,7 +216,7 @@ static const char *find_named(const char *expression, const char *message)
 	return NULL;
 }
 
-#define NAMED_MAX 40 /* maximum characters in a message */
+#define NAMED_MAX 40 /* characters of the expression that a message cites */
 
 static void add_position(const char *expression, char *error)
 {

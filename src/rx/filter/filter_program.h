@@ -19,9 +19,9 @@ struct filter_options {
 
 OPTION_OWNER(filter)
 
-#define FILTER_PROGRAMS_MAX 288 /* limit of capture files and kinds of interfaces together */
+#define FILTER_PROGRAMS_MAX 288 /* limit of capture files and link kinds together */
 #define FILTER_ERROR_MAX    512
-#define FILTER_REACH_MAX    65535 /* bytes of a packet */
+#define FILTER_REACH_MAX    65535 /* maximum bytes of a packet that a program reads */
 
 struct filter_set {
 	uint32_t n;
@@ -36,7 +36,7 @@ struct filter_set {
  */
 int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error);
 int filter_set_add_nothing(struct filter_set *set, char *error);
-/* For live ports and the generator */
+/* Compiles for live ports and the generator */
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error);
 void filter_set_free(struct filter_set *set);
 

@@ -206,7 +206,7 @@ static int compare(const void *a, const void *b)
 		order = memcmp(x->bits, y->bits, sizeof(x->bits));
 	if (order == 0)
 		order = x->length - y->length;
-	/* equal prefixes keep the order of their lines */
+	/* Rules with equal prefixes keep the order of their lines. */
 	return order != 0                                                            ? order
 	       : ((const struct placed *)a)->line < ((const struct placed *)b)->line ? -1
 										     : 1;

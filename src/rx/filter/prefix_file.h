@@ -32,7 +32,7 @@ OPTION_OWNER(prefix)
 struct prefix_entry {
 	bool ipv6;
 	uint8_t length;   /* bits, 0 to 32 or 128 */
-	uint8_t bits[16]; /* address in network byte order; IPv4: first 4 bytes, then zeros */
+	uint8_t bits[16]; /* network byte order; IPv4: first 4 bytes, then zeros */
 	/* Index of the longest other prefix that contains this one, or PREFIX_NO_ENTRY */
 	uint32_t parent;
 	char prefix[PREFIX_TEXT_MAX];

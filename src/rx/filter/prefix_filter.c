@@ -36,7 +36,7 @@ struct prefix_filter {
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
 
-/* Upper bound: one 256-entry group for every prefix byte after the third */
+/* Upper bound: one 256-entry group of librte_fib for every prefix byte after the third */
 static uint32_t groups_of(const struct prefix_list *rules)
 {
 	uint32_t groups = 0;
@@ -49,14 +49,14 @@ static uint32_t groups_of(const struct prefix_list *rules)
 
 size_t prefix_filter_bytes(const struct prefix_list *rules)
 {
-	/* A reload can add IPv6 rules, so the first level is always included. */
+	/* A reload of the file can add IPv6 rules, so the first level is always included. */
 	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
 size_t prefix_ordinary_bytes(const struct prefix_list *rules)
 {
-	/* A reload can replace IPv6 rules by IPv4 rules, so all count as IPv4. */
+	/* A reload of the file can replace IPv6 rules by IPv4 rules, so all count as IPv4. */
 	return prefix_table_bytes(rules->n) +
 	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
 }
@@ -153,7 +153,7 @@ struct prefix_filter *prefix_filter_create(
 	table->side = side;
 	table->nb_workers = nb_workers;
 	rte_errno = ENOMEM;
-	/* A page belongs to the NUMA node of the worker that first writes to it. */
+	/* The kernel places a page on the NUMA node of the worker that first writes to it. */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
@@ -268,7 +268,7 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
-	/* In most bursts, all packets match. The compiler vectorizes this loop. */
+	/* The compiler vectorizes this loop, and all packets of most bursts match. */
 	for (uint32_t i = 0; i < burst->n; i++)
 		none |= (hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY;
 	if (!none)
@@ -353,7 +353,7 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 
 		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
-		/* The rules that contain both addresses have counted already. */
+		/* Rules that contain both addresses were already counted for the destination. */
 		for (uint32_t r = hits->src[i];
 			r != PREFIX_NO_ENTRY && !contains_rule(parents, r, hits->dst[i]);
 			r = parents[r])
@@ -384,7 +384,7 @@ uint64_t prefix_flows(const uint8_t *registers)
 		zeros += registers[r] == 0;
 	}
 	estimate = 0.7213 / (1 + 1.079 / m) * m * m / sum;
-	/* Linear counting is more exact if few registers are set. */
+	/* Linear counting is more exact if few registers are set (Flajolet et al. 2007). */
 	if (estimate <= 2.5 * m && zeros > 0)
 		estimate = m * log(m / zeros);
 	return (uint64_t)llround(estimate);

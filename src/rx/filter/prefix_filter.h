@@ -21,7 +21,7 @@
 struct prefix_counts {
 	_Alignas(64) uint64_t packets;
 	uint64_t bytes;                      /* wire bytes without FCS */
-	uint8_t registers[PREFIX_REGISTERS]; /* hold 5-tuples */
+	uint8_t registers[PREFIX_REGISTERS]; /* HyperLogLog of 5-tuples */
 };
 
 /* Each worker writes its counters of an epoch while it owns them (parallel/epoch.h). */
@@ -48,7 +48,7 @@ struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };
 
-/* Sets `hits` for the packets that remain. Returns the bytes of the removed packets. */
+/* Removes packets that match no rule, and sets `hits` for the others. Returns the removed bytes. */
 uint64_t prefix_match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits);
 
@@ -60,12 +60,12 @@ struct prefix_unmatched {
 void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
 	struct prefix_matches *hits, struct prefix_unmatched *left_out);
 
-/* Count a packet once for every rule. The burst must have hashes. */
+/* Count each packet once for every rule that it matches. The burst must have hashes. */
 void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
 void prefix_credit_weights(const struct prefix_filter *table, const struct key_burst *burst,
 	const struct prefix_matches *hits, struct prefix_counts *counts);
 
-/* Registers of several workers are merged by the maximum of each register. */
+/* `registers` of several workers must be merged by the maximum of each register. */
 uint64_t prefix_flows(const uint8_t *registers);

@@ -37,8 +37,8 @@
 #define AT(entry)   ((entry) & (IS_PLAIN - 1))
 
 /*
- * More than FEW ranges start in a node or plain group. A group without a range start follows one
- * with a start.
+ * More than FEW ranges start in the addresses of a group with IS_NODE or IS_PLAIN. Every other
+ * group has a range start, or follows such a group.
  */
 #define RANGES_MAX(prefixes) (2 * (uint64_t)(prefixes) + 1)
 #define MANY_MAX(prefixes)   (RANGES_MAX(prefixes) / (FEW + 1))
@@ -74,12 +74,12 @@ static uint32_t last_address(const struct prefix *prefix)
 }
 
 /*
- * Ranges have the same longest prefix. The first one starts at 0. Returns their number, at most
+ * All addresses of a range have the same longest prefix. Returns the number of ranges, at most
  * RANGES_MAX(n).
  */
 static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct range *ranges)
 {
-	/* stack of the prefixes that contain the present address */
+	/* prefixes that contain the present address, shortest first */
 	uint32_t open[33], depth = 0, nb_ranges = 0;
 
 	add_range(ranges, &nb_ranges, 0, PREFIX_NONE);
@@ -108,7 +108,7 @@ struct building {
 	uint32_t nb_ranges;
 	uint32_t *words; /* NULL: only counts words */
 	uint32_t nb_words;
-	/* The last group without a start belongs to the range before range `behind`. */
+	/* Entry of the last group of words without a range start; the range after that group */
 	uint32_t behind, empty;
 };
 
@@ -251,8 +251,8 @@ static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint1
 }
 
 /*
- * Cache misses of one pass over the burst overlap. The kind of an entry is unpredictable, so no
- * branch depends on it.
+ * The cache misses of each pass over the burst overlap. Branches on the kind of an entry would be
+ * mispredicted.
  */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n)

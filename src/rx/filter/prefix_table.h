@@ -20,12 +20,14 @@ struct prefix {
 #define PREFIXES_MAX 1000000
 #define PREFIX_NONE  UINT32_MAX
 
-/* Upper bound */
+/* Returns an upper bound. */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
-/* Distinct prefixes, sorted by address, then by length. Returns NULL if out of memory. */
+/*
+ * The prefixes are distinct and sorted by address, then by length. Returns NULL if out of memory.
+ */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);
 
-/* places[i] is the index of the longest prefix, or PREFIX_NONE. n <= BURST_MAX. */
+/* Sets places[i] to the index of the longest prefix, or PREFIX_NONE. n <= BURST_MAX. */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n);

@@ -10,7 +10,7 @@ typedef unsigned __int128 uint128;
 #define PACKET    ((uint64_t)SECOND_NS << RATE_BITS) /* one packet, as product of rate and ns */
 #define ONE_Q62   (INT64_C(1) << 62)
 
-/* In Q1.62: pi / 4096 (middle of the first slice), 2 pi / 4096 (angle between two slices) */
+/* Cosine and sine in Q1.62 of pi / 4096 (first slice) and 2 pi / 4096 (one slice) */
 #define FIRST_COSINE INT64_C(0x3ffffec42c3467de)
 #define FIRST_SINE   INT64_C(0x000c90fd957659b0)
 #define TURN_COSINE  INT64_C(0x3ffffb10b0ddcc8d)
@@ -30,7 +30,7 @@ static uint64_t ramp_rate(const struct synthetic_spec *spec, uint64_t slice)
 					   ((UINT64_C(1) << RATE_BITS) / ARRIVALS_SLICES / 2)));
 }
 
-/* peak / 2 * (1 + sine) */
+/* Returns peak / 2 * (1 + sine). */
 static uint64_t sine_rate(struct arrivals *arrivals)
 {
 	int64_t cosine = arrivals->cosine, sine = arrivals->sine;

@@ -19,12 +19,12 @@ struct arrivals {
 	const struct synthetic_spec *spec;
 	int64_t time;             /* ns, time of the next packet */
 	uint64_t rest;            /* the exact time is `time` + rest / rate */
-	uint64_t rate;            /* 2^-30 packets per second */
+	uint64_t rate;            /* in 2^-30 packets per second */
 	uint64_t step, step_rest; /* ns per packet: step + step_rest / rate */
 	int64_t start, end;       /* ns, bounds of this slice */
 	int64_t begin;            /* ns, start of the ramp or the period */
-	uint64_t slice;           /* index in the ramp or period */
-	int64_t cosine, sine;     /* in Q1.62: the angle in the middle of the slice */
+	uint64_t slice;           /* number of the slice in the ramp or period */
+	int64_t cosine, sine;     /* in Q1.62, at the middle of the slice */
 };
 
 /* The first packet is at `time`. `spec` must outlive arrivals. */

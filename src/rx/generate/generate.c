@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of generated packets. Packet i does not depend on the number of packets, unless the
- * exponent of their distribution drifts.
+ * Source of generated packets. Packet i is the same for every number of packets, unless the Zipf
+ * exponent drifts over all packets.
  */
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #include "rx/generate/synthetic.h"
 #include "rx/generate/zipf.h"
 
-#define BATCH      64 /* packets; their cache misses overlap */
+#define BATCH      64 /* packets that are built together, so that their cache misses overlap */
 #define CACHE_LINE 64
 #define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
 
@@ -30,9 +30,11 @@ struct generator {
 	struct zipf zipf;         /* unused if headers are random or the exponent drifts */
 	struct zipf_drift *drift; /* NULL: constant exponent */
 	struct frame_templates templates;
-	/* Two sequences, so that a batch can first draw all flows, then all sizes */
+	/*
+	 * Two sequences of random numbers, so that a batch can first draw all flows, then all sizes
+	 */
 	struct random flow_random, packet_random;
-	uint64_t flow_key;     /* maps ranks to 5-tuples; depends on the seed */
+	uint64_t flow_key;     /* selects the 5-tuple of each rank */
 	_Atomic uint64_t made; /* packets; written by the thread that calls next() */
 
 	struct arrivals arrivals;
@@ -51,7 +53,7 @@ static uint32_t permute32(uint32_t x, uint64_t key)
 	return (x ^ x >> 16) + (uint32_t)(key >> 32);
 }
 
-/* True for a share of share_e6 / 10^6 of all values of `fraction` */
+/* Returns true for a share of share_e6 / 10^6 of all values of `fraction`. */
 static bool within(uint32_t fraction, uint32_t share_e6)
 {
 	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
@@ -62,7 +64,7 @@ static uint32_t scale16(uint64_t bits, uint32_t bound)
 	return (uint32_t)(bits & 0xffff) * bound >> 16;
 }
 
-/* 80 % TCP, 19 % UDP, 1 % ICMP */
+/* Returns 80 % TCP, 19 % UDP and 1 % ICMP. */
 static enum frame_l4 pick_l4(uint64_t bits)
 {
 	uint32_t percent = scale16(bits, 100);
@@ -70,7 +72,7 @@ static enum frame_l4 pick_l4(uint64_t bits)
 	return percent < 80 ? FRAME_TCP : percent < 99 ? FRAME_UDP : FRAME_ICMP;
 }
 
-/* Sets a client port and a service port, in either direction. For ICMP, sets the identifier. */
+/* Sets a client port and a service port, in either direction, or the ICMP identifier. */
 static void pick_ports(struct frame_flow *flow, uint64_t bits)
 {
 	static const uint16_t services[2][16] = {
@@ -220,7 +222,7 @@ static void make_random(struct generator *generator, uint32_t count)
 	}
 }
 
-/* Returns false at the end. */
+/* Returns false after the last packet. */
 static bool make_batch(struct generator *generator)
 {
 	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);

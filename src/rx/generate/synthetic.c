@@ -16,7 +16,7 @@
 #define RATE_MAX  UINT64_C(1000000000)
 #define TIME_MAX  UINT64_C(86400000000000) /* 1 day, in ns */
 
-/* Bytes on the link besides the frame: FCS 4, preamble 8, gap 12 */
+/* Bytes on the link for each frame: FCS 4, preamble 8, gap 12 */
 #define WIRE_OVERHEAD    24
 #define LINK_BYTES_PER_S UINT64_C(12500000000) /* 100 Gb/s */
 
@@ -36,7 +36,7 @@ static bool read_flows(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 1, FLOWS_MAX, &spec->flows);
 }
 
-/* These two words are also valid without zipf=. */
+/* The words "random" and "uniform" are also valid without zipf=. */
 static bool read_word(const char *word, struct synthetic_spec *spec)
 {
 	spec->random = strcmp(word, "random") == 0;
@@ -44,7 +44,7 @@ static bool read_word(const char *word, struct synthetic_spec *spec)
 	return spec->random || strcmp(word, "uniform") == 0;
 }
 
-/* Returns false without a `mark` in the value. Both parts are then the whole value. */
+/* If `mark` is missing, returns false, and both parts are the whole value. */
 static bool split(const char *value, char mark, char first[TEXT_MAX], const char **second)
 {
 	const char *at = strchr(value, mark);
@@ -119,7 +119,7 @@ static bool read_time(const char *value, uint64_t *ns)
 	return units_time(value, ns) == NULL && *ns >= 1 && *ns <= TIME_MAX;
 }
 
-/* PEAK:PERIOD. Each period must have at least one packet. */
+/* The value is PEAK:PERIOD. Each period must have at least one packet. */
 static bool read_sine(const char *value, struct synthetic_spec *spec)
 {
 	char peak[TEXT_MAX];
@@ -199,7 +199,7 @@ static bool fail(char *error, const char *item, const char *why)
 	return false;
 }
 
-/* Sets bit f of *seen for field f. */
+/* Sets bit f of *seen if the item is field f. */
 static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, char *error)
 {
 	char *equals = strchr(item, '=');
@@ -231,7 +231,7 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 	return true;
 }
 
-/* Packets per second that fill a 100 Gb/s link at the mean size */
+/* Returns packets per second. */
 static uint64_t link_rate(const struct synthetic_spec *spec)
 {
 	if (spec->size == SYNTHETIC_SIZE_IMIX)

@@ -33,7 +33,7 @@ struct synthetic_spec {
 	uint64_t flows;   /* number of distinct keys */
 	bool random;      /* nearly every packet is a new flow; no flows or zipf */
 	uint32_t zipf_e6; /* Zipf exponent x 10^6; 0: uniform */
-	/* The exponent changes linearly to zipf_to_e6 in drift_time ns; 0: over all packets */
+	/* The exponent changes to zipf_to_e6 in drift_time ns (0: over all packets). */
 	bool drifts;
 	uint32_t zipf_to_e6;
 	uint64_t drift_time;
@@ -42,7 +42,7 @@ struct synthetic_spec {
 	uint32_t size_min, size_max;
 	uint64_t packets; /* 0: endless */
 	enum synthetic_load load;
-	uint64_t rate, rate_from; /* packets per second by the timestamps */
+	uint64_t rate, rate_from; /* packets per second */
 	uint64_t load_time;       /* ns */
 	/* Share of the flows, x 10^6; with random headers, of the packets */
 	uint32_t ipv6_e6, vlan_e6;

@@ -113,7 +113,7 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 	return sum;
 }
 
-/* The rest, less than two units per rank, is distributed evenly. */
+/* The remainder, less than two units per rank, is distributed evenly. */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
 	uint64_t rest = n * CELL;
@@ -164,7 +164,7 @@ static void units_to_cells(uint64_t *cells, uint64_t n)
 			left = next;
 			large++;
 		} else {
-			cells[large] = make_cell(left, large, large); /* left == CELL */
+			cells[large] = make_cell(left, large, large); /* `left` is CELL */
 			large++;
 		}
 	}
@@ -212,7 +212,7 @@ static int64_t log2_q32(const struct zipf_drift *drift, uint64_t x)
 	return (int64_t)((uint64_t)whole << 32) + (int64_t)interpolate(drift->logs, mantissa);
 }
 
-/* 2^-x, both in Q32 */
+/* Returns 2^-x. Both are Q32. */
 static uint64_t power_of_half(const struct zipf_drift *drift, uint64_t x)
 {
 	return x >> 32 > 32 ? 0 : interpolate(drift->powers, x & UINT32_MAX) >> (x >> 32);
@@ -243,8 +243,8 @@ void zipf_drift_fini(struct zipf_drift *drift)
 }
 
 /*
- * Probability 2^(xy) / (1 - x + x 2^y), where y = log2(q / p), and p and q are the probabilities of
- * the rank (zipf.h). Replacing x by 1 - x and y by -y does not change it, so y <= 0 is enough.
+ * Returns true with probability 2^(xy) / (1 - x + x 2^y), where y = log2(q / p), and p and q are
+ * the probabilities of the rank (zipf.h). For y > 0, 1 - x and -y give the same result.
  */
 bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)
 {

@@ -24,7 +24,7 @@ struct zipf {
 int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6);
 void zipf_fini(struct zipf *zipf);
 
-/* Two steps, so that the cells of a burst can be prefetched */
+/* A draw has two steps, so that the cells of a burst can be prefetched between them. */
 struct zipf_draw {
 	uint32_t cell;
 	uint32_t coin;

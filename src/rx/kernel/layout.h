@@ -5,9 +5,9 @@
  * Memory that the eBPF program (monitor.bpf.c) shares with this process. Each CPU has a ring of
  * slots. The program on that CPU fills it with soft interrupts off, and one worker reads it.
  *
- * A packet takes one slot, plus KERNEL_HEADERS_SLOTS for its first bytes if the program does not
- * find its key. Extra slots after the end of the ring keep these slots contiguous. The next packet
- * continues at its position modulo `slots`.
+ * If the program finds the key of a packet, the packet takes one slot. Otherwise it takes
+ * KERNEL_HEADERS_SLOTS more, for its first bytes. Extra slots after the end of the ring keep these
+ * slots contiguous. The next packet continues at its position modulo `slots`.
  */
 
 #include <linux/types.h>
@@ -68,7 +68,7 @@ struct kernel_entry {
 	__u32 interface;
 	__u16 segments; /* 1 to KERNEL_SEGMENTS_MAX */
 	__u16 segment;  /* payload bytes of each segment but the last; 0: not joined */
-	/* Copied bytes of KERNEL_ENTRY_HEADERS; else header bytes of each joined segment */
+	/* KERNEL_ENTRY_HEADERS: copied bytes. Other kinds: header bytes of each joined segment. */
 	__u16 headers;
 	__u16 vlan; /* outermost VLAN ID, or 0; unset for KERNEL_ENTRY_HEADERS */
 	__u8 key[KERNEL_KEY6_BYTES];
@@ -81,10 +81,10 @@ _Static_assert(sizeof(struct kernel_entry) == KERNEL_CACHE_LINE, "a slot is a ca
 struct kernel_ring {
 	/* Written by the eBPF program */
 	__u64 head;      /* slots produced since the start; stored with release */
-	__u64 tail_seen; /* the program's last copy of `tail` */
+	__u64 tail_seen; /* copy of `tail`; `tail` is read only if the ring seems full */
 	__u64 received;
 	__u64 ring_full;
-	__u64 filtered[2]; /* indexed by generation: packets that match no rule of --prefixes */
+	__u64 filtered[2]; /* packets that match no rule of --prefixes, for each generation */
 	/* Generation of tables and rules that the program uses, 0 or 1. The worker writes it. */
 	__u64 generation;
 	__u64 of_program;
@@ -100,7 +100,7 @@ _Static_assert(sizeof(struct kernel_ring) == 2 * KERNEL_CACHE_LINE, "one cache l
 		((unsigned long)(slots) + KERNEL_HEADERS_SLOTS) * sizeof(struct kernel_entry))
 
 /*
- * The verifier treats members as constants, because they are written before the program is loaded.
+ * These members are written before the program is loaded, so the verifier treats them as constants.
  */
 #define KERNEL_CONSTANTS_SECTION ".rodata.constants"
 
@@ -113,11 +113,11 @@ struct kernel_constants {
 	__u32 shape[KERNEL_SHAPE_MAX];
 	__u32 cpus;
 	__u32 monitor;
-	/* secret keys of the low and the high 64 bits of a hash */
+	/* Secret keys for the low and the high 64 bits of a hash */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 };
 
-/* If the program cannot count a packet there, the packet enters the ring. */
+/* Table in which the program counts packets. If a packet does not fit, it enters the ring. */
 enum kernel_on_path {
 	KERNEL_ON_PATH_NOTHING,
 	KERNEL_ON_PATH_FLOWS,  /* one flow table for each generation and CPU */
@@ -140,9 +140,9 @@ struct kernel_control {
 };
 
 /*
- * All tables are in one kernel map, one after the other. The first half of a table are the heads of
- * the hash buckets. The second half holds the further flows of the chains. If a flow does not fit,
- * its packets enter the ring.
+ * Each generation and CPU has a flow table with 2 * `buckets` flows in one kernel map. The first
+ * half are the heads of the hash buckets. The second half holds the further flows of the chains. If
+ * a flow does not fit, its packets enter the ring.
  */
 #define KERNEL_CHAIN_MAX 16
 
@@ -168,11 +168,11 @@ struct kernel_shared_key {
 #define KERNEL_SHARED_MAX 0x7fffffff
 
 struct kernel_tally {
-	__u32 used;     /* further flows of chains */
+	__u32 used;     /* flows in the second half of the table */
 	__u32 largest;  /* bytes */
 	__u32 smallest; /* bytes; 0: no packets */
 	__u32 spare;
-	__u64 packets[2], bytes; /* IPv4 and IPv6 packets in a sketch; bytes */
+	__u64 packets[2], bytes; /* IPv4 and IPv6 packets in a sketch, and their bytes */
 	__u64 room[3];
 };
 

@@ -79,7 +79,8 @@ ARRAY_OF_MAPS(shared, 2, struct shared_flows) = {.values = {&shared0, &shared1}}
 const struct kernel_flow no_flow = {0};
 
 /*
- * An update of a map of maps waits for all running programs. kernel_program_wait() needs only that.
+ * An update of a map of maps waits until all running programs have ended. kernel_program_wait()
+ * updates `exchanged` only for this effect.
  */
 struct nothing {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -116,10 +117,10 @@ struct monitor_packet {
 	const __u8 *data, *end; /* directly readable bytes; the packet may have more */
 	__u32 length;
 	__u32 interface;
-	/* Number and payload bytes of segments that the kernel joined; 0: not joined */
+	/* The kernel joined this number of segments, with this number of payload bytes; 0: none */
 	__u32 segments, segment;
 	bool tagged;                  /* the kernel removed a VLAN tag */
-	__be16 tag_type, tag_control; /* from the removed VLAN tag */
+	__be16 tag_type, tag_control; /* fields of the removed VLAN tag */
 };
 
 inline_always __u16 load16(const __u8 *from)
@@ -154,7 +155,7 @@ inline_always bool is_extension(__u8 proto)
 	       proto == PROTO_AH || proto == PROTO_DESTINATION;
 }
 
-/* `before` are the bytes on the wire before `at`. Returns false if parse_packet() is needed. */
+/* The header at `at` follows `before` bytes on the wire. False: parse_packet() must parse it. */
 inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
 {
@@ -198,7 +199,10 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 		return false;
 	}
 	*(__u64 *)entry->key = load64(at + 12);
-	/* Older verifiers reject reads of bytes that were never written. */
+	/*
+	 * Older verifiers reject reads of bytes that were never written, so all 16 bytes are
+	 * written.
+	 */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->tos = at[1];
 	entry->kind = KERNEL_ENTRY_IPV4;
@@ -577,7 +581,7 @@ inline_always bool add_to_sketch(__u32 instance, const struct kernel_addition *a
 	return false;
 }
 
-/* Returns false if there is no room, or no payload to divide into segments. */
+/* Returns false if the table is full, or if no payload can be divided into segments. */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
 {

@@ -29,5 +29,7 @@ struct attach_point {
 	uint32_t directions;
 };
 
-/* Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. why[OPTION_WHY_MAX] has the error. */
+/*
+ * Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. Returns false and sets why[OPTION_WHY_MAX].
+ */
 bool attach_point_parse(const char *text, struct attach_point *point, char *why);

@@ -13,9 +13,9 @@
 #include <bpf/bpf.h>
 
 #define NODE 256
-#define LEAF 8 /* words of a bitmap for 256 addresses */
+#define LEAF 8 /* words of a bitmap of 256 addresses */
 
-/* Approximate kernel memory for one node of an LPM trie */
+/* Approximate kernel memory for a node of an LPM trie */
 #define TREE_NODE_BYTES 96
 
 /* A rule inside another rule does not change which addresses match. */
@@ -54,7 +54,7 @@ static uint32_t count_entries(const struct prefix_list *rules)
 	return entries;
 }
 
-/* If there is no level below entry `at`, allocates n entries at *used. */
+/* Returns the level below entry `at`. If there is none, takes n entries at *used. */
 static uint32_t below(uint32_t *entries, uint32_t at, uint32_t n, uint32_t *used)
 {
 	if (entries[at] == KERNEL_PREFIX_NONE) {

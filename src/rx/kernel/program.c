@@ -37,7 +37,7 @@
 #define ATTACH_TCX_OUT    47
 #define ATTACH_BEFORE_ALL (1u << 3)
 
-/* `tc filter add` without a priority chooses larger numbers, so these filters run later. */
+/* `tc filter add` without a priority uses larger numbers. Its filters run after these filters. */
 #define FILTER_PRIORITY 0x736b
 #define FILTER_HANDLE   0x736b
 
@@ -65,7 +65,7 @@ struct kernel_program {
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control;
 	int nothing, exchanged; /* file descriptors of maps */
-	int monitored[2];       /* for IPv4 and IPv6 */
+	int monitored[2];       /* maps for IPv4 and IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
 	int claims[OPTION_LIST_MAX];
@@ -106,7 +106,7 @@ static bool is_perfmon_missing(void)
 	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 
-/* Returns the last line before the statistics. */
+/* The last line before the statistics explains a rejection. */
 static const char *last_line(char *log, void (*log_line)(const char *line))
 {
 	const char *last = "";
@@ -412,7 +412,7 @@ static void add_attachment(struct kernel_program *program, struct kernel_attachm
 	program->attachments[program->nb_attachments++] = attachment;
 }
 
-/* Runs the program before all others, so that they do not change the measured packets. */
+/* Attaches the program before all others, so that they do not change the measured packets. */
 static int link_tcx(int program, uint32_t index, bool out)
 {
 	struct {
@@ -429,8 +429,8 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * Claims the tc filters of an interface with a socket whose name is unique in the network
- * namespace. When this process ends, the kernel closes the socket, but the filter remains.
+ * The claim is a socket with a unique name. When this process ends, the kernel closes the socket,
+ * but tc filters remain.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
@@ -594,7 +594,7 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 	return true;
 }
 
-/* Prefers the driver. In the network stack, the program runs later and costs more. */
+/* Attaches in the driver if possible. In the network stack, the program runs later. */
 static bool attach_xdp(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
@@ -724,7 +724,7 @@ void kernel_program_close(struct kernel_program *program)
 	free(program);
 }
 
-/* More flows than any bucket of the kernel map has. The kernel fills a batch with whole buckets. */
+/* The kernel returns whole buckets of its map. No bucket has more flows. */
 #define BATCH 4096
 
 struct shared_map_batch {

@@ -25,9 +25,9 @@ struct kernel_program_params {
 	uint32_t slots;    /* slots per ring, a power of two */
 	bool headers_only; /* pass the first bytes of all packets, as --filter needs */
 	bool no_links;     /* no tcx links, as before Linux 6.6 */
-	uint32_t buckets;  /* hash buckets of each flow table, a power of two; 0: no tables */
+	uint32_t buckets;  /* in each flow table, a power of two; 0: no tables */
 	bool all_share;
-	/* counts packets instead of flow tables; may be NULL */
+	/* Counts packets instead of flow tables; NULL: none */
 	const struct sketch_ops *sketch;
 	uint32_t width;
 	uint64_t seed;
@@ -59,18 +59,18 @@ void kernel_program_stamp(struct kernel_program *program, enum kernel_times time
 void kernel_program_detach(struct kernel_program *program);
 void kernel_program_close(struct kernel_program *program); /* NULL: no effect */
 
-/* One ring for each possible CPU */
+/* Returns one ring for each possible CPU. */
 uint32_t kernel_program_rings(const struct kernel_program *program);
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
 
-/* NULL: not used */
+/* Return NULL if not used. */
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
 const struct kernel_sketch *kernel_program_sketch(const struct kernel_program *program);
 
 /* Waits until no running program uses a setting that was changed before the call. */
 void kernel_program_wait(const struct kernel_program *program);
 
-/* No ring may use the generation. */
+/* No ring may use this generation. */
 void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
 	const struct kernel_prefix_maps *rules);
 
@@ -78,7 +78,7 @@ int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hoo
 
 uint64_t kernel_program_bytes(const struct kernel_program_params *params);
 
-/* The maps tell whether an address matches a rule. The worker finds the rule itself. */
+/* File descriptors of maps that tell whether an address matches a rule of --prefixes */
 struct kernel_prefix_maps {
 	int ipv4, ipv6;
 };
@@ -87,5 +87,5 @@ struct kernel_prefix_maps {
 struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error);
 void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: no effect */
 
-/* Returns approximate bytes. */
+/* Returns approximate bytes of kernel memory. */
 uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules);

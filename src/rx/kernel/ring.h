@@ -9,7 +9,7 @@
 
 struct kernel_reader {
 	struct kernel_ring *ring;
-	uint32_t slots; /* power of two */
+	uint32_t slots; /* slots of the ring, a power of two */
 	uint64_t at;    /* slots read since the start */
 	uint64_t head;  /* slots that the program had filled at the last kernel_reader_look() */
 };
@@ -38,5 +38,5 @@ void kernel_reader_release(struct kernel_reader *reader);
 
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
-/* Packets that matched no rule of --prefixes in the generation */
+/* Returns the packets that matched no rule of --prefixes in this generation. */
 uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

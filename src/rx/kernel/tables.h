@@ -3,8 +3,8 @@
 
 /*
  * Reads the flow tables (layout.h) and sketches (sketch/kernel_layout.h) that the eBPF program
- * fills. Each CPU has one for each of two generations, as [2][cpus] shows. The program must not use
- * the generation that is read.
+ * fills. Each CPU has one for each of two generations. The program must not use the generation that
+ * is read.
  */
 
 #include <stdbool.h>
@@ -14,18 +14,18 @@
 #include "sketch/kernel_layout.h"
 
 struct kernel_tables {
-	struct kernel_flow *flows; /* [2][cpus][2 * buckets] */
+	struct kernel_flow *flows; /* [2 generations][cpus][2 * buckets] */
 	struct kernel_tally *tallies;
 	uint32_t cpus, buckets;
-	bool all_share; /* the kernel maps shared[] have the flows */
+	bool all_share; /* CPUs share the kernel maps shared[] */
 	int shared[2];
 };
 
-/* Also clears the tables */
+/* Passes all flows of a generation to `take`, and clears the tables. */
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/* Also empties the map, which the program must not use meanwhile. Returns false on failure. */
+/* Empties the map, which no program may use meanwhile. Returns false on failure. */
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
@@ -33,13 +33,14 @@ uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
 struct kernel_sketch {
 	const struct kernel_layout *layout;
 	struct kernel_parts parts;
-	uint8_t *memory[KERNEL_PARTS_MAX]; /* [2][cpus] copies of each part of the sketch */
+	uint8_t *memory
+		[KERNEL_PARTS_MAX]; /* [2 generations][cpus] copies of each part of the sketch */
 	struct kernel_tally *tallies;
 	uint32_t cpus;
 	void *reader;
 };
 
-/* Passes a flow once for each CPU that counted it. Adds undecoded packets to *undecoded. */
+/* A flow is passed once for each CPU that counted it. *undecoded gets the other packets. */
 struct kernel_tally kernel_sketch_take(const struct kernel_sketch *sketch, uint32_t generation,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * If an mbuf has one segment, data_len is its captured length, and pkt_len the length on the wire.
- */
+/* A frame that was captured in part has one segment, with the captured length in data_len. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -12,18 +12,16 @@
 struct clock_line {
 	uint64_t ticks;
 	int64_t utc;       /* ns since 1970-01-01 UTC */
-	double ns_of_tick; /* 0: no line yet */
+	double ns_of_tick; /* 0: the function is not known yet */
 };
 
-/* Negative if `ticks` is earlier than line->ticks. Valid within half of the counter's range. */
+/* Returns ns, negative if `ticks` is earlier. Both must be within half of the counter's range. */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
 	return (double)(int64_t)(ticks - line->ticks) * line->ns_of_tick;
 }
 
-/*
- * Seqlock of one writer and any number of readers. During an update, a reader keeps its old line.
- */
+/* Seqlock with one writer. During an update, readers keep their old function. */
 struct clock_board {
 	alignas(64) _Atomic uint32_t version; /* odd during an update */
 	_Atomic uint64_t ticks;
@@ -35,7 +33,10 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 {
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
-	/* Each member is stored with release, so that its reader also sees the odd version. */
+	/*
+	 * Each member is stored with release, so a reader of a new member also sees the odd
+	 * version.
+	 */
 	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
 	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
 	atomic_store_explicit(&board->utc, line->utc, memory_order_release);
@@ -44,7 +45,7 @@ static inline void clock_board_publish(struct clock_board *board, const struct c
 	atomic_store_explicit(&board->version, version + 2, memory_order_release);
 }
 
-/* Changes *seen and *line only if there is a new version and no update is under way. */
+/* Updates *line and *seen if there is a new version. During an update, changes nothing. */
 static inline void clock_board_read(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)
 {

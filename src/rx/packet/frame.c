@@ -28,7 +28,7 @@ static uint32_t sum_bytes(const uint8_t *bytes, uint32_t len)
 	return sum;
 }
 
-/* Internet checksum (RFC 1071) of words with this sum */
+/* Internet checksum (RFC 1071); `sum` is the sum of all 16-bit words */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -92,7 +92,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 		t->headers = t->l4 + 20;
 		break;
 	case FRAME_UDP:
-		t->l4_lengths++; /* UDP has the length in its header and in the pseudo-header */
+		t->l4_lengths++; /* the UDP header also has the length */
 		t->checksum = t->l4 + 6;
 		t->headers = t->l4 + 8;
 		break;

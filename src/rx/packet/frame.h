@@ -24,7 +24,7 @@ enum frame_l4 {
 };
 
 struct frame_flow {
-	/* IPv4: the address. IPv6: the low 64 bits; the high 64 bits are 2001:2:: (RFC 5180). */
+	/* IPv6: the low 64 bits of addresses in 2001:2:: (RFC 5180) */
 	uint64_t src, dst;
 	/* ICMP: identifier and sequence number */
 	uint16_t src_port, dst_port;
@@ -39,7 +39,7 @@ struct frame_template {
 	uint32_t l3, l4;  /* byte offsets of the IP header and the L4 header */
 	uint32_t ports;   /* byte offset of the source port; the destination port follows */
 	uint32_t checksum;
-	/* Checksum parts of the constant 16-bit words */
+	/* Sums of the constant 16-bit words, for the checksums */
 	uint32_t ip_sum;
 	uint32_t l4_sum;
 	uint32_t l4_addresses; /* 1 if the L4 checksum covers the addresses, else 0 */
@@ -48,14 +48,14 @@ struct frame_template {
 
 struct frame_templates {
 	struct frame_template of[2][2][FRAME_L4_COUNT]; /* [ipv6][vlan][enum frame_l4] */
-	uint32_t payload;                               /* minimum, in bytes */
+	uint32_t payload;                               /* minimum payload bytes */
 };
 
 void frame_templates_init(struct frame_templates *templates);
 
 /*
- * Writes FRAME_HEADERS_MAX bytes. The rest of `frame` must already be zero. If `size` is less than
- * the headers need, the frame is longer. Returns its length.
+ * Overwrites FRAME_HEADERS_MAX bytes. The rest of `frame` must already be zero. If `size` is too
+ * small for the headers, the frame is longer. Returns the length of the frame.
  */
 uint32_t frame_build(const struct frame_templates *templates, const struct frame_flow *flow,
 	uint32_t size, uint8_t *frame);

@@ -8,9 +8,9 @@
 
 #include "base/assertion.h"
 
-#define LINKTYPE_RAW 101 /* raw IP in capture files; libpcap uses DLT_RAW, 12 or 14, in memory */
+#define LINKTYPE_RAW 101 /* raw IP in capture files, where libpcap reports DLT_RAW */
 
-/* Capture files contain all numbers that DLT_RAW has on any system. */
+/* DLT_RAW is 12 or 14, depending on the system. Capture files contain both. */
 const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS] = {
 	{DLT_EN10MB, LINK_ETHERNET},
 	{12, LINK_RAW},
@@ -55,7 +55,7 @@ int link_kind_number(int kind)
 
 void link_type_name(int number, char *text)
 {
-	/* libpcap knows only the name of this system's DLT_RAW. */
+	/* libpcap has no name for LINKTYPE_RAW. */
 	const char *name = pcap_datalink_val_to_name(number == LINKTYPE_RAW ? DLT_RAW : number);
 
 	snprintf(text, LINK_TYPE_TEXT_MAX, "link type %d (%s)", number,

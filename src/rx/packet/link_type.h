@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-#define PACKET_BYTES_MAX 262144 /* of one packet */
+#define PACKET_BYTES_MAX 262144 /* maximum captured bytes */
 
 enum link_type {
-	LINK_ETHERNET, /* also all live ports */
+	LINK_ETHERNET, /* all live ports have it */
 	LINK_RAW,      /* IPv4 or IPv6 without a link header */
 	LINK_NULL,     /* BSD NULL and LOOP */
 	LINK_SLL,      /* Linux cooked capture */
@@ -18,7 +18,7 @@ enum link_type {
 	LINK_COUNT,
 };
 
-/* `number` is used in capture files and by libpcap. */
+/* `number` is that of capture files and libpcap. */
 struct link_type_number {
 	int number;
 	enum link_type link;
@@ -28,7 +28,7 @@ struct link_type_number {
 
 extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 
-/* 2 * index in link_type_numbers[], plus 1 for files without this machine's byte order */
+/* A link kind is 2 * index in link_type_numbers[], plus 1 for files of the other byte order. */
 #define LINK_KINDS        (2 * LINK_TYPE_NUMBERS)
 #define LINK_KIND_UNKNOWN LINK_KINDS
 
@@ -38,7 +38,7 @@ extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 int link_type_find(int number);
 int link_kind_find(int number, bool swapped);
 enum link_type link_kind_type(int kind);
-/* Returns a link type number for libpcap. `kind` must not be LINK_KIND_UNKNOWN. */
+/* Returns a number for libpcap. `kind` must not be LINK_KIND_UNKNOWN. */
 int link_kind_number(int kind);
 /* Writes text such as "link type 1 (EN10MB)" to text[LINK_TYPE_TEXT_MAX]. */
 void link_type_name(int number, char *text);

@@ -15,7 +15,7 @@
 #include "rx/packet/clock_line.h"
 #include "config/option.h"
 
-/* ns from arrival to poll. Other timestamps come from another clock and are ignored. */
+/* In ns, from arrival to poll. A device timestamp outside comes from another clock. */
 #define PACKET_WAIT_MAX 60e9
 
 struct packet_times {
@@ -28,7 +28,7 @@ struct packet_times {
 		struct clock_board *board;
 		uint32_t seen;
 		uint16_t port;
-	} boards[OPTION_LIST_MAX]; /* each updates lines[port] */
+	} boards[OPTION_LIST_MAX]; /* clocks that update lines[] */
 };
 
 static inline void packet_times_follow(struct packet_times *times)

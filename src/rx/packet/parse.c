@@ -62,13 +62,13 @@ enum {
 
 #define IPV4_HEADER   20
 #define IPV6_HEADER   40
-#define TCP_FLAGS_AT  13     /* byte offset in the TCP header */
-#define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
-#define IPV4_FRAGMENT 0x3fff /* the offset and the "more fragments" flag */
+#define TCP_FLAGS_AT  13     /* offset in the TCP header */
+#define IPV4_OFFSET   0x1fff /* mask; the offset is in units of 8 bytes */
+#define IPV4_FRAGMENT 0x3fff /* mask of the offset and the "more fragments" flag */
 
 #define ETHERNET_PAYLOAD_MIN 46
 #define ETHERNET_PAYLOAD_MAX 1500
-#define TRAILER_MAX          64 /* bytes of padding, FCS and switch trailer */
+#define TRAILER_MAX          64 /* maximum bytes of padding, FCS and switch trailer */
 
 const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 	[PARSE_IPV4] = {"ipv4", PARSE_CLASS_KEY},
@@ -94,10 +94,10 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 struct parse_state {
 	const uint8_t *data;
 	size_t len;
-	/* PARSE_WIRE_UNKNOWN or bytes on the wire, ignored if less than `len` */
+	/* Bytes on the wire, or PARSE_WIRE_UNKNOWN */
 	size_t wire_len;
 	size_t need;
-	bool cut; /* a has() returned false */
+	bool cut; /* a byte was requested beyond `len` */
 	struct key_extra *extra;
 };
 
@@ -162,7 +162,7 @@ static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* `header` bytes are followed by VLAN tags. The EtherType is at offset `type_at`. */
+/* `header` bytes, with the EtherType at `type_at`, are followed by VLAN tags. */
 static inline bool skip_tagged(
 	struct parse_state *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
 {
@@ -254,7 +254,7 @@ static inline bool skip_link(
 	return true;
 }
 
-/* RFC 791 */
+/* The sum includes the checksum, so it is 0xffff if correct (RFC 791). */
 static bool has_right_checksum(const uint8_t *header)
 {
 	size_t header_len = (size_t)(header[0] & 15) * 4;
@@ -285,7 +285,7 @@ static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 	return 0;
 }
 
-/* Returns 0 if no header has the length, as with TSO: the length field is 0 above 65535 bytes. */
+/* Returns 0 if no header has the length. With TSO, the length field is 0 above 65535 bytes. */
 static uint64_t ip_packet_length(const uint8_t *ip, size_t len)
 {
 	uint32_t payload;
@@ -300,7 +300,7 @@ static uint64_t ip_packet_length(const uint8_t *ip, size_t len)
 	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
 }
 
-/* Bytes on the wire from offset `at` to the end of the frame */
+/* Returns bytes on the wire. */
 static uint64_t frame_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
@@ -308,7 +308,7 @@ static uint64_t frame_left(const struct parse_state *packet, size_t at)
 	return (known && packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
 }
 
-/* The frame may have a short trailer. */
+/* Returns true if the IP packet fills the frame, except for a short trailer. */
 static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
 	uint64_t left = frame_left(packet, at);
@@ -318,9 +318,9 @@ static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 }
 
 /*
- * The MAC address of a pseudowire frame without a control word can also begin with 4 (RFC 4448,
- * section 4.6). If the IPv4 checksum is 0, the NIC computes it after the capture, so the length
- * must match the frame exactly.
+ * The first nibble is 4. A pseudowire frame without a control word may begin with a MAC address,
+ * with the same nibble (RFC 4448, section 4.6). If the checksum is 0, the NIC computes it after the
+ * capture, so the length must match the frame exactly.
  */
 static bool is_ipv4_after_labels(struct parse_state *packet, size_t at)
 {
@@ -346,8 +346,8 @@ static bool looks_like_frame(const uint8_t *data)
 }
 
 /*
- * IPv6 has no header checksum, so a length of 0 is rejected: jumbograms are not sent with labels.
- * Without a length on the wire, bytes that look like an Ethernet frame are rejected, too.
+ * IPv6 has no header checksum, so this rejects a length of 0: jumbograms are not sent with labels.
+ * If the length on the wire is unknown, it also rejects what looks like an Ethernet frame.
  */
 static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 {
@@ -361,7 +361,7 @@ static bool is_ipv6_after_labels(struct parse_state *packet, size_t at)
 	       (packet->wire_len != PARSE_WIRE_UNKNOWN || !looks_like_frame(header));
 }
 
-/* MPLS has no field for the next protocol, so the first nibble after the labels selects *type. */
+/* MPLS has no field for the next protocol, so the first nibble after the labels decides. */
 static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	bool bottom = false;
@@ -386,7 +386,7 @@ static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* Keys are built in 64-bit words. After narrow stores, a wide load of the key would stall. */
+/* The functions below build keys in 64-bit words: a wide load after narrow stores would stall. */
 
 static inline bool has_ports(uint8_t proto)
 {
@@ -552,9 +552,9 @@ enum parse_verdict parse_packet(
 }
 
 /*
- * Returns true if the capture, not the sender, truncated a packet of joined segments (TSO, GRO).
- * `left` bytes of `length` were captured. An Ethernet payload cannot have this length if the host
- * captured only headers, or more than one segment.
+ * Returns true if the capture, not the sender, truncated joined segments (TSO, GRO): the IP header
+ * has `length`, but `left` bytes were captured. A sender cannot send `left` bytes if they are too
+ * few or too many for an Ethernet frame.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)

@@ -33,9 +33,9 @@ enum parse_verdict {
 	PARSE_CUT_MPLS, /* truncated label stack, or no byte after it */
 	PARSE_CUT_IP,
 	PARSE_BAD_VERSION, /* the version nibble contradicts the EtherType */
-	PARSE_BAD_IHL,     /* below 5, or longer than the captured bytes */
+	PARSE_BAD_IHL,     /* IHL below 5, or longer than the captured bytes */
 	PARSE_CUT_EXTENSION,
-	PARSE_LONG_EXTENSION, /* more than PARSE_IPV6_EXTENSIONS_MAX */
+	PARSE_LONG_EXTENSION, /* more than PARSE_IPV6_EXTENSIONS_MAX headers */
 	PARSE_VERDICT_COUNT,
 };
 
@@ -56,10 +56,10 @@ extern const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT];
 struct parsed {
 	struct key4 key4; /* valid for PARSE_IPV4 */
 	struct key6 key6; /* valid for PARSE_IPV6 */
-	bool fragment;    /* any fragment, also the first */
+	bool fragment;    /* also true for the first fragment */
 	/* Byte offsets, valid for packets with a key. transport_at may be beyond the packet. */
 	size_t ip_at, transport_at;
-	/* valid for packets with a key; the caller sets in_port */
+	/* Valid for packets with a key. The caller sets in_port. */
 	struct key_extra extra;
 	/* Packets with the same first `need` bytes have the same verdict, key and fields above. */
 	uint32_t need;
@@ -69,7 +69,7 @@ struct parsed {
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
 
-/* After MPLS labels, the parser then needs the captured length, beyond `need` bytes. */
+/* `wire_len` of a packet whose length on the wire is unknown */
 #define PARSE_WIRE_UNKNOWN UINT32_MAX
 
 /* Only the first `len` bytes of the packet were captured. */
@@ -79,14 +79,14 @@ enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wi
 #define PARSE_MISSING_UNKNOWN UINT32_MAX
 #define PARSE_IPV6_HEADER     40
 
-/* Slow path of parse_missing_bytes() */
+/* Called for packets that are incomplete or whose IP header has no length */
 uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t wire_len,
 	uint32_t snaplen, const struct parsed *parsed);
 
 /*
  * Returns the bytes on the wire that `wire_len` lacks, because the source truncated joined segments
- * (TSO, GRO). Returns PARSE_MISSING_UNKNOWN if no header has the length. The packet must have a
- * key. snaplen 0: no limit of captured bytes.
+ * (TSO, GRO). The packet must have a key. snaplen 0: no limit of captured bytes. Returns
+ * PARSE_MISSING_UNKNOWN if no header has the length.
  */
 static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured,
 	uint32_t wire_len, uint32_t snaplen, const struct parsed *parsed)

@@ -51,7 +51,7 @@ static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
 }
 
-/* Returns true if the fragment offset is 0. */
+/* Returns true if the IPv4 fragment offset is 0. */
 static inline bool is_first(const uint8_t *data)
 {
 	return (load16(data + 20) & RTE_BE16(0x1fff)) == 0;
@@ -85,8 +85,8 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 }
 
 /*
- * The order of fields is the same as in the key. `key` must be in the burst: copying a local key
- * would stall, because its loads are wider than the stores here.
+ * Addresses and ports have the same order in the frame and in the key. `key` must be in the burst:
+ * copying a local key would stall, because its loads are wider than these stores.
  */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
@@ -96,7 +96,7 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 	key->reserved = 0;
 }
 
-/* Headers rarely continue in the second segment, because a segment has 2 KB. */
+/* Headers rarely continue in a second segment, because a segment has 2 KB. */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
 {
@@ -141,7 +141,7 @@ static inline void put_mbuf_fields(
 	put_be16(extra->in_port, in_port);
 }
 
-/* Returns 0 if the length field is 0, as above 65535 bytes. */
+/* Returns 0 if the header has no length, as above 65535 bytes. */
 static inline uint32_t ip_length(const uint8_t *ip)
 {
 	uint32_t length;
@@ -194,8 +194,8 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 }
 
 /*
- * Returns the bytes of a frame beside its IP packet. If ip_len is 0 (joined segments) or exceeds
- * the frame, the packet fills the frame.
+ * Returns the bytes of the frame that are not in its IP packet. If ip_len is 0 (joined segments) or
+ * exceeds the frame, the packet extends to the end of the frame.
  */
 static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
 {
@@ -205,7 +205,7 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 	return (uint16_t)RTE_MIN(overhead, (uint32_t)UINT16_MAX);
 }
 
-/* Plain IPv4 after one VLAN tag, and plain IPv6 with or without a VLAN tag */
+/* Parses plain IPv4 after one VLAN tag, and plain IPv6 with or without a VLAN tag. */
 static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
 	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
 	const bool overhead, uint32_t wire_len)
@@ -276,7 +276,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* A loop of its own, so that the compiler vectorizes it */
+/* The compiler vectorizes this loop, because it is separate from the parser's loop. */
 static __attribute__((noinline)) void add_lengths(
 	struct parse_counts *counts, const struct key_burst *burst)
 {

@@ -9,9 +9,9 @@
 #include "rx/packet/packet_times.h"
 #include "rx/packet/parse.h"
 
-/* Counters of one worker in one epoch. Only this worker writes them. */
+/* Only one worker writes the counters of an epoch. */
 struct parse_counts {
-	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
+	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets with each verdict */
 	uint64_t bytes;                         /* wire bytes of measured packets, without FCS */
 	uint32_t largest_frame;                 /* bytes of the largest packet, measured or not */
 	uint32_t smallest_frame; /* bytes of the smallest measured packet; UINT32_MAX: none */
@@ -22,7 +22,7 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
-/* parse_captured() for an mbuf, which may have several segments */
+/* `mbuf` may have several segments. */
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
@@ -35,18 +35,19 @@ enum parse_level {
 };
 
 /*
- * Parse n <= BURST_MAX packets, count all in `counts`, and write those with a key to `out`, without
- * hashes. out->overhead is set if `overhead` is true and level >= PARSE_DETAILS.
+ * The functions below parse n <= BURST_MAX packets, count all in `counts`, and write those with a
+ * key to `out`, without hashes. If `overhead` is true and level >= PARSE_DETAILS, they set
+ * out->overhead.
  */
 
 /*
- * From PARSE_DETAILS on, `times` converts timestamps. From PARSE_EXTRA on,
+ * If level >= PARSE_DETAILS, `times` converts timestamps. If level >= PARSE_EXTRA,
  * in_ports[RTE_MAX_ETHPORTS] maps mbuf->port to the input port of the key.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,
 	const struct packet_times *times, const uint16_t *in_ports);
 
-/* The packets must have packet_meta(). */
+/* All packets must have packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead);

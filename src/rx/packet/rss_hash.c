@@ -47,7 +47,7 @@ static inline uint32_t toeplitz_folded(uint32_t fold)
 	return hash * 0x10001u;
 }
 
-/* NICs do not hash the ports of fragments. Without ports, the ports of a key are 0. */
+/* NICs do not hash the ports of fragments. */
 static inline uint32_t fold_ports(
 	const struct parsed *parsed, const uint8_t *src_port, const uint8_t *dst_port)
 {

@@ -36,6 +36,6 @@ struct rss_mask rss_mask_of(enum rss_fields fields);
 uint32_t rss_hash_masked(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);
 
-/* Unlike rss_hash_masked(), hashes the ports of first fragments, which a key does not show. */
+/* Hashes the ports of first fragments: a key does not show that it comes from a fragment. */
 void rss_hash_burst(
 	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX]);

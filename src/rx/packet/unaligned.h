@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* load: in the byte order of the CPU; put_be: in network byte order */
+/* Words in the byte order of the CPU (load) and in network byte order (put_be), at any address */
 
 #include <endian.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@
 
 /* Microseconds between the first two readings of the device clock */
 #define FIRST_US 20000
-/* Each measurement reads the clock this often and uses the reading with the smallest error. */
+/* Number of readings. The one with the smallest error is used. */
 #define READINGS 8
 
 static bool can_be_read(uint16_t port)
@@ -83,7 +83,7 @@ static struct clock_pair read_best(uint16_t port)
 	return best;
 }
 
-/* unit_ns is the unit of timestamps that are UTC already. */
+/* `unit_ns` is the unit of timestamps that already are UTC. */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
 	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;

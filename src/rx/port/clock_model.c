@@ -6,7 +6,7 @@
 
 #include "base/assertion.h"
 
-/* Relative, over all pairs. The system clock is slewed by up to 500 ppm in either direction. */
+/* Largest relative change between two readings: the system clock is slewed by up to 500 ppm. */
 #define RATE_CHANGE 2e-3
 
 static double between(const struct clock_pair *from, const struct clock_pair *to)
@@ -14,7 +14,7 @@ static double between(const struct clock_pair *from, const struct clock_pair *to
 	return (double)(to->utc - from->utc);
 }
 
-/* Returns true if a clock with this rate can have reached pair `to` from pair `from`. */
+/* Returns true if a clock with this rate can have reached reading `to` from reading `from`. */
 static bool agrees(const struct clock_pair *from, const struct clock_pair *to, double ns_of_tick,
 	double rate_error)
 {
@@ -24,7 +24,7 @@ static bool agrees(const struct clock_pair *from, const struct clock_pair *to, d
 	return run > 0 && fabs(run - between(from, to)) <= allowed;
 }
 
-/* The line goes through the newest pair with the mean rate since the oldest pair. */
+/* The line goes through the newest reading, with the mean rate since the oldest one. */
 static void draw(struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];
@@ -58,7 +58,7 @@ static void restart(struct clock_model *model, const struct clock_pair *pair)
 	draw(model);
 }
 
-/* Relative, from reading errors and later changes of the rate */
+/* Includes reading errors and later changes of the rate, and is relative to the rate. */
 static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];

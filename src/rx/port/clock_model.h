@@ -17,25 +17,25 @@
 struct clock_pair {
 	uint64_t ticks;
 	int64_t utc;   /* ns since 1970-01-01 */
-	int64_t error; /* ns, maximum error of utc */
+	int64_t error; /* maximum error of utc in ns */
 };
 
-/* ns */
+/* ns; worse readings are CLOCK_POOR */
 #define CLOCK_ERROR_MAX INT64_C(100000)
 
 struct clock_model {
 	struct clock_line line;
-	uint32_t n; /* pairs, oldest first, all on the line */
+	uint32_t n; /* number of pairs, the oldest first */
 	struct clock_pair pairs[CLOCK_MODEL_PAIRS];
 	bool has_odd;
-	struct clock_pair odd; /* last pair that is not on the line */
+	struct clock_pair odd; /* last pair that does not fit the line */
 };
 
 enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
-	CLOCK_ODD,  /* ignored until the next pair agrees with it */
-	CLOCK_ANEW, /* restarted with this pair and the odd one before it */
+	CLOCK_ODD,  /* ignored until a second pair agrees with it, because a clock was set */
+	CLOCK_ANEW, /* the model was restarted with this pair and the odd one before it */
 };
 
 /* An empty model is all zeros. It has a line from the second pair on. */

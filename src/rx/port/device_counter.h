@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * 64-bit total of a device counter. If the counter wraps, it must advance by less than half of its
- * range between two readings. If the link is reset, the counter restarts at 0. A derived counter is
- * a sum of registers that the driver reads at different times, so it may decrease a little.
+ * 64-bit total of a device counter, which may wrap once between two readings or be reset to 0. A
+ * derived counter is computed from registers that the driver reads at different times, so it may
+ * decrease a little.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A larger decrease, or one by more than the new value, is a reset. */
+/* A derived counter that decreases by more, or by more than its new value, was reset. */
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {

@@ -60,8 +60,8 @@ static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 }
 
 /*
- * No device uses this socket type, so a listening process is not disturbed. Returns EPROTOTYPE if a
- * process listens, ECONNREFUSED if the socket is stale.
+ * Connects with a socket type that no device uses, so that a listening process is not disturbed.
+ * Returns EPROTOTYPE if a process listens, ECONNREFUSED if the socket is stale.
  */
 static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 {
@@ -76,7 +76,7 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 	return error;
 }
 
-/* Does not remove a file that another user created, for example in /tmp. */
+/* Keeps files that another user created in a folder such as /tmp. */
 static bool remove_socket(const char *path)
 {
 	struct file_entry entry;
@@ -108,7 +108,7 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	return false;
 }
 
-/* Each of two processes would get a part of the packets of the tap interface. */
+/* If two processes open a tap interface, each gets a part of the packets. */
 static bool tap_taken(const struct port_name *name, char *error)
 {
 	struct port_interface facts;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Counters of each ledger column, explained in docs/LOSS.md */
+/* Counters of each ledger column, which docs/LOSS.md explains */
 
 #define FEED(to, name, ...)                                                                        \
 	{                                                                                          \
@@ -54,7 +54,7 @@ static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(ERRORS, "rx_fragment_errors"),
 	{.counter = NULL},
 };
-/* Here, ierrors counts delivered packets with bad checksums. */
+/* ierrors counts delivered packets with bad checksums, so it is not in this table. */
 static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -65,7 +65,7 @@ static const struct counter_mapping feeds_virtio[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/* rx_dropped includes frames that only the sockets receive. */
+/* rx_dropped also counts frames that a packet socket received, so it is not in this table. */
 static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
 	FEED(MISSED, "PACKET_STATISTICS.lost"),
@@ -73,7 +73,7 @@ static const struct counter_mapping feeds_af_packet[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* imissed is only rx_dropped of the sockets, but XDP_STATISTICS has all losses. */
+/* imissed does not have all counters of XDP_STATISTICS. */
 static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "XDP_STATISTICS"),
@@ -89,7 +89,7 @@ static const struct counter_mapping feeds_tap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* If no mbuf is free, a packet that was read is lost. */
+/* If no mbuf is free, a packet that libpcap returned is lost. */
 static const struct counter_mapping feeds_pcap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -97,7 +97,7 @@ static const struct counter_mapping feeds_pcap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* Rings in memory lose no packets. */
+/* A ring in memory loses no packets. */
 static const struct counter_mapping feeds_rings[] = {
 	FEED(RECEIVED, "ipackets"),
 	{.counter = NULL},
@@ -108,7 +108,7 @@ static const struct counter_mapping feeds_rings[] = {
 	"a virtual function does not report drops of the physical port: some lost packets "        \
 	"are not counted"
 
-/* docs/PORTS.md has the source of each property. */
+/* docs/PORTS.md has the source of each property of a driver. */
 
 #define UNKNOWN                                                                                    \
 	.feeds = feeds_basic,                                                                      \
@@ -117,7 +117,7 @@ static const struct counter_mapping feeds_rings[] = {
 
 #define CAP(name) (UINT64_C(1) << (name))
 
-/* Bytes of a frame with the longest IPv4 datagram. Devices in memory have no MTU. */
+/* Devices in memory have no MTU, so this is the longest IPv4 datagram. */
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
 #define LONGEST_OF_CAPTURE 262144
 /* RTE_ETH_PCAP_SNAPLEN of net_pcap */
@@ -150,7 +150,10 @@ const struct port_driver port_drivers[] = {
 	{.name = "mlx5_pci", MLX5},
 	{.name = "mlx5_auxiliary", MLX5},
 	{
-		/* Both ports of a card have the same PCI address. */
+		/*
+		 * Both ports of a card have the same PCI address, so an interface does not select a
+		 * port.
+		 */
 		.name = "net_mlx4",
 		.kernel = {"mlx4_core"},
 		.needs = CAP(CAP_NET_RAW),
@@ -248,7 +251,8 @@ const struct port_driver port_drivers[] = {
 		.name = PORT_DRIVER_OF_INTERFACE,
 		.devices = {"net_af_packet", "eth_af_packet"},
 		.needs = CAP(CAP_NET_RAW),
-		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets flags of the interface */
+		.needs_to_send = CAP(
+			CAP_NET_ADMIN), /* the start of the device sets flags of the interface */
 		.on_interface = true,
 		.sockets = AF_PACKET,
 		SOFTWARE_DEVICE(feeds_af_packet),
@@ -281,7 +285,7 @@ const struct port_driver port_drivers[] = {
 		.queues_arg = "queue_count",
 		/* The driver lends this number of mbufs to the kernel. */
 		.descriptors = 2048,
-		/* An mbuf with its header must fit in a page. */
+		/* An mbuf with its struct must fit in a page. */
 		.mbuf_most = 4096 - 256,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -319,7 +323,8 @@ const struct port_driver port_drivers[] = {
 		.listener = &memif_listener,
 		SOFTWARE_DEVICE(feeds_rings),
 		.has_peer = true,
-		.races_interrupts = true, /* closes the interrupt handle of a listening socket */
+		.races_interrupts =
+			true, /* the driver closes the interrupt handle of a listening socket */
 		/* With queues in only one direction, a peer would receive its own packets. */
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,

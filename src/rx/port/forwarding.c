@@ -46,7 +46,7 @@ static bool is_read(const struct option_list *ports, const struct stat *file)
 	return false;
 }
 
-/* net_pcap would overwrite an input file. */
+/* If input and output are the same file, net_pcap would overwrite it. */
 static bool check_files(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

@@ -7,7 +7,7 @@
 
 enum forward_mode {
 	FORWARD_OFF,
-	FORWARD_PAIRS, /* ports 0 and 1, 2 and 3, ... */
+	FORWARD_PAIRS, /* between ports 0 and 1, ports 2 and 3, ... */
 	FORWARD_LOOP,  /* back out of the ingress port */
 };
 

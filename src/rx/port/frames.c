@@ -11,7 +11,7 @@
 #define MTU_UNLIMITED UINT16_MAX /* ethdev reports it for drivers without a limit */
 #define MTU_JUMBO     9000
 
-/* FCS included */
+/* Returns the bytes, including FCS, that a frame has beyond its MTU. */
 static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != MTU_UNLIMITED && info->max_rx_pktlen > info->max_mtu)

@@ -18,7 +18,10 @@ struct frames_options {
 
 OPTION_OWNER(frames)
 
-/* Of one mbuf. Mbufs are allocated before the device reports its limit (docs/PORTS.md). */
+/*
+ * Mbufs are allocated before a device reports its limit, so --mtu max uses this limit
+ * (docs/PORTS.md).
+ */
 #define PORT_MTU_MAX_UNCHAINED 9978
 
 struct port_frame_plan {
@@ -30,8 +33,9 @@ struct port_frame_plan {
 };
 
 /*
- * `current` is the MTU of the device, `wanted` is --mtu, and `room` is in bytes with headroom.
- * Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not support --mtu.
+ * `current` is the MTU of the device, `wanted` is --mtu, and `room` are the bytes of an mbuf with
+ * headroom. Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not support
+ * --mtu.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,

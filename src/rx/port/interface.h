@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Properties of a kernel interface, which need no privileges */
+/* Reads properties of kernel interfaces. Needs no privileges. */
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -10,10 +10,10 @@
 struct port_interface {
 	char driver[32]; /* "": unknown, as for lo */
 	char bus[32];    /* PCI address of the device, or "" */
-	uint32_t index;  /* unique, unlike names */
+	uint32_t index;  /* unlike names, one per interface */
 	uint32_t mtu;
 	bool bare;    /* frames have no Ethernet header, as in tunnels and ppp0 */
-	bool loops;   /* it receives the packets sent on it, as lo */
+	bool loops;   /* the interface receives the packets sent on it, as lo */
 	bool merges;  /* the kernel or the NIC joins packets before they are received (GRO, LRO) */
 	bool running; /* up, with a carrier */
 	bool promiscuous;
@@ -29,7 +29,7 @@ struct port_interface {
 /* Returns false if there is no such interface. */
 bool port_interface_read(const char *name, struct port_interface *interface);
 
-/* Writes ethtool -K options such as " gro off lro off"; "" if none are needed. */
+/* Writes options of ethtool -K such as " gro off lro off"; "" if none are needed. */
 #define PORT_JOINING_MAX 64
 void port_interface_joining(const struct port_interface *interface, char options[PORT_JOINING_MAX]);
 

@@ -17,7 +17,8 @@
 #define PATIENCE 10000
 
 static atomic_bool stopped;
-static struct rte_intr_handle *handle; /* registered interrupt that runs stay() */
+static struct rte_intr_handle
+	*handle; /* pending interrupt that makes EAL's interrupt thread run stay() */
 
 /* Blocks EAL's interrupt thread until the process ends. Here, the thread holds no EAL lock. */
 static void stay(void *arg)
@@ -29,7 +30,7 @@ static void stay(void *arg)
 		pause();
 }
 
-/* An alarm would delay callers that wait for other alarms. */
+/* Unlike this interrupt, an alarm would delay callers that wait for other alarms. */
 static bool call_thread(void)
 {
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);

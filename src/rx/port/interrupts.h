@@ -11,7 +11,8 @@
 void interrupts_stop(void);
 
 /*
- * The kernel does not take a card from vfio by force: it waits until the process closes the card.
+ * *leaving becomes true if the kernel wants to take a card from vfio. It waits until the process
+ * closes the card.
  */
 void hot_unplug_hear(const char *device, atomic_bool *leaving);
 void hot_unplug_forget(const char *device, atomic_bool *leaving);

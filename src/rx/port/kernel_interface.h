@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* State of the kernel interface that a driver uses, and packets lost before its sockets */
+/* State of the kernel interface that a DPDK driver uses, and packets lost before its sockets */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,13 +32,13 @@ struct kernel_sockets {
 };
 
 /*
- * Finds up to `wanted` sockets, except those in others[nb_others]. AF_XDP sockets do not report
- * their interface. Returns true if it found `wanted` sockets.
+ * Skips sockets in others[nb_others]. AF_XDP sockets do not report their interface. Returns true if
+ * it found `wanted` sockets.
  */
 bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
 	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
 
-/* Packets since the sockets were opened. Returns false if a socket is closed. */
+/* Returns packets since the sockets were opened; false if a socket is closed. */
 bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost);
 
 void kernel_sockets_receive_nothing(const struct kernel_sockets *sockets);

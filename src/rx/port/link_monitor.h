@@ -26,7 +26,7 @@ void link_monitor_start(struct link_monitor *monitor, const struct port *port);
 /* Returns the change since the last call; the latest one if there were several. */
 enum port_change link_monitor_look(struct link_monitor *monitor);
 
-/* Also true if the status is unknown */
+/* True if the status of the link is unknown */
 bool port_link_is_up(const struct port *port);
 
 enum port_wait {

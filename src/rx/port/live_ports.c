@@ -13,7 +13,7 @@
 #include "rx/source.h"
 #include <limits.h>
 
-/* DEVARGS such as rx_pcap=FILE of net_pcap */
+/* DEVARGS may name files, such as rx_pcap=FILE of net_pcap. */
 static bool is_in_devargs(const char *text, const struct stat *file)
 {
 	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
@@ -125,7 +125,7 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 	return room;
 }
 
-/* Returns bytes, or 0 without --mtu. */
+/* Returns 0 without --mtu. */
 static uint32_t longest_frame(const struct config *config)
 {
 	uint32_t mtu = frames_options(config)->mtu == PORT_MTU_MAX ? PORT_MTU_MAX_UNCHAINED

@@ -8,21 +8,21 @@
 #include "rx/port/port.h"
 
 /*
- * Resolves every --port before EAL starts, and replaces the names in `config`. `names` has room for
- * all ports. Returns false with one line in error[PORT_DEVICE_MAX].
+ * Resolves every --port before EAL starts, and sets the names in `config` to those for DPDK.
+ * `names` has room for all ports. Returns false with one line in error[PORT_DEVICE_MAX].
  */
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error);
 
-/* Does not append a port that is already in `names` */
+/* Resolves one more port, and appends it to `names` unless it is there. */
 bool live_ports_resolve_beside(
 	struct port_name *names, struct config *config, const char *spec, char *error);
 
-/* Minimum bytes with headroom; 0: any */
+/* Returns the minimum mbuf bytes with headroom; 0: any. */
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 
-/* Mbufs per frame with --mtu; 1 without it */
+/* Returns the number of chained mbufs per frame with --mtu; 1 without --mtu. */
 uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
-/* Mbuf bytes, with headroom, for a --mtu frame without scattering; 0 without --mtu */
+/* Returns mbuf bytes with headroom for frames of --mtu in one mbuf; 0 without --mtu. */
 uint32_t live_ports_mtu_room(const struct config *config);
 
 /* Logs and clears the messages of a started port. */

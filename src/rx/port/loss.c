@@ -103,7 +103,7 @@ static void take_reading(struct port_meter *meter, struct loss_reading *reading)
 {
 	*reading = (struct loss_reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
-	/* Some drivers read all registers in every call. */
+	/* One call for all counters, because some drivers read all registers in every call. */
 	if (meter->nb_xstats > 0)
 		reading->xstats_read =
 			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
@@ -169,7 +169,7 @@ void port_meter_read(struct port_meter *meter)
 
 	if (!meter->gone)
 		take_reading(meter, &reading);
-	/* If the card was removed during the reading, the values are not valid. */
+	/* Checked after the reading, because values of a removed card are not valid. */
 	if (meter->gone || !port_is_plugged(meter->port)) {
 		meter->received_gap = meter->lost_gap = true;
 		return;
@@ -187,7 +187,10 @@ void port_meter_read(struct port_meter *meter)
 			begin_feed(feed, value);
 			continue;
 		}
-		/* Without a peer, the value is 0. If a peer returns, the counter may continue. */
+		/*
+		 * Without a peer, the value is 0. If a peer returns, the counter may continue at
+		 * its old value.
+		 */
 		feed->silent = meter->port->driver->has_peer && value == 0;
 		if (!feed->silent &&
 			device_counter_read(&feed->counter, value) == DEVICE_COUNTER_RESET)
@@ -270,7 +273,7 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 
 void port_meter_gone(struct port_meter *meter)
 {
-	/* Drivers on a kernel interface keep their counters in software. */
+	/* Drivers on a kernel interface count in software, so their counters stay valid. */
 	meter->gone = !meter->port->driver->on_interface;
 }
 

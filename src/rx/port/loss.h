@@ -24,13 +24,13 @@ struct port_meter {
 		uint64_t place; /* offset or index of the counter in its source */
 		struct device_counter counter;
 		bool begun;
-		bool silent; /* no peer is connected */
+		bool silent; /* no peer is connected, so the counter has no value */
 	} feeds[PORT_FEEDS_MAX];
 	uint32_t nb_xstats;
 	uint64_t xstats[PORT_FEEDS_MAX];
 	struct kernel_sockets sockets;
-	uint64_t unread; /* packets in no counter that may be lost */
-	/* Some counts are unknown. The caller clears lost_gap. */
+	uint64_t unread; /* packets that may be lost and are in no counter */
+	/* A count of received or lost packets is unknown. The caller clears lost_gap. */
 	bool received_gap, lost_gap;
 	bool gone;
 	bool complete; /* driver->complete, and all counters of the driver's row exist */
@@ -43,11 +43,11 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 /* Call it before any counter advances by half of its range, such as once a second. */
 void port_meter_read(struct port_meter *meter);
 
-/* UINT64_MAX if PORT_RECEIVED is unknown */
+/* Returns UINT64_MAX if the number of received packets is unknown. */
 uint64_t port_meter_count(const struct port_meter *meter, enum port_column column);
 
-/* The registers of an absent device read as all ones. */
+/* After this call, counters are not read: the registers of a removed card are all ones. */
 void port_meter_gone(struct port_meter *meter);
 
-/* The packets in the rings of the peer are lost and not counted. */
+/* The packets in the rings are lost, and in no counter. */
 void port_meter_peer_left(struct port_meter *meter);

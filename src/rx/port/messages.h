@@ -8,7 +8,7 @@
 #define PORT_MESSAGE_MAX  400
 
 struct port_message {
-	bool warning; /* the result is affected; false: a notice */
+	bool warning; /* true: the result is affected; false: a notice */
 	char text[PORT_MESSAGE_MAX];
 };
 

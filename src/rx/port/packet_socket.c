@@ -11,7 +11,7 @@
 
 #define BLOCK_BYTES (64u << 10)
 
-/* Offsets in a frame without its VLAN tag */
+/* Offsets in a frame without a VLAN tag */
 #define TYPE_AT       12
 #define IPV6_PROTO_AT (14 + 6)
 
@@ -135,7 +135,7 @@ static int share_frames(const struct packet_socket *sockets, uint32_t n)
 	return 0;
 }
 
-/* Until it joins its fan-out group, a socket receives every frame, so a filter drops all. */
+/* A socket receives every frame until it joins its fan-out group. So it drops all frames first. */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what)
 {

@@ -15,9 +15,9 @@
 
 #include "base/units.h"
 
-/* Bytes of a slot before a frame with an Ethernet header */
+/* Bytes before the frame in a slot */
 #define PACKET_SOCKET_OFFSET  66
-/* Bytes with all headers of IPv4, and of IPv6 without extension headers */
+/* Bytes for all headers of IPv4, and of IPv6 without extension headers */
 #define PACKET_SOCKET_HEADERS 144
 #define PACKET_SOCKET_TAG     0x8100
 #define PACKET_SOCKET_LINE    64
@@ -28,14 +28,14 @@ struct packet_socket {
 	uint32_t slots, slot; /* number of slots, bytes per slot */
 	/* Owned by the reading thread */
 	uint32_t next;
-	/* Owned by the counting thread, in frames. `lost`: the ring was full. */
+	/* Frames, owned by the counting thread. `lost`: the ring was full. */
 	alignas(PACKET_SOCKET_LINE) uint64_t received, lost;
 };
 
 struct packet_socket_params {
 	uint32_t interface;
 	uint32_t slots, slot; /* number of slots, bytes per slot */
-	/* Copy only PACKET_SOCKET_HEADERS bytes if IPv6 has no extension headers */
+	/* Copy only PACKET_SOCKET_HEADERS bytes of IPv4, and of IPv6 without extension headers */
 	bool headers_only;
 	bool without_outgoing; /* drop frames that this host sends on the interface */
 };
@@ -49,7 +49,7 @@ struct packet_frame {
 	uint16_t tag_type, tag_control;
 };
 
-/* The n sockets share frames. Returns 0, or an errno with the failed call in *what. */
+/* Returns 0 or an errno. The socket does not receive yet. */
 int packet_socket_open(struct packet_socket *socket);
 
 /* The n sockets share all frames. Returns 0, or an errno with the failed call in *what. */
@@ -58,7 +58,7 @@ int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 
 void packet_socket_silence(const struct packet_socket *socket);
 
-/* Updates received and lost. Returns false if the kernel does not report them. */
+/* Updates `received` and `lost`. Returns false if the kernel does not report them. */
 bool packet_socket_count(struct packet_socket *socket);
 
 /* A pending error of the interface would end every poll() at once. */
@@ -94,7 +94,7 @@ static inline uint32_t packet_socket_ready(const struct packet_socket *socket, u
 	return n;
 }
 
-/* Valid until packet_socket_release(). The frame must be ready. */
+/* The frame must be ready. It is valid until packet_socket_release(). */
 static inline struct packet_frame packet_socket_read(const struct packet_socket *socket)
 {
 	const struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);

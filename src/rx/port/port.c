@@ -26,10 +26,10 @@
 #include "rx/port/privileges.h"
 #include "rx/port/rss.h"
 
-/* GSO_MAX_SIZE of the kernel and an Ethernet header */
+/* Bytes of the longest joined packet: GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
 
-/* If only headers are needed */
+/* Slot bytes if only headers are needed */
 #define HEADERS_SLOT 2048
 
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
@@ -76,7 +76,7 @@ static bool make_virtual(
 			port->name);
 	if (is_privilege_missing(port, port_driver_of_device(text), text, why))
 		return set_error(error, "--port %s: %s", port->name, why);
-	/* The group number has 16 bits of process ID and interface, so it may not be unique. */
+	/* The driver computes 16 bits from process ID and interface, so they may not be unique. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
 		return set_error(error,
 			"--port %s: another program uses the packet fan-out group of this process "
@@ -144,7 +144,7 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 		error, "--port %s: cannot open a packet socket: %s", port->name, strerror(reason));
 }
 
-/* The sockets of this ethdev would join fragments and truncate frames. */
+/* The sockets of DPDK's driver must not receive: they join fragments and truncate frames. */
 static bool make_sender(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
 {
@@ -166,7 +166,7 @@ static bool make_sender(
 	return true;
 }
 
-/* Packet sockets receive, and DPDK's driver sends. */
+/* Packet sockets receive frames, and DPDK's driver sends frames. */
 static bool probe_interface(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
 {
@@ -199,7 +199,9 @@ static void silence_libraries(bool verbose)
 	};
 
 	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
-		/* The symbols of a library that a driver has loaded are not in the global scope. */
+		/*
+		 * The library is found only if a driver has loaded it. Its symbols are not global.
+		 */
 		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
 		void *(*set_print)(void *print) = NULL;
 		void *symbol;
@@ -273,7 +275,7 @@ struct start {
 	struct port_rss rss;
 	struct port_frame_plan frames;
 	bool apart;
-	const char *call;    /* NULL: none */
+	const char *call;    /* last system call of the packet sockets; NULL: none */
 	uint16_t mtu_before; /* original MTU; 0: unknown */
 };
 
@@ -359,7 +361,7 @@ bool port_chains(const struct port *port, uint32_t room)
 
 static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
 {
-	/* All mbufs of a queue come from one pool, with reference count 1. */
+	/* FAST_FREE is allowed: the mbufs of a queue have one pool and reference count 1. */
 	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 
 	if (scatters)
@@ -399,7 +401,7 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
 			port->driver, port->config, &start->info, &port->messages);
-	if (port->sockets != NULL) /* the kernel has them */
+	if (port->sockets != NULL) /* the kernel stamps packets */
 		start->conf.rxmode.offloads = 0;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->driver->queues == PORT_QUEUES_PAIRED) {
@@ -514,7 +516,9 @@ static int start_sockets(struct start *start, struct rte_mempool *pool)
 		.slots = port->slots * (port->slot / slot),
 		.slot = slot,
 		.headers_only = port->headers_only,
-		/* A forwarder must not send what this host sent on a loopback interface. */
+		/*
+		 * A loopback interface returns sent frames. A forwarder must not send them again.
+		 */
 		.without_outgoing = port->loops || forward_asked(port->config),
 	};
 
@@ -543,14 +547,14 @@ static void restore_promiscuous(const struct port *port)
 		rte_eth_promiscuous_enable(port_sender(port));
 }
 
-/* The host may refuse promiscuous mode. Drivers such as net_e1000_igb_vf ignore its answer. */
+/* The host of a virtual function may refuse promiscuous mode, and some drivers do not report it. */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
 {
 	return pci_driver_is_virtual(info->driver_name) ||
 	       (port_is_pci(port->device) && pci_device_is_virtual("", port->device));
 }
 
-/* The kernel counts such requests, so closing the descriptor does not affect other programs. */
+/* The kernel counts such requests, so other programs on the interface are not affected. */
 static int hold_promiscuous(const char *interface)
 {
 	struct packet_mreq wish = {
@@ -588,7 +592,7 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 					    : "");
 }
 
-/* If the device refuses, *result is negative. Returns false only if the MTU cannot be set. */
+/* Returns false if the MTU cannot be set. If the device refuses, *result is negative. */
 static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
 	int *result, char *error)
 {
@@ -698,7 +702,10 @@ void port_silence(struct port *port)
 		socket_queues_silence(port->sockets);
 		return;
 	}
-	/* Polled mlx5 would take its kernel interface down, which loses its routes. */
+	/*
+	 * mlx5 is polled. Here, it would take the kernel interface down, which then loses its
+	 * routes.
+	 */
 	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
 }
 
@@ -743,7 +750,7 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
-	/* Most drivers need the interrupt thread to close. */
+	/* Most drivers need messages of the interrupt thread to close. */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)
 			port_close(&ports[p]);

@@ -16,9 +16,9 @@
 #include "rx/source.h"
 
 /*
- * A slot begins with a tpacket2_hdr and a sockaddr_ll. The packet begins at byte 80 - 14
- * (packet_rcv() in af_packet.c of the kernel). DPDK's driver needs an mbuf for all bytes after the
- * tpacket2_hdr.
+ * A slot of a packet socket begins with a tpacket2_hdr and a sockaddr_ll. The packet begins at byte
+ * 80 - 14 (packet_rcv() in af_packet.c of the kernel). DPDK's driver needs an mbuf for all bytes
+ * after the tpacket2_hdr.
  */
 #define SOCKET_HEADER        32
 #define SOCKET_FRAME_DEFAULT 2048
@@ -26,7 +26,7 @@
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
 #define SOCKET_RING_BYTES    (32u << 20)
 
-/* Drivers without a row in port_drivers[] have no `devices`. */
+/* Returns false for drivers without a row, unless the name begins with net_. */
 static bool is_virtual(const char *name)
 {
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
@@ -81,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 	va_end(args);
 }
 
-/* Above the default, slots are whole pages, because such a slot must be a whole block. */
+/* Above the default, a slot must be a block of the kernel, which has whole pages. */
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -103,8 +103,8 @@ static uint32_t slots_for(uint32_t slot)
 }
 
 /*
- * The kernel starts a slot at each block, but DPDK's driver supports no gaps. So a block size in
- * the DEVARGS must be a multiple of the slot size.
+ * The kernel starts a slot at each block, but DPDK's driver supports no gaps. So a block in the
+ * DEVARGS must be a multiple of the slot size.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
@@ -301,7 +301,7 @@ static bool same_pci(struct port_name_part a, struct port_name_part b)
 	       x.function == y.function;
 }
 
-/* If false, the texts may still name the same device. */
+/* Other texts may also name the same device. */
 static bool same_port(const char *a, const char *b)
 {
 	struct port_name_part name_a = port_name_part(a), name_b = port_name_part(b);

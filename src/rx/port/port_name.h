@@ -17,7 +17,7 @@
 struct port_options {
 	struct option_list names;
 	uint64_t wait_link;   /* ns; 0: do not wait */
-	uint32_t descriptors; /* entries of a receive ring; 0: default */
+	uint32_t descriptors; /* entries of each receive ring; 0: default of the source */
 };
 
 OPTION_OWNER(port)
@@ -33,15 +33,15 @@ static inline bool port_given(const struct config *config)
 #define PORT_NOTICE_MAX 320
 
 struct port_name {
-	/* Without DEVARGS, for messages */
+	/* Text of the user without DEVARGS, for messages */
 	char called[PORT_NAME_MAX];
 	char device[PORT_DEVICE_MAX]; /* text for EAL: NAME[,DEVARGS] */
 	bool pci;                     /* false: virtual, or known only to DPDK */
-	bool known;                   /* false: the name may be wrong */
-	char interface[IFNAMSIZ];     /* "": none */
+	bool known;               /* PCI address, existing interface, or name of a virtual device */
+	char interface[IFNAMSIZ]; /* kernel interface that receives the packets; "": none */
 	struct port_interface facts;
 	uint32_t slot, slots; /* bytes per slot and number of slots of a packet socket's ring */
-	uint32_t mbuf_room;   /* minimum bytes; 0: any */
+	uint32_t mbuf_room;   /* minimum mbuf bytes; 0: any */
 	char notice[PORT_NOTICE_MAX];
 	char warning[PORT_NOTICE_MAX];
 };
@@ -50,18 +50,18 @@ struct port_name {
 typedef bool (*port_interface_fn)(const char *name, struct port_interface *interface);
 
 /*
- * Call it before EAL starts. `mtu` is --mtu, or 0. Slots have room for it and for the MTU of the
- * interface. Returns false with one line in error[PORT_DEVICE_MAX].
+ * Resolves "NAME[,DEVARGS]" before EAL starts. Slots of a packet socket have room for `mtu` (--mtu,
+ * or 0) and the MTU of the interface. Returns false with one line in error[PORT_DEVICE_MAX].
  */
 bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error);
 
-/* EAL needs PCI addresses at its start (--allow). */
+/* Returns true for a PCI address, which EAL needs at its start (--allow). */
 bool port_is_pci(const char *spec);
 
 bool port_through_kernel(const struct port_name *name);
 
-/* True if sent packets have a destination */
+/* Returns true if the device, with its DEVARGS, has a destination for sent packets. */
 bool port_can_send(const struct port_driver *driver, const char *device);
 
 /* Returns VALUE of key=VALUE in DEVARGS and its length, or NULL. */

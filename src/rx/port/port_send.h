@@ -9,13 +9,13 @@
 
 #define PORT_SEND_DESCRIPTORS 1024
 
-/* Written by the reporter thread, read by the sending threads */
+/* The reporter thread writes these limits, and the sending threads read them. */
 struct port_send {
-	/* Bytes without FCS: of any frame, and of one with a VLAN tag */
+	/* Maximum frame bytes without FCS: of any frame, and of one with a VLAN tag */
 	_Atomic uint32_t longest, longest_tagged;
 	_Atomic bool down;
 	bool chains; /* packets may be chains of mbufs */
-	/* These packet sockets send only on request. Most drivers have none. */
+	/* The driver's packet sockets, which send only on request; empty for most drivers */
 	struct kernel_sockets sockets;
 };
 

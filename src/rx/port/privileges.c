@@ -41,7 +41,7 @@ bool port_lacks_to_send(const struct port_driver *driver, char *why)
 	return list_missing((driver->needs | driver->needs_to_send) & ~process_capabilities(), why);
 }
 
-/* The driver locks the memory that it shares with the kernel. */
+/* RLIMIT_MEMLOCK may be too small for the memory that the driver shares with the kernel. */
 static bool is_locked_memory_missing(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
@@ -65,7 +65,7 @@ static bool is_tun_missing(const struct port_driver *driver, char *why)
 	return true;
 }
 
-/* Drivers with abstract sockets write to this folder even if they do not listen. */
+/* Drivers with abstract sockets need write access to this folder even if they do not listen. */
 static bool is_socket_folder_missing(
 	const struct port_listener *listener, const char *device, char *why)
 {

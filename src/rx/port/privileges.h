@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Drivers do not report missing privileges. These functions return true if one is missing, and
- * describe it in why[PORT_PRIVILEGE_MAX].
+ * Drivers do not report missing privileges. These functions return true if one is missing, and name
+ * it in why[PORT_PRIVILEGE_MAX].
  */
 
 #include <stdbool.h>
@@ -17,6 +17,6 @@ bool port_lacks_privilege(const struct port_driver *driver, const char *device, 
 
 bool port_lacks_to_send(const struct port_driver *driver, char *why);
 
-/* Checks only capabilities. `effective` are those of the process. */
+/* Checks only capabilities, which `effective` has as bits. */
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why);

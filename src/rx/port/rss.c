@@ -9,7 +9,7 @@
 
 #define RSS_KEY_LEN_USUAL 40
 
-/* RSS fields of only this kind, and of all packets of the same IP version */
+/* `exact`: RSS fields of only this kind. `general`: RSS fields of the same IP version. */
 struct packet_kind {
 	const char *name;
 	uint64_t exact, general;
@@ -80,7 +80,10 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	for (size_t i = 0; i < NB_KINDS; i++) {
 		const struct packet_kind *kind = &kinds[i];
 		uint64_t exact = kind->exact & offered, general = kind->general & offered;
-		/* The general field hashes only addresses, but not if only one side is hashed. */
+		/*
+		 * The general field hashes only addresses. It is not needed if only one side is
+		 * hashed.
+		 */
 		bool prefer_general =
 			kind->has_ports && wanted != RSS_FIELDS_5TUPLE && side == 0 && general != 0;
 
@@ -91,7 +94,7 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	return fields;
 }
 
-/* Lists the kinds that are hashed `as`, but should be hashed in another way. */
+/* Lists the kinds of packets that are hashed `as`, but should be hashed in another way. */
 static void list_kinds(
 	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
 {
@@ -134,7 +137,9 @@ void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_m
 	char names[200];
 
 	for (enum hashed as = HASHED_NOTHING; as < HASHED_COUNT; as++) {
-		/* The receiving core then hashes these packets. */
+		/*
+		 * With dispatch, the receiving core hashes packets that the device does not hash.
+		 */
 		if (as == HASHED_NOTHING && rss->use == PORT_HASH_DISPATCH)
 			continue;
 		list_kinds(rss->wanted, fields, as, names, sizeof(names));
@@ -153,7 +158,7 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* The receiving core has its own key. */
+/* The receiving core hashes with its own key. */
 static void explain_other_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->use != PORT_HASH_DISPATCH)
@@ -202,7 +207,7 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	}
 	if (rss->key_wanted == RSS_KEY_DEFAULT)
 		return true;
-	/* If a device reports no length, it may accept the usual one after its start. */
+	/* If a device reports no key length, it may accept the usual one after its start. */
 	if (len == 0 || len > sizeof(rss->key))
 		len = RSS_KEY_LEN_USUAL;
 	else
@@ -364,7 +369,7 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
 		return false;
-	/* Drivers do not report ONE_SIDE. */
+	/* Drivers do not report the bits of ONE_SIDE. */
 	*fields = now.rss_hf | (rss->fields & ONE_SIDE);
 	*same_key = key_len > 0 && memcmp(key, rss->key, key_len) == 0;
 	return true;

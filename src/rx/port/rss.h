@@ -31,7 +31,7 @@ struct rss_options {
 
 OPTION_OWNER(rss)
 
-#define PORT_RSS_RETA_MAX 4096 /* cards have up to 2048 */
+#define PORT_RSS_RETA_MAX 4096 /* entries; cards have up to 2048 */
 
 enum port_hash_use {
 	PORT_HASH_UNUSED,
@@ -47,7 +47,7 @@ struct port_rss {
 	enum rss_key key_wanted;
 	uint16_t nb_queues;
 
-	/* Set by port_rss_choose() */
+	/* Members from here on are set by port_rss_choose(). */
 	bool on;
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 if off */
 	uint8_t key_len; /* bytes of the key; 0: the device keeps its own */
@@ -55,13 +55,13 @@ struct port_rss {
 	uint64_t offloads;
 };
 
-/* At least 1 */
+/* Returns at least 1. */
 uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info);
 
 /*
- * Needs the members before `on`. Returns false with one line in error[PORT_MESSAGE_MAX] if the key
- * has a wrong length, or nothing distributes packets over the queues.
+ * The members before `on` must be set. Returns false with one line in error[PORT_MESSAGE_MAX] if
+ * the key has a wrong length, or nothing distributes packets over the queues.
  */
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages, char *error);
@@ -78,6 +78,6 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages);
 
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);
-/* True if the numbers of entries of any two queues differ by at most one */
+/* Returns true if the numbers of entries of any two queues differ by at most one. */
 bool port_rss_is_even(
 	const struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);

@@ -118,7 +118,7 @@ void port_sent_read(struct port_sent *sent)
 		sent->gap = true;
 		return;
 	}
-	/* If the peer left, the counters were reset. */
+	/* The counters were reset, because the peer left. */
 	if (now < sent->sent_read || unsent < sent->unsent_read) {
 		sent->gap = true;
 		sent->sent_read = sent->unsent_read = 0;

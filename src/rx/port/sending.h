@@ -6,10 +6,10 @@
 
 #include "rx/port/port.h"
 
-/* The port must be started. Adds warnings to port->messages. */
+/* Call it after the start of the port. Adds warnings to port->messages. */
 void port_sending_start(struct port *port);
 
-/* The MTU may change. Called by the reporter thread. */
+/* Follows changes of the MTU. Called by the reporter thread. */
 void port_sending_look(struct port *port);
 
 void port_sending_sockets(
@@ -18,14 +18,14 @@ void port_sending_sockets(
 struct port_sent {
 	const struct port *port;
 	bool begun;
-	bool gap; /* some counts are lost */
+	bool gap; /* a counter was reset or could not be read, so some counts are lost */
 	uint64_t sent_read, unsent_read;
-	/* Packets since the start; unsent: accepted, then discarded */
+	/* Packets since the start. The device accepted `unsent` packets, but discarded them. */
 	uint64_t sent, unsent;
 };
 
 void port_sent_start(struct port_sent *sent, const struct port *port);
 void port_sent_read(struct port_sent *sent);
 
-/* True if the device counts packets as soon as it accepts them */
+/* Returns true if the device counts packets as soon as it accepts them. */
 bool port_sent_is_exact(const struct port_sent *sent);

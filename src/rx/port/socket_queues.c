@@ -22,7 +22,7 @@
 #define TAG_LEN       4
 
 struct socket_queue {
-	/* Read by one lcore */
+	/* One lcore reads the socket. */
 	alignas(64) struct packet_socket socket;
 	struct rte_mempool *pool;
 	const struct rte_eth_rxtx_callback *callback;

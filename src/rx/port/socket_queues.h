@@ -31,7 +31,7 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 /* poll() on this file descriptor returns if a frame is ready. */
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue);
 
-/* Frames since the start. Returns false if unknown. */
+/* Reads frames since the start. Returns false if unknown. */
 bool socket_queues_count(struct socket_queues *queues, uint64_t *received, uint64_t *lost);
 
 void socket_queues_silence(const struct socket_queues *queues);
