@@ -79,9 +79,8 @@ struct source {
 
 enum source_property {
 	SOURCE_OF_PORTS = 1 << 0, /* live ports, which workers poll */
-	SOURCE_OF_FEEDER =
-		/* the feeder reads a struct source into rings that workers poll */
-	1 << 1,
+	/* The feeder reads a struct source into rings that workers poll. */
+	SOURCE_OF_FEEDER = 1 << 1,
 	SOURCE_OF_ITSELF = 1 << 2, /* the source has loops of its own, and no device */
 	SOURCE_PACKETS = 1 << 3,
 	SOURCE_KEYS = 1 << 4, /* workers receive keys with weights */

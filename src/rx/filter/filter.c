@@ -11,8 +11,8 @@
 #include "base/prefetch.h"
 
 struct filter_code {
-	const struct bpf_program
-		*program; /* run by libpcap's interpreter if there is no native code */
+	/* Run by the interpreter of libpcap if there is no native code */
+	const struct bpf_program *program;
 	struct filter_native native;
 };
 

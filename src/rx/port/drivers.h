@@ -61,8 +61,8 @@ struct port_listener {
 	const char *path_key, *role_key, *listens;
 	bool by_default;
 	const char *fallback;
-	const char
-		*abstract; /* DEVARG whose value "no" selects a socket file; NULL: always a file */
+	/* DEVARG whose value "no" selects a socket file; NULL: always a file */
+	const char *abstract;
 };
 
 struct port_driver {
@@ -106,7 +106,7 @@ struct port_driver {
 	enum port_fill fill;
 	/*
 	 * `spreader` distributes packets over queues, with the effect `spreads`, if the device has
-	 * no RSS or rss_is_for_rules is set. NULL: nothing does.
+	 * no RSS or rss_is_for_rules is set. NULL: only RSS can distribute them.
 	 */
 	const char *spreader, *spreads;
 	bool rss_is_for_rules;

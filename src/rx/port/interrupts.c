@@ -17,8 +17,8 @@
 #define PATIENCE 10000
 
 static atomic_bool stopped;
-static struct rte_intr_handle
-	*handle; /* pending interrupt that makes EAL's interrupt thread run stay() */
+/* Pending interrupt that makes EAL's interrupt thread run stay() */
+static struct rte_intr_handle *handle;
 
 /* Blocks EAL's interrupt thread until the process ends. Here, the thread holds no EAL lock. */
 static void stay(void *arg)
