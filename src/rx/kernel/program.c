@@ -429,8 +429,8 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * The claim is a socket with a unique name. When this process ends, the kernel closes the socket,
- * but tc filters remain.
+ * Only one process in the network namespace can bind the name of this socket. The kernel closes the
+ * socket when the process ends, but tc filters remain.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
