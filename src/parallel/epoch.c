@@ -16,8 +16,8 @@ void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 {
 	/*
-	 * Pairs with the release in epochs_recycle(). The reporter has then read the previous
-	 * contents of the slot.
+	 * Pairs with the release in epochs_recycle(): the reporter has finished with the older
+	 * epoch that used this element of info[].
 	 */
 	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
 					      epoch - EPOCH_AHEAD + 3;
@@ -27,15 +27,15 @@ void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
 	VERIFY(epoch, >=, atomic_load_explicit(&epochs->open, memory_order_relaxed));
 	/*
-	 * Pairs with the acquire of threads that read `open`. They then see the slot of the epoch
-	 * before, and its packets in the rings.
+	 * Pairs with the acquire of threads that read `open`: they then see info[] of the ended
+	 * epoch, and its packets in the rings.
 	 */
 	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
 }
 
 void epochs_end(struct epochs *epochs, uint64_t epoch)
 {
-	/* The release in epochs_open() orders this store before the store of `open`. */
+	/* The release store of `open` in epochs_open() publishes this store. */
 	atomic_store_explicit(&epochs->end, epoch, memory_order_relaxed);
 	epochs_open(epochs, epoch);
 }
@@ -43,8 +43,8 @@ void epochs_end(struct epochs *epochs, uint64_t epoch)
 bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 {
 	/*
-	 * The caller has read `open` with acquire order, so it sees `end` if `open` is the end.
-	 * Earlier values of `open` are smaller than `end`.
+	 * The caller loaded `open` with acquire order. If it is the value of epochs_end(), the
+	 * store of `end` is visible. Any earlier value of `open` is smaller than `end`.
 	 */
 	return atomic_load_explicit(&epochs->end, memory_order_relaxed) == open;
 }
@@ -60,9 +60,7 @@ void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch)
 
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
 {
-	/*
-	 * Pairs with the release in epochs_recycle(): the participant then sees a clean generation.
-	 */
+	/* Pairs with the release in epochs_recycle(): the participant then sees empty counters. */
 	return epoch < atomic_load_explicit(&epochs->ready, memory_order_acquire);
 }
 
@@ -126,9 +124,7 @@ const struct option_owner epoch_owner = {
 	.check = check_interval,
 };
 
-/* ns. An epoch that is closed up to 1 ms after its boundary ends at the boundary. */
 #define ON_TIME_NS  1000000
-/* ns. If reading the two clocks takes longer than 0.1 ms, read them again. */
 #define TOGETHER_NS 100000
 #define READINGS    100
 
@@ -202,7 +198,6 @@ void epoch_clock_next(struct epoch_clock *clock, struct clock_time now)
 	clock->opened = now.monotonic;
 	clock->boundary = next_boundary(now.real, clock->interval);
 	clock->stepped = false;
-	/* If the wall clock was set back, the number still increases by one. */
 	if (multiple - clock->first <= (int64_t)clock->number)
 		clock->first = multiple - (int64_t)clock->number - 1;
 	clock->number = (uint64_t)(multiple - clock->first);

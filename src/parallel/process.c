@@ -25,7 +25,7 @@
 static int directory_fd = -1;
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
-/* Removes an environment variable if it is empty: EAL takes an empty directory for "/". */
+/* EAL takes an empty directory name for "/". */
 static void unset_if_empty(const char *variable)
 {
 	const char *value = getenv(variable);
@@ -34,7 +34,7 @@ static void unset_if_empty(const char *variable)
 		unsetenv(variable);
 }
 
-/* Returns the parent directory of the runtime directory "dpdk" of EAL, by the same rules as EAL. */
+/* EAL creates its runtime directory "dpdk" in this directory. */
 static const char *runtime_root(void)
 {
 	const char *root = getenv("RUNTIME_DIRECTORY");
@@ -52,10 +52,7 @@ static bool is_shared(const struct stat *found)
 	return (found->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
-/*
- * Creates the directory "dpdk". In a shared directory such as /tmp it must also be shared, because
- * other users may run DPDK.
- */
+/* In a shared directory such as /tmp, "dpdk" must be shared too: other users may run DPDK. */
 static bool make_root(const char *path)
 {
 	struct stat above;
@@ -67,7 +64,7 @@ static bool make_root(const char *path)
 	return true;
 }
 
-/* Checks that no other user can replace or change the directory. Returns NULL or the problem. */
+/* Returns NULL if no other user can replace or change the directory, otherwise the problem. */
 static const char *distrust(const struct stat *found, bool is_root)
 {
 	struct stat above;
@@ -75,7 +72,6 @@ static const char *distrust(const struct stat *found, bool is_root)
 
 	if (!S_ISDIR(found->st_mode))
 		return "not a directory";
-	/* Users may share the directory "dpdk" in a shared directory. Root must not. */
 	if (is_root && geteuid() != 0 && is_shared(found) && stat(runtime_root(), &above) == 0 &&
 		is_shared(&above))
 		return NULL;
@@ -91,7 +87,7 @@ static bool is_trusted(const char *path, bool is_root, char *error)
 
 	if (lstat(path, &found) == 0)
 		why = distrust(&found, is_root);
-	else if (errno != ENOENT) /* ENOENT: the previous instance has just removed it */
+	else if (errno != ENOENT) /* ENOENT: another instance has just removed it */
 		why = strerror(errno);
 	if (why != NULL)
 		snprintf(error, PROCESS_ERROR_MAX,
@@ -126,7 +122,6 @@ static bool make_directories(char *error)
 	return false;
 }
 
-/* Returns a file descriptor that holds the lock, or -1 with the reason in errno. */
 static int lock_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -140,7 +135,9 @@ static int lock_directory(int parent, const char *name)
 	return -1;
 }
 
-/* Returns true if the path still names the directory `fd`, and no other user can change it. */
+/*
+ * Returns true if `directory` still names the open directory `fd`, and no other user can change it.
+ */
 static bool is_there(int fd)
 {
 	struct stat named, locked;
@@ -151,8 +148,7 @@ static bool is_there(int fd)
 }
 
 /*
- * Exit handler. EAL registers its handler later and exit handlers run in reverse order, so EAL has
- * already removed its socket.
+ * Exit handlers run in reverse order, so the later handler of EAL has already removed its socket.
  */
 static void remove_directory(void)
 {
@@ -160,7 +156,7 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
-/* Removes all files of a directory. Closes the descriptor. */
+/* Closes `fd`. */
 static void empty_directory(int fd)
 {
 	DIR *stream = fdopendir(fd);
@@ -176,7 +172,6 @@ static void empty_directory(int fd)
 	closedir(stream);
 }
 
-/* Returns true if the name is "sketchtap-PID" and no process has this PID. */
 static bool names_dead_process(const char *name)
 {
 	size_t digits;
@@ -193,8 +188,8 @@ static bool names_dead_process(const char *name)
 }
 
 /*
- * Removes the directories of killed processes without --name. The next process with the same --name
- * reuses a directory, but no process reuses the directory of a process ID.
+ * Removes the directories of killed processes without --name: no later process reuses a process
+ * ID's directory.
  */
 static void remove_left_behind(void)
 {
@@ -234,7 +229,7 @@ bool process_claim(const char *name, char *error)
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%s", name);
 	else
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%d", (int)getpid());
-	/* Repeat if another process removes the directory between its creation and the lock. */
+	/* Another process may remove the directory between its creation and the lock. */
 	do {
 		if (!make_directories(error))
 			return false;
@@ -250,7 +245,7 @@ bool process_claim(const char *name, char *error)
 	}
 	remove_left_behind();
 	directory_fd = fd;
-	/* The descriptor stays open, so the process keeps the lock until it ends. */
+	/* directory_fd stays open, which keeps the lock until the process ends. */
 	snprintf(socket_path, sizeof(socket_path), "%s/" SOCKET, directory);
 	signals_remove_at_exit(socket_path, directory);
 	atexit(remove_directory);
@@ -285,8 +280,6 @@ void process_keep_socket_private(void)
 {
 	fchmodat(directory_fd, SOCKET, S_IRUSR | S_IWUSR, 0);
 }
-
-/* --- options --- */
 
 #define PROCESS_NAME_MAX 40
 

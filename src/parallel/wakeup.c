@@ -15,7 +15,8 @@ void wakeup_wait(struct wakeup *wakeup, uint32_t ms)
 	if (atomic_load_explicit(&wakeup->asleep, memory_order_relaxed) == 0) {
 		atomic_store_explicit(&wakeup->asleep, 1, memory_order_relaxed);
 		/*
-		 * Pairs with wakeup_order() in wakeup_look(). The caller then reads the ring again.
+		 * Pairs with wakeup_order() in wakeup_look(). The caller then checks the ring
+		 * again.
 		 */
 		wakeup_order(wakeup);
 		return;

@@ -3,8 +3,8 @@
 
 /*
  * Lets the consumer of a ring sleep until the producer adds an entry. The consumer sets `asleep`,
- * reads the ring again, and sleeps if it is still empty. The producer adds an entry, then reads
- * `asleep`. Therefore the consumer sees the entry, or the producer sees `asleep`, or both.
+ * then checks the ring. The producer adds an entry, then loads `asleep`. So the consumer sees the
+ * entry, or the producer sees `asleep`.
  */
 
 #include <stdalign.h>
@@ -12,23 +12,20 @@
 #include <stdint.h>
 
 struct wakeup {
-	/* 1: the consumer sleeps, or will sleep. Set by the consumer. Cleared by the producer. */
+	/* Set by the consumer, cleared by the producer. */
 	alignas(64) _Atomic uint32_t asleep;
 };
 
 /*
- * Called by the consumer each time it finds the ring empty. The first call sets `asleep` and
- * returns. The second call sleeps until the producer wakes the consumer, for `ms` or less.
+ * The consumer calls this each time it finds the ring empty. The first call sets `asleep`. The
+ * second call sleeps until the producer wakes it, at most `ms`.
  */
 void wakeup_wait(struct wakeup *wakeup, uint32_t ms);
 
-/* Wakes the consumer. Only for wakeup_look(). */
+/* Use wakeup_look() instead. */
 void wakeup_signal(struct wakeup *wakeup);
 
-/*
- * Orders earlier stores of this thread before its later loads. ThreadSanitizer does not support
- * fences, so it gets an atomic operation.
- */
+/* Store-load barrier. ThreadSanitizer does not support fences, so it gets an atomic operation. */
 static inline void wakeup_order(struct wakeup *wakeup)
 {
 #ifdef __SANITIZE_THREAD__
@@ -39,10 +36,10 @@ static inline void wakeup_order(struct wakeup *wakeup)
 #endif
 }
 
-/* Called by the producer after it has added an entry. Wakes the consumer if it sleeps. */
+/* The producer calls this after it has added an entry. */
 static inline void wakeup_look(struct wakeup *wakeup)
 {
-	/* Pairs with wakeup_order() in wakeup_wait(). The entry is in the ring already. */
+	/* Pairs with wakeup_order() in wakeup_wait(). */
 	wakeup_order(wakeup);
 	if (atomic_load_explicit(&wakeup->asleep, memory_order_relaxed) != 0)
 		wakeup_signal(wakeup);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "async" (Wu et al. 2016, Algorithm 2). One receiver distributes each burst over the rings
- * of the workers, one single-producer single-consumer ring per worker. The workers poll their
- * rings. The receiver does not wait for them.
+ * Design "async" (Wu et al. 2016, Algorithm 2). One receiver distributes packets over SPSC rings,
+ * one per worker.
  *
  * To start an epoch, the receiver puts a mark into every ring after the last packet of the old
- * epoch. A worker enters the new epoch when it takes the mark. A mark is a ring entry with bit 0
- * set, unlike pointers to packets. The ring always has room for marks: packets leave MARK_SLOTS
- * entries free.
+ * epoch. A mark is a ring entry with bit 0 set, which pointers never have. Packets leave MARK_SLOTS
+ * entries of each ring free, so marks always fit.
  *
- * With --forward, workers receive digests instead of packets: parallel/designs/forward_off_path.h.
+ * With --forward, rings have digests instead of packets (designs/forward_off_path.h).
  */
 
 #include <rte_cycles.h>
@@ -24,7 +22,7 @@
 #include "rx/packet/parse_burst.h"
 #include "rx/packet/rss_hash.h"
 
-#define MARK_SLOTS 2 /* for one mark of an epoch, and the mark of the end of the run */
+#define MARK_SLOTS 2 /* one epoch start and the end of the run */
 #define MARK       ((uintptr_t)1)
 #define MARK_END   ((uintptr_t)2)
 
@@ -38,9 +36,7 @@ static bool is_mark(const void *entry)
 	return ((uintptr_t)entry & MARK) != 0;
 }
 
-/* --- receiver --- */
-
-/* Returns the RSS hash that the device computed, or computes the same hash in software. */
+/* Returns the RSS hash of the device or, if there is none, the same hash computed in software. */
 static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
@@ -52,7 +48,7 @@ static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *
 	return rss_hash_masked(verdict, &parsed, &rx_core->hashed);
 }
 
-/* Callers pass a constant `dispatch`, so that the compiler specializes the loop. */
+/* `dispatch` is a constant, so the compiler makes one loop for each value. */
 static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
@@ -73,9 +69,8 @@ static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 }
 
 /*
- * Returns the number of packets for which the ring has room. Calls the enqueue function with 0
- * entries, because it reads the tail of the consumer with acquire order. rte_ring_free_count()
- * reads it with relaxed order.
+ * Enqueues 0 entries because rte_ring_free_count() reads the consumer's tail with relaxed order,
+ * and this needs acquire.
  */
 static uint32_t ring_room(struct rte_ring *ring)
 {
@@ -86,10 +81,7 @@ static uint32_t ring_room(struct rte_ring *ring)
 	return room > MARK_SLOTS ? room - MARK_SLOTS : 0;
 }
 
-/*
- * Moves the packets of a group to the ring of worker w. If the ring is full, drops and counts the
- * rest, or waits if the receiver must not drop packets.
- */
+/* If the ring is full, drops and counts the rest, or waits on a replay without --pace. */
 static void push_group(struct rx_core *rx_core, uint32_t w, struct rx_core_group *group)
 {
 	struct rte_ring *ring = rx_core->workers[w]->ring;
@@ -145,9 +137,9 @@ static void enter(void *arg, uint64_t epoch)
 	struct rx_core *rx_core = arg;
 
 	/*
-	 * Leave the old epoch before push_marks(), which waits while a ring is full. The worker of
-	 * that ring may wait for a clean generation, and the reporter cleans it only after this
-	 * receiver has left.
+	 * The receiver leaves the old epoch first, because push_marks() may wait for a full ring.
+	 * The worker of that ring may wait for an empty generation. The reporter empties it only
+	 * after the receiver has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	push_marks(rx_core, make_mark(epoch, false));
@@ -174,9 +166,7 @@ static void async_connect(struct rx_core *rx_core)
 	rx_core->poller.end = end;
 }
 
-/* --- worker --- */
-
-/* Enters the epoch of a mark. Returns false if the mark ends the run. */
+/* Returns false if the mark ends the run. */
 static bool obey_mark(struct worker *worker, const void *entry)
 {
 	uint64_t epoch = (uint64_t)((uintptr_t)entry >> 2);
@@ -238,8 +228,6 @@ const struct design_ops design_async = {
 	.work = async_work,
 	.done = worker_free,
 };
-
-/* --- options --- */
 
 OPTION_WORDS_OF(dispatch_word, [DISPATCH_FLOW] = "flow", [DISPATCH_ROUND_ROBIN] = "round-robin")
 

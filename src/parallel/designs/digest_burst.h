@@ -2,26 +2,23 @@
 #pragma once
 
 /*
- * Writes bursts of keys to a digest ring (parallel/designs/digest_ring.h), and reads them. Producer
- * and consumer must use the same form of digests. The form may change only at the start of an
- * epoch.
+ * Copies bursts of keys into and out of a digest ring. Producer and consumer must use the same enum
+ * digest_form, which may change only at the start of an epoch.
  */
 
 #include "key/key_burst.h"
 #include "parallel/designs/digest_ring.h"
 
-/* Contents of digests. Callers pass a constant, so that the compiler specializes the code. */
+/* Callers pass a constant, so the compiler makes one copy of the code for each form. */
 enum digest_form {
-	DIGEST_FORM_PLAIN,   /* keys and lengths */
+	DIGEST_FORM_PLAIN, /* keys and lengths */
 	DIGEST_FORM_DETAILS, /* also times and TCP flags */
-	DIGEST_FORM_EXTRA,   /* also key fields outside the 5-tuple */
+	DIGEST_FORM_EXTRA, /* also key fields outside the 5-tuple */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
 
-/* --- producer --- */
-
-/* Writes entry i of the burst. Returns false if the ring is full. */
+/* Returns false if the ring is full. */
 DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct key_burst *burst,
 	uint32_t i, const enum digest_form form)
 {
@@ -50,7 +47,7 @@ DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct
 	return true;
 }
 
-/* Fast path for bursts with only IPv4 keys. The ring must have room for the burst. */
+/* Only for bursts without IPv6. The ring must have room. */
 static inline void digest_burst_put_plain(struct digest_ring *ring, const struct key_burst *burst)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
@@ -63,8 +60,8 @@ static inline void digest_burst_put_plain(struct digest_ring *ring, const struct
 }
 
 /*
- * Writes the entries of the burst to the ring. Returns the number of entries without room. The
- * consumer sees the entries after digest_ring_publish().
+ * Returns the number of entries that did not fit. digest_ring_publish() makes the others visible to
+ * the consumer.
  */
 DIGEST_INLINE uint32_t digest_burst_put(
 	struct digest_ring *ring, const struct key_burst *burst, const enum digest_form form)
@@ -79,8 +76,6 @@ DIGEST_INLINE uint32_t digest_burst_put(
 		refused += !digest_burst_put_entry(ring, burst, i, form);
 	return refused;
 }
-
-/* --- consumer --- */
 
 DIGEST_INLINE void digest_burst_add(
 	struct key_burst *burst, const struct digest *digest, const enum digest_form form)
@@ -108,7 +103,7 @@ DIGEST_INLINE void digest_burst_add(
 }
 
 struct digest_mark {
-	enum digest_kind kind; /* DIGEST_EPOCH or DIGEST_END; any other kind: no mark */
+	enum digest_kind kind; /* not DIGEST_EPOCH or DIGEST_END: no mark */
 	uint64_t number;
 };
 
@@ -133,8 +128,7 @@ DIGEST_INLINE struct digest_mark digest_burst_take_in(
 }
 
 /*
- * Reads digests until the burst is full, the ring is empty, or a mark is found. Returns the mark,
- * if there is one.
+ * Stops when the burst is full, the ring is empty, or it has read a mark. Returns the mark, if any.
  */
 static inline struct digest_mark digest_burst_take(
 	struct digest_ring *ring, struct key_burst *burst, enum digest_form form)

@@ -2,19 +2,16 @@
 #pragma once
 
 /*
- * Ring of digests from one forwarding lcore to one worker. A digest is the key of a packet, with
- * length and time: 32 bytes for an IPv4 5-tuple, more for IPv6 and for other key fields. A mark is
- * an entry that starts an epoch or ends the run.
+ * Ring from one forwarding lcore to one worker. A digest is the key of a packet with length and
+ * time. A mark is an entry that starts an epoch or ends the run.
  *
- * Neither side waits. If the ring is full, the producer drops the digest. A mark always fits:
- * digests leave DIGEST_MARKS units free, and the ring never has more marks than this. The reason is
- * that epoch s is opened only after every participant has left epoch s - 2 (parallel/epoch.h), and
- * that the mark of the end is the last entry.
+ * If the ring is full, the producer drops the digest. A mark always fits, because digests leave
+ * DIGEST_MARKS units free and the ring never has more marks: epoch s opens only after all workers
+ * have left epoch s - 2 (parallel/epoch.h), and nothing follows the end of the run.
  *
- * The ring is an array of units of 32 bytes. A digest takes one or more consecutive units. `tail`
- * and `head` count units and never decrease. The ring has the units head to tail - 1. If a digest
- * begins near the end of the array, it extends into spare units after the end. The same number of
- * units at the start of the array then stays empty.
+ * The ring is an array of units of 32 bytes. A digest takes one or more consecutive units. `head`
+ * and `tail` count units and never decrease. A digest near the end of the array extends into spare
+ * units behind it; the same number of units at the start then stays unused.
  */
 
 #include <stdalign.h>
@@ -33,17 +30,17 @@ enum digest_kind {
 	DIGEST_IPV6,
 	DIGEST_IPV4_EXTRA,
 	DIGEST_IPV6_EXTRA,
-	DIGEST_EPOCH, /* mark: the next digests belong to epoch `number` */
-	DIGEST_END,   /* mark: end of the run; `number` is the epoch after the last one */
+	DIGEST_EPOCH, /* mark: later digests belong to epoch `number` */
+	DIGEST_END, /* mark: the run ends at epoch `number` */
 };
 
 struct digest {
 	uint32_t wire_len; /* bytes without FCS */
-	uint8_t kind;      /* enum digest_kind */
+	uint8_t kind; /* enum digest_kind */
 	uint8_t tcp_flags; /* unset in DIGEST_FORM_PLAIN */
 	uint16_t overhead; /* bytes outside the IP packet; unset in DIGEST_FORM_PLAIN */
 	union {
-		int64_t time;    /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
+		int64_t time; /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
 		uint64_t number; /* epoch of a mark */
 	};
 	union {
@@ -62,7 +59,7 @@ struct digest {
 
 #define DIGEST_UNITS_MAX (sizeof(struct digest) / DIGEST_UNIT)
 #define DIGEST_MARKS     2
-#define DIGEST_AHEAD     32 /* the producer prefetches the unit that it will write 32 units later */
+#define DIGEST_AHEAD     32 /* prefetch distance of the producer, units */
 
 #define DIGEST_RING_UNITS(size) ((size) + DIGEST_UNITS_MAX - 1)
 
@@ -75,19 +72,18 @@ struct digest_unit {
 };
 
 struct digest_ring {
-	/* Set before start. */
 	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
-	uint32_t size;             /* a power of two */
+	uint32_t size; /* power of two */
 
 	/* Written by the producer. The consumer reads `tail`. */
 	alignas(64) _Atomic uint64_t tail;
-	uint64_t put; /* end of the written units; digest_ring_publish() copies it to `tail` */
-	uint64_t head_seen; /* value of `head` at its last load */
+	uint64_t put; /* end of the written units, some not yet in `tail` */
+	uint64_t head_seen; /* cached `head` */
 
 	/* Written by the consumer. The producer reads `head`. */
 	alignas(64) _Atomic uint64_t head;
-	uint64_t taken;     /* end of the read units; digest_ring_give_back() copies it to `head` */
-	uint64_t tail_seen; /* value of `tail` at its last load */
+	uint64_t taken; /* end of the read units, some not yet in `head` */
+	uint64_t tail_seen; /* cached `tail` */
 };
 
 static inline uint32_t digest_units(enum digest_kind kind)
@@ -100,9 +96,7 @@ static inline uint32_t digest_units(enum digest_kind kind)
 	}
 }
 
-/* --- producer --- */
-
-/* Returns true if the ring has room for `units` and the marks. Updates head_seen if necessary. */
+/* Returns true if the ring has room for `units` and DIGEST_MARKS. May update head_seen. */
 static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units)
 {
 	uint64_t end = ring->put + units + DIGEST_MARKS;
@@ -115,8 +109,8 @@ static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units
 }
 
 /*
- * Returns the place of the next digest, for the caller to fill. The ring must have room for
- * `units`. The consumer sees the digest after digest_ring_publish().
+ * Returns space for a digest of `units`. The caller checks first that the ring has room, and
+ * publishes the digest with digest_ring_publish().
  */
 static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
 {
@@ -124,7 +118,7 @@ static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t 
 
 	ASSERT(ring->put + units - ring->head_seen, <=, ring->size);
 	ring->put += units;
-	/* The cache line is in the cache of the consumer's core. Fetch it before it is needed. */
+	/* The line is in the cache of the consumer's core. */
 	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
 	return (struct digest *)place;
 }
@@ -140,7 +134,7 @@ static inline void digest_ring_mark(
 {
 	struct digest *mark;
 
-	/* A mark always fits. The call is only needed to update head_seen. */
+	/* A mark always fits. This call only updates head_seen. */
 	digest_ring_has_room(ring, 0);
 	mark = digest_ring_put(ring, 1);
 	mark->kind = (uint8_t)kind;
@@ -148,12 +142,7 @@ static inline void digest_ring_mark(
 	digest_ring_publish(ring);
 }
 
-/* --- consumer --- */
-
-/*
- * Takes the next digest. It stays valid until digest_ring_give_back(). Returns NULL if the ring is
- * empty.
- */
+/* Returns NULL if the ring is empty. The digest stays valid until digest_ring_give_back(). */
 static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 {
 	const struct digest *digest;

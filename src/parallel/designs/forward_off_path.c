@@ -14,8 +14,6 @@ static enum digest_form form_of(const struct counting *counting)
 				   : DIGEST_FORM_PLAIN;
 }
 
-/* --- receiver --- */
-
 static inline uint32_t next_worker(struct rx_core *rx_core)
 {
 	uint32_t next = rx_core->next;
@@ -55,10 +53,6 @@ static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *
 		digest_ring_publish(rx_core->workers[w]->digests);
 }
 
-/*
- * Returns the measurements of the receiver's epoch. Workers may still count into the epoch before,
- * which uses the other generation.
- */
 static const struct counting *counting_of(const struct rx_core *rx_core)
 {
 	return worker_generation(rx_core->workers[0], rx_core->epoch)->counting;
@@ -120,8 +114,8 @@ static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t ep
 }
 
 /*
- * The wait at the end is short: on live ports, the reporter opens an epoch only after it has
- * cleaned its generation.
+ * Waits only briefly: on live ports, the reporter opens an epoch only after it has emptied the
+ * generation of that epoch.
  */
 static void enter(void *arg, uint64_t epoch)
 {
@@ -149,8 +143,6 @@ void off_path_connect(struct rx_core *rx_core)
 	rx_core->poller.empty = empty;
 	rx_core->poller.end = end;
 }
-
-/* --- worker --- */
 
 static void add_lengths(struct parse_counts *counts, const struct key_burst *burst)
 {

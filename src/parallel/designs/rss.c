@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "rss". The device distributes flows over its queues by receive side scaling. Each worker
- * polls one queue of every port, and counts the packets. With --forward, the worker reads the
- * headers of a burst, sends the burst, and then counts it.
+ * Design "rss". The NIC distributes flows over its queues by receive side scaling, and each worker
+ * polls one queue of every port.
  */
 
 #include "parallel/plan/design.h"

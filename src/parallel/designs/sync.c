@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "sync" (Wu et al. 2016, Algorithm 1). One receiver polls a burst and raises a start flag
- * for every worker. With N workers, each worker counts every N-th packet, and raises its end flag.
- * The receiver waits for all workers before the next burst.
+ * Design "sync" (Wu et al. 2016, Algorithm 1). One receiver passes each burst to all N workers, and
+ * waits until each has counted every N-th packet.
  *
- * The flags are counters, each on its own cache line. Only the receiver writes `started`, and only
- * the worker writes `done`. The receiver writes the burst of a slot only while both are equal. The
- * worker reads the burst only while they differ.
+ * Flags are counters: only the receiver writes `started`, only the worker writes `done`. The
+ * receiver writes the burst only while both are equal, and the worker reads it only while they
+ * differ.
  */
 
 #include <rte_cycles.h>
@@ -19,9 +18,6 @@
 
 _Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a poll returns a whole number of bursts");
 
-/* --- receiver --- */
-
-/* Passes a burst to every worker and waits until all have counted it. */
 static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 {
 	for (uint32_t w = 0; w < rx_core->nb_workers; w++) {
@@ -61,9 +57,9 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 }
 
 /*
- * Passes an empty burst of the new epoch to the workers, so that they leave the old epoch even
- * without traffic. The receiver must leave the old epoch before them: the reporter cleans the
- * generation that the workers need only after the receiver has left.
+ * An empty burst makes the workers leave the old epoch even without traffic. The receiver leaves it
+ * first: the workers wait for an empty generation, which the reporter provides only after the
+ * receiver has left.
  */
 static void enter(void *arg, uint64_t epoch)
 {
@@ -92,15 +88,13 @@ static void sync_connect(struct rx_core *rx_core)
 	rx_core->poller.end = end;
 }
 
-/* --- worker --- */
-
 static void count_part(struct worker *worker, const struct sync_burst *burst, uint32_t nb_workers)
 {
 	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
 		uint64_t rx_cycles) = worker->shed != NULL ? worker_count_kept : worker_count;
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
-	/* Index of the first packet of this worker. Worker burst->first counts pkts[0]. */
+	/* Worker number burst->first counts pkts[0], the next worker pkts[1], and so on. */
 	uint32_t i = worker->part >= burst->first ? worker->part - burst->first
 						  : worker->part + nb_workers - burst->first;
 

@@ -10,20 +10,19 @@
 
 #include <rte_mbuf.h>
 
-/* A burst that the receiver passes to all workers. Each worker counts its part of the packets. */
 struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	/* Worker that counts pkts[0]. The next packets belong to the next workers. */
+	/* Number of the worker that counts pkts[0]. */
 	uint32_t first;
-	bool last; /* true: end of the run, and no packets */
+	bool last; /* end of the run, without packets */
 };
 
 struct sync_slot {
 	/* Written by the receiver. */
 	alignas(64) _Atomic uint64_t started; /* number of bursts passed to the worker */
-	struct sync_burst burst;              /* the latest burst */
+	struct sync_burst burst;
 	/* Written by the worker. */
 	alignas(64) _Atomic uint64_t done; /* number of bursts that the worker has counted */
 };

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Assigns lcores to CPUs. A polling lcore gets the best free CPU. Criteria for the better of two
- * CPUs, the most important one first:
- *
- * 1. It is not CPU 0, which the kernel uses for its own work. 2. It is in the CPU package of the
- * group's NUMA node. 3. It is isolated from other threads (isolcpus, nohz_full). 4. Fewer lcores
- * poll on its core. 5. It is nearer to the group's NUMA node. 6. It is not a hyperthread of the
- * core of CPU 0. 7. Its number is lower.
- *
- * There are two passes. The first pass assigns only whole cores on the node of an lcore's group.
- * The second pass assigns CPUs to the other lcores. So a group gets CPUs of another node only after
- * the groups of that node. Receivers come before workers, because all packets pass through them.
+ * Assigns lcores to CPUs, each to the free CPU with the lowest rank (RANK_*). A first pass assigns
+ * only whole cores on the NUMA node of an lcore's group, so that no group takes them from another.
+ * Receivers come before workers, because all packets pass through them.
  */
 
 #include <string.h>
@@ -21,12 +13,12 @@
 
 struct core_allocator {
 	const struct topology *topology;
-	bool isolating;                    /* true: at least one CPU is isolated */
-	uint32_t nb_cores;                 /* number of physical cores */
-	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of each CPU of topology->cpus[] */
-	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* number of polling lcores of each physical core */
-	bool busy[TOPOLOGY_CPUS_MAX];      /* true: the CPU has a polling lcore */
-	int package[TOPOLOGY_NODES_MAX];   /* CPU package of each node; -1: the node has no CPUs */
+	bool isolating; /* at least one CPU is isolated */
+	uint32_t nb_cores; /* physical cores */
+	uint32_t core[TOPOLOGY_CPUS_MAX]; /* physical core of topology->cpus[i] */
+	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* polling lcores of each physical core */
+	bool busy[TOPOLOGY_CPUS_MAX]; /* topology->cpus[i] has a polling lcore */
+	int package[TOPOLOGY_NODES_MAX]; /* CPU package of each node; -1: the node has no CPUs */
 };
 
 #define NO_CPU UINT32_MAX
@@ -35,7 +27,7 @@ struct core_allocator {
 #define RANK_ZERO     ((uint64_t)1 << 48)
 #define RANK_REMOTE   ((uint64_t)1 << 47)
 #define RANK_ORDINARY ((uint64_t)1 << 46)
-#define RANK_SHARED   32 /* lowest bit of the number of lcores that poll on the core */
+#define RANK_SHARED   32
 #define RANK_DISTANCE 16
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
@@ -63,7 +55,6 @@ static bool on_core_0(const struct core_allocator *allocator, uint32_t i)
 	return allocator->topology->cpus[0].id == 0 && allocator->core[i] == allocator->core[0];
 }
 
-/* Returns the rank of CPU i for an lcore of `node`, which must not be PLAN_NODE_ANY. */
 static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &allocator->topology->cpus[i];
@@ -78,9 +69,6 @@ static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int
 		rank |= RANK_ORDINARY;
 	if (on_core_0(allocator, i))
 		rank |= RANK_CORE_0;
-	/*
-	 * The firmware may report a wrong distance. Another node is always farther than this one.
-	 */
 	if (cpu->node != node)
 		rank |= (uint64_t)(distance > TOPOLOGY_DISTANCE_LOCAL
 					   ? distance - TOPOLOGY_DISTANCE_LOCAL
@@ -105,16 +93,13 @@ static uint32_t best_cpu(const struct core_allocator *allocator, int node, uint6
 	return best;
 }
 
-/* Returns true if criteria 1 to 5 are met: a whole core on the node. */
+/* Returns true if the rank is that of a whole core on the right node. */
 static bool is_good(uint64_t rank)
 {
 	return rank <= (RANK_NUMBER | RANK_CORE_0);
 }
 
-/*
- * Returns the number of physical cores of a node, or of all nodes for PLAN_NODE_ANY. Does not count
- * the core of CPU 0. Counts only isolated cores if there are any.
- */
+/* Counts physical cores without that of CPU 0, and only isolated ones if there are any. */
 static uint32_t good_cores(const struct core_allocator *allocator, int node)
 {
 	bool counted[TOPOLOGY_CPUS_MAX] = {false};
@@ -133,7 +118,6 @@ static uint32_t good_cores(const struct core_allocator *allocator, int node)
 	return isolated > 0 ? isolated : all;
 }
 
-/* Returns the node of a group or, if it is unknown, the node with the most cores. */
 static int home_of(const struct core_allocator *allocator, const struct plan_group *group)
 {
 	uint32_t most = 0;
@@ -158,7 +142,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 
 	init_allocator(&allocator, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		/* Cores for the receiver and the feeder. With a feeder, there is only one group. */
+		/* The receiver and the feeder also need cores. */
 		uint32_t others = (plan->design->rx_core ? 1 : 0) + (plan->replay ? 1 : 0);
 		uint32_t cores = good_cores(&allocator, plan->groups[g].node);
 
@@ -175,7 +159,6 @@ static void take_cpu(struct core_allocator *allocator, struct plan_lcore *lcore,
 	lcore->node = allocator->topology->cpus[i].node;
 }
 
-/* Lists the polling lcores in the order of their assignment. Returns their number. */
 static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_LCORES_MAX])
 {
 	static const enum plan_role roles[] = {PLAN_RECEIVER, PLAN_WORKER, PLAN_FEEDER};
@@ -209,9 +192,8 @@ static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 }
 
 /*
- * Returns the rank of CPU i for threads that do not poll, such as the reporter. A lower rank is
- * better. Cores without polling lcores come first, then CPUs that are not isolated, then CPUs near
- * `node`.
+ * Rank for threads that do not poll, such as the reporter: cores without polling lcores come first,
+ * then CPUs that are not isolated, then CPUs near `node`.
  */
 static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
@@ -244,13 +226,11 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *allo
 	}
 	if (best != UINT64_MAX)
 		return;
-	/* No CPU is left. Use that of lcore 1: on a replay this is the feeder, which may wait. */
+	/* No CPU is left. On a replay, lcore 1 is the feeder, which may be delayed. */
 	reporter->cpu = plan->lcores[1].cpu;
 	reporter->node = plan->lcores[1].node;
 	cpu_set_add(&plan->ordinary, (uint32_t)reporter->cpu);
 }
-
-/* --- warnings --- */
 
 struct affected {
 	struct cpu_set workers;
@@ -368,8 +348,6 @@ static void warn_shared_sketch(struct plan *plan)
 			node, text);
 }
 
-/* --- */
-
 static void float_all(struct plan *plan)
 {
 	plan->ordinary = plan->cpus;
@@ -397,7 +375,6 @@ void plan_assign_cores(struct plan *plan, const struct topology *topology)
 
 	allocator.topology = topology;
 	init_plan_cpus(plan, &allocator);
-	/* The reporter also needs a CPU. On a replay it can use that of the feeder. */
 	plan->oversubscribed = plan_nb_polling(plan) + (plan->replay ? 0 : 1) > plan->nb_cpus;
 	if (plan->oversubscribed) {
 		float_all(plan);

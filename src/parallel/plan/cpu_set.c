@@ -42,7 +42,6 @@ struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b)
 	return both;
 }
 
-/* Reads a number and moves *text after it. Returns false if it is not below CPU_SET_MAX. */
 static bool read_number(const char **text, unsigned long *number)
 {
 	char *end;

@@ -11,7 +11,7 @@
 #include "rx/port/port_name.h"
 #include "rx/source.h"
 
-/* Returns the queue limits of the driver of a NIC. `device` is NAME[,DEVARGS]. */
+/* `device` is NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
@@ -25,9 +25,6 @@ static struct plan_queues queues_of(const char *root, const char *device)
 		.max = card->queues_max, .power_of_two = card->queues_power_of_two};
 }
 
-/*
- * Returns the NUMA node of a NIC. `device` is its PCI address, or `interface` its kernel interface.
- */
 static int node_of(const struct topology *topology, const char *root, const char *device,
 	const char *interface)
 {
@@ -45,7 +42,6 @@ static int node_of(const struct topology *topology, const char *root, const char
 	return node >= 0 && topology->nodes[node].known ? node : PLAN_NODE_ANY;
 }
 
-/* Adds a port to machine->ports. `device` is NAME[,DEVARGS]. */
 static void add_port(struct machine *machine, const char *root, const char *called,
 	const char *device, const char *interface)
 {
@@ -58,10 +54,7 @@ static void add_port(struct machine *machine, const char *root, const char *call
 	machine->ports.ports[p].kernel = false;
 }
 
-/*
- * Reads another machine from a copy of its files. Uses the arguments of --port as names of devices
- * and interfaces of that machine.
- */
+/* The arguments of --port are then PCI addresses or interfaces of the copied machine. */
 static bool read_copy(struct machine *machine, const struct config *config, char *error)
 {
 	const char *root = topology_options(config)->directory;
@@ -119,12 +112,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 	return true;
 }
 
-/* --- options --- */
-
-/*
- * Returns true for a CPU list. Unlike cpu_set_parse(), it accepts neither steps, such as "0-8:2",
- * nor white space.
- */
+/* Accepts neither steps ("0-8:2") nor white space, unlike cpu_set_parse(). */
 static bool is_lcore_list(const char *text)
 {
 	struct cpu_set cpus;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Reads the machine for which a run is planned: this one, or the copy of --topology. Excludes the
- * CPUs that are not in --lcores. Finds the NUMA node of each --port.
- */
+/* Reads the machine for which a run is planned: this one, or the copy of --topology. */
 
 #include <stdbool.h>
 
@@ -33,8 +30,8 @@ struct machine {
 };
 
 /*
- * Reads the machine. EAL is not needed. names[] has one entry per --port, and is not used with
- * --topology. Returns false on error, with one line in error[MACHINE_ERROR_MAX].
+ * Does not need EAL. names[] has one entry per --port and is ignored with --topology. Returns false
+ * on error, with one line in error[MACHINE_ERROR_MAX].
  */
 bool machine_read(struct machine *machine, const struct config *config,
 	const struct port_name *names, char *error);

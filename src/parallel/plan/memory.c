@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Computes the number of mbufs, and the memory of each NUMA node. */
-
 #include <string.h>
 
 #include "base/assertion.h"
@@ -13,23 +11,21 @@
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128
-/* Each object of a mempool has a header, and padding to spread objects over memory channels. */
+/* object header, and padding to spread objects over memory channels */
 #define MBUF_OVERHEAD_BYTES 128
-/* EAL and drivers use this memory on a node, in addition to pools and rings. */
+/* other memory of EAL and drivers on a node */
 #define EAL_BYTES           ((size_t)64 << 20)
 
 #define MB(bytes) ((bytes) >> 20)
 
-/* Returns the size of each send queue through which packets of port p leave. 0: no forwarding. */
 static uint32_t send_entries(const struct plan *plan, uint32_t p)
 {
 	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;
 }
 
 /*
- * Returns the number of mbufs that group g needs if all rings and caches are full and every lcore
- * has a burst. A descriptor refers to one mbuf. In rings and bursts, a long frame is a chain of
- * frame_mbufs.
+ * Returns the mbufs that group g needs if all rings and caches are full and every lcore has a
+ * burst. A long frame takes frame_mbufs mbufs.
  */
 static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 {
@@ -69,7 +65,6 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		/* A sender has no workers and sets group->mbufs itself. */
 		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
 
-		/* A source without ethdevs needs no mbufs. */
 		if (plan->nb_ports == 0) {
 			group->packet_bytes = ring_bytes(plan, g);
 			plan->packet_bytes += group->packet_bytes;
@@ -97,7 +92,6 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 	return true;
 }
 
-/* Returns the entry of a node in plan->nodes[]. Adds the entry if it is missing. */
 static struct plan_node *node_account(struct plan *plan, int node)
 {
 	uint32_t n = 0;
@@ -110,7 +104,7 @@ static struct plan_node *node_account(struct plan *plan, int node)
 	return &plan->nodes[n];
 }
 
-/* Adds the memory of a worker to its node. The first worker of a shared sketch accounts for it. */
+/* With --sharing shared, only the first worker accounts for the sketch. */
 static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
@@ -142,7 +136,7 @@ static void add_up_nodes(struct plan *plan)
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
 			add_worker(plan, &plan->lcores[i]);
-	/* The reporter has a sketch and a HyperLogLog into which it merges those of the workers. */
+	/* The reporter merges the sketches and HyperLogLogs of the workers into its own. */
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
@@ -176,7 +170,6 @@ size_t plan_hugepage_bytes(const struct plan_node *node)
 	return node->packet_bytes > 0 ? 2 * node->packet_bytes + EAL_BYTES : 0;
 }
 
-/* Decides to use hugepages if every node has enough free hugepages for its packets. */
 static void choose_pages(
 	struct plan *plan, const struct config *config, const struct topology *topology)
 {
@@ -205,10 +198,7 @@ static void choose_pages(
 	}
 }
 
-/*
- * Warns about nodes with too little free memory. only_sketches: the instance is running, so only
- * sketches are not allocated yet.
- */
+/* only_sketches: the instance is running, so only sketches are still to be allocated. */
 static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool only_sketches)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -277,8 +267,6 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 	warn_full_nodes(plan, topology, true);
 	return true;
 }
-
-/* --- options --- */
 
 static const struct option_row pool_rows[] = {
 	{

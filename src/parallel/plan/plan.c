@@ -18,13 +18,13 @@
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
-/* A replay uses librte_net_ring to make an ethdev of rings. That library has this limit. */
+/* limit of librte_net_ring, which makes an ethdev of rings */
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* A digest ring of this size has room for 32768 IPv4 packets, 32 ms at 1 Mpps. */
+/* 32768 IPv4 packets: 32 ms at 1 Mpps */
 #define DIGEST_RING_DEFAULT 16384
-/* On a replay, mbufs have only the parsed headers, which rarely need more bytes. */
+/* On a replay, mbufs hold only the parsed headers, which rarely need more bytes. */
 #define REPLAY_MBUF_ROOM    256
 #define HEADROOM            128
 #define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + HEADROOM)
@@ -68,7 +68,7 @@ static uint32_t group_of_node(struct plan *plan, int node)
 	return plan->nb_groups++;
 }
 
-/* Makes one group per NUMA node. Ports whose node is unknown belong to the first group. */
+/* Makes one group per NUMA node. Ports of unknown nodes go to the first group. */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
 	plan->replay = ports->nb_ports == 0 && ports->source.inputs == 0;
@@ -97,7 +97,6 @@ static void plan_forwarding(struct plan *plan)
 	}
 }
 
-/* Gives each port as many send queues as its ingress port has receive queues. */
 static void number_send_queues(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
@@ -107,7 +106,7 @@ static void number_send_queues(struct plan *plan)
 	}
 }
 
-/* Removes workers from the largest groups until `limit` remain in total, or one per group. */
+/* Takes workers from the largest groups until `limit` remain, but leaves one per group. */
 static void limit_workers(struct plan *plan, uint32_t limit)
 {
 	for (;;) {
@@ -126,11 +125,10 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	/* This counts the feeder and the receivers, because the plan has no workers yet. */
+	/* the feeder and the receivers: there are no workers yet */
 	uint32_t helpers = plan_nb_polling(plan), cores;
 
 	cores = plan_count_workers(plan, topology);
-	/* The reporter also needs a core. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan,
 		plan->replay && !plan->design->rx_core ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
@@ -142,8 +140,8 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 }
 
 /*
- * Returns the group that gets the next worker: the one with the fewest workers. Prefers groups that
- * have fewer workers than room[], the number of cores on their node.
+ * Returns the group with the fewest workers, preferably one with fewer than room[] (cores of its
+ * node).
  */
 static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 {
@@ -160,7 +158,6 @@ static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 	return best;
 }
 
-/* Distributes `workers` evenly over the groups, but first over free cores on their own nodes. */
 static bool share_workers(
 	struct plan *plan, const struct topology *topology, uint32_t workers, char *error)
 {
@@ -181,7 +178,6 @@ static bool share_workers(
 	return true;
 }
 
-/* Numbers the workers over all groups. Sets the number of queues and of sketches. */
 static void number_workers(struct plan *plan)
 {
 	plan->nb_workers = 0;
@@ -197,7 +193,6 @@ static void number_workers(struct plan *plan)
 	number_send_queues(plan);
 }
 
-/* Reduces the workers of the group of port p to `limit`, because the port has no more queues. */
 static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const char *why)
 {
 	const struct plan_port *port = &plan->ports[p];
@@ -211,7 +206,10 @@ static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const ch
 	group->nb_workers = limit;
 }
 
-/* Limits the queues of port p to a number that its driver supports, even with --workers. */
+/*
+ * Limits the queues of port p to a number that its driver supports, even if --workers asks for
+ * more.
+ */
 static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
 {
 	uint32_t power = 1;
@@ -273,7 +271,7 @@ static void assign_roles(struct plan *plan)
 			};
 }
 
-/* Plans memory for the largest width. The sketch starts with its default width or a smaller one. */
+/* Sets the largest width of the sketch, for which memory is planned. */
 static void plan_growth(struct plan_measurement *m)
 {
 	m->params.width_max = m->params.width;
@@ -291,7 +289,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 
 	m->config = config;
 	m->ops = measurement_sketch(config);
-	/* With --threshold F, at most 1 / F keys have rows. */
+	/* At most 1 / F keys exceed a share F of the traffic. */
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
@@ -299,8 +297,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 			     !source_is(run_config, SOURCE_KEYS) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
 	/*
-	 * A sketch has room for 10 times the wanted heavy keys, because they compete for the cells
-	 * of a bucket. 0: the default of the sketch.
+	 * Room for 10 times the wanted heavy keys, because keys compete for the cells of a bucket.
+	 * 0: the default of the sketch.
 	 */
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
@@ -316,7 +314,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 		}
 	}
 	why = sketch_inapplicable(m->ops, &m->params, plan->sharing,
-		/* With load shedding, packets are sampled, and a sampled packet has a weight. */
+		/* Load shedding gives weights to the packets that it samples. */
 		plan->source.weights || plan->policy.worker_bytes > 0);
 	if (why != NULL) {
 		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s %s", config->name, m->ops->name,
@@ -392,10 +390,7 @@ static void plan_rings(struct plan *plan, const struct config *config)
 			config_asks(config, NULL, "ring-size") ? size : DIGEST_RING_DEFAULT;
 }
 
-/*
- * Returns the number of descriptors to request for port p. `of_driver` is the only number that its
- * driver accepts; 0: any.
- */
+/* `of_driver`: the only number of descriptors that the driver of port p accepts; 0: any. */
 static uint32_t descriptors_of(
 	struct plan *plan, uint32_t p, const struct config *config, uint32_t of_driver)
 {
@@ -446,8 +441,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 }
 
 /*
- * Removes workers that have no queue, and renumbers the others. may_choose: the user did not set
- * the number of workers. Otherwise, a device with too few queues fails later, at its setup.
+ * Removes workers that have no queue. !may_choose: the user set the number of workers, and the
+ * setup of a device with too few queues fails later.
  */
 static void release_workers(struct plan *plan, const struct plan_device *devices, bool may_choose)
 {
@@ -484,7 +479,6 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	uint32_t nb_warnings;
 	bool fits;
 
-	/* The caller has logged the warnings of plan_make(). */
 	plan->nb_warnings = 0;
 	if (!plan->design->rx_core)
 		release_workers(plan, devices, plan_options(config)->workers == 0);
@@ -496,7 +490,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 			plan->mbuf_room = devices[p].mbuf_room;
 	}
 	fits = plan_memory(plan, config, topology, error);
-	/* Drop the warnings about memory, which plan_make() has also given. */
+	/* plan_make() has already given the warnings about memory. */
 	plan->nb_warnings = nb_warnings;
 	plan->hugepages = hugepages;
 	return fits;
@@ -513,8 +507,8 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 }
 
 /*
- * Returns the bytes of data in an mbuf of a sender. They are not more than its largest frame needs,
- * because af_xdp rejects mbufs larger than a page.
+ * An mbuf of a sender is no larger than its largest frame needs, because af_xdp rejects mbufs
+ * larger than a page.
  */
 static uint32_t sender_room(const struct config *config, const struct plan_ports *ports)
 {
@@ -546,8 +540,6 @@ bool plan_make_sender(struct plan *plan, const struct config *config,
 	plan->groups[plan->ports[0].group].mbufs = SENDER_MBUFS * (receives ? 2 : 1);
 	return plan_memory(plan, config, topology, error);
 }
-
-/* --- options --- */
 
 const char *plan_sharing_word(uint32_t i)
 {
@@ -596,7 +588,7 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 	return true;
 }
 
-/* Returns the reason that a measurement does not support flow detail, or NULL if it does. */
+/* Returns NULL if the measurement supports flow detail, otherwise the reason. */
 static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
 {
 	if (source_of(config)->no_packets != NULL)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Prints the plan as text. */
-
 #include <string.h>
 
 #include "parallel/plan/plan.h"

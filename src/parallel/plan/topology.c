@@ -11,16 +11,13 @@
 #include "base/sys_file.h"
 #include "parallel/plan/cpu_set.h"
 
-/* --- control groups of this process, versions 1 and 2 --- */
-
 #define PATH_LEN 1024
 
-/* A control group. */
 struct group {
-	const char *root;    /* root directory of the machine */
-	char path[PATH_LEN]; /* directory of the control group */
-	size_t mount_len;    /* length of the mount point in `path` */
-	bool v2;             /* true: version 2 */
+	const char *root; /* root directory of the machine */
+	char path[PATH_LEN];
+	size_t mount_len; /* length of the mount point in `path` */
+	bool v2; /* cgroup version 2 */
 };
 
 static bool lists(const char *list, const char *word)
@@ -58,10 +55,7 @@ static bool parse_line(char *line, const char *controller, struct group *group)
 	return written >= 0 && group->mount_len + (size_t)written < PATH_LEN;
 }
 
-/*
- * Finds the control group of this process for a controller such as "cpu". Prefers the hierarchy of
- * the controller (version 1) to the unified hierarchy (version 2).
- */
+/* Prefers the hierarchy of the controller (version 1) to the unified hierarchy (version 2). */
 static bool find_group(const char *root, const char *controller, struct group *found)
 {
 	FILE *file = sys_open(root, "/proc/self/cgroup");
@@ -82,7 +76,6 @@ static bool find_group(const char *root, const char *controller, struct group *f
 	return any;
 }
 
-/* Replaces the group by its parent. Returns false if it has no parent. */
 static bool go_up(struct group *group)
 {
 	char *slash = strrchr(group->path + group->mount_len, '/');
@@ -94,8 +87,8 @@ static bool go_up(struct group *group)
 }
 
 /*
- * Reads one or two numbers from a file of the group. Stores UINT64_MAX for "max" and -1, which mean
- * no limit. Returns the number of values.
+ * Stores UINT64_MAX for "max" and -1, which mean no limit. Returns the number of values read, at
+ * most 2.
  */
 static int read_numbers(const struct group *group, const char *file, uint64_t numbers[2])
 {
@@ -184,8 +177,6 @@ static bool cgroup_cpus(struct cpu_set *cpus, const char *root)
 	return result == SYS_READ;
 }
 
-/* --- sysfs and procfs --- */
-
 static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uint32_t fallback)
 {
 	int64_t value;
@@ -196,7 +187,7 @@ static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uin
 	return (uint32_t)value;
 }
 
-/* Reads the CPU affinity of this process. Allows every CPU if the affinity is unknown. */
+/* Allows every CPU if the affinity is unknown. */
 static void read_affinity(struct cpu_set *allowed, const char *root)
 {
 	FILE *file = sys_open(root, "/proc/self/status");
@@ -214,9 +205,8 @@ static void read_affinity(struct cpu_set *allowed, const char *root)
 }
 
 /*
- * Finds the CPUs that this process may use. The kernel parameter isolcpus removes CPUs from the
- * default affinity. If the affinity has all other CPUs, it is this default: then the process may
- * also use the isolated CPUs of its cpuset.
+ * isolcpus removes CPUs from the default affinity. If the affinity has all other CPUs, nobody
+ * restricted it, and the isolated CPUs of the cpuset are allowed too.
  */
 static void read_allowed(struct cpu_set *allowed, const char *root, const struct cpu_set *online,
 	const struct cpu_set *isolated)
@@ -235,7 +225,7 @@ static void read_allowed(struct cpu_set *allowed, const char *root, const struct
 			cpu_set_add(allowed, cpu);
 }
 
-/* Returns the free bytes of a node. The lines of the file look like "Node 0 MemFree: 5 kB". */
+/* Lines look like "Node 0 MemFree: 5 kB". */
 static uint64_t node_memory(const char *root, uint32_t node)
 {
 	FILE *file = sys_open(root, "/sys/devices/system/node/node%u/meminfo", node);
@@ -247,9 +237,7 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	while (fgets(line, sizeof(line), file) != NULL) {
 		char name[64];
 
-		/*
-		 * The page cache (Active and Inactive) counts as free: the kernel can reclaim it.
-		 */
+		/* The kernel can reclaim the page cache. */
 		if (sscanf(line, "Node %*u %63[^:]: %" SCNu64, name, &kilobytes) == 2 &&
 			(strcmp(name, "MemFree") == 0 || strcmp(name, "Inactive(file)") == 0 ||
 				strcmp(name, "Active(file)") == 0))
@@ -259,7 +247,6 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	return sum;
 }
 
-/* Returns the total bytes of free hugepages in a directory of sysfs. */
 static uint64_t hugepages(const char *root, const char *folder)
 {
 	DIR *sizes = sys_directory(root, "%s", folder);
@@ -281,7 +268,7 @@ static uint64_t hugepages(const char *root, const char *folder)
 	return bytes;
 }
 
-/* Reads the distances of a node. The file has one number per online node, in ascending order. */
+/* The file has one number per online node, in ascending order. */
 static void read_distances(
 	struct topology *topology, const char *root, uint32_t node, const struct cpu_set *nodes)
 {
@@ -384,7 +371,6 @@ void topology_read(struct topology *topology, const char *root)
 				.isolated =
 					cpu_set_has(&isolated, cpu) || cpu_set_has(&tickless, cpu),
 			};
-	/* If the files do not have CPUs, assume one. */
 	if (topology->nb_cpus == 0)
 		topology->nb_cpus = 1;
 	topology->memory = topology_memory(root);
