@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * Queue shedding: selects the share of packets that a worker processes, by the fill level of its
- * receive queues. After each poll of a queue, its fill level determines the shedding level of the
- * polled burst. docs/ADAPTIVE.md has the proof that no packet is lost, and its conditions. One
- * instance per lcore.
+ * Selects the share of packets that a worker processes, by the fill level of its receive queues.
+ * docs/ADAPTIVE.md proves that no packet is lost.
  */
 
 #include <stdbool.h>
@@ -13,37 +11,36 @@
 
 #include "base/assertion.h"
 
-/* Fill levels of a queue are in quarters of its descriptors. */
 #define SHED_QUARTERS  4
 /*
- * SHED_LEVEL_SOME samples one in 2^shift packets. The largest rate is 1/4, because a sample of a
- * full burst then has more than SHED_LOOKS_MAX packets only in one of 10^5 bursts.
+ * SHED_LEVEL_SOME samples one in 2^shift packets. With 1/4, a full burst has more than
+ * SHED_LOOKS_MAX samples only once in 10^5 bursts.
  */
 #define SHED_SHIFT_MIN 2
 #define SHED_SHIFT_MAX 6
-/* SHED_LEVEL_SOME processes at most this number of packets of a burst. */
+/* Most packets of a burst that SHED_LEVEL_SOME processes. */
 #define SHED_LOOKS_MAX 32
 
 enum shed_level {
 	SHED_LEVEL_FULL,
-	SHED_LEVEL_WAIT,  /* only measurements of the highest priority process packets */
-	SHED_LEVEL_SOME,  /* these measurements process only one in 2^shift packets */
-	SHED_LEVEL_COUNT, /* packets are only counted, not processed */
+	SHED_LEVEL_WAIT, /* only measurements of the highest priority process packets */
+	SHED_LEVEL_SOME, /* like SHED_LEVEL_WAIT, and only for one in 2^shift packets */
+	SHED_LEVEL_COUNT, /* packets are only counted */
 };
 
 struct queue_shedding {
 	bool on; /* set before start */
 	uint32_t nb_queues;
 
-	uint8_t level;                   /* enum shed_level */
-	uint8_t shift;                   /* sampling rate of SHED_LEVEL_SOME: 1/2^shift */
-	uint32_t nb_full[SHED_QUARTERS]; /* number of queues with 0 to 3 full quarters */
-	uint32_t nb_waiting;             /* number of queues that were not empty after their poll */
+	uint8_t level; /* enum shed_level */
+	uint8_t shift; /* SHED_LEVEL_SOME samples one in 2^shift packets */
+	uint32_t nb_full[SHED_QUARTERS]; /* [q]: queues with q full quarters */
+	uint32_t nb_waiting; /* queues that were not empty after their last poll */
 };
 
 struct burst_shed_level {
-	uint8_t level; /* enum shed_level */
-	uint8_t shift; /* shift of SHED_LEVEL_SOME; else 0 */
+	uint8_t level;
+	uint8_t shift; /* 0 except at SHED_LEVEL_SOME */
 };
 
 static inline struct burst_shed_level queue_shedding_burst_level(
@@ -58,10 +55,9 @@ static inline bool burst_shed_level_equal(struct burst_shed_level a, struct burs
 	return a.level == b.level && a.shift == b.shift;
 }
 
-/* State of a queue after its last poll. */
 struct shedding_queue {
-	uint8_t quarters; /* number of full quarters, 0 to 3 */
-	bool waiting;     /* true: the queue was not empty */
+	uint8_t quarters; /* full quarters of the descriptors at the last poll, 0 to 3 */
+	bool waiting;
 };
 
 static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t nb_queues)
@@ -83,12 +79,11 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shed
 }
 
 /*
- * Updates the level. The level increases at once to the number of full quarters of the fullest
- * queue. It decreases by one if this number is 2 or more below the level, and from SHED_LEVEL_WAIT
- * to SHED_LEVEL_FULL if all queues are empty.
+ * The level rises at once to the full quarters of the fullest queue. It falls by one if these are
+ * at least 2 below the level, and to SHED_LEVEL_FULL only if all queues are empty.
  *
- * Halves the sampling rate each time the level reaches SHED_LEVEL_COUNT, because the rate was too
- * high. Doubles it each time the level returns to SHED_LEVEL_WAIT.
+ * Reaching SHED_LEVEL_COUNT means that the sampling rate was too high, so it is halved. It is
+ * doubled when the level falls to SHED_LEVEL_WAIT.
  */
 static inline void queue_shedding_decide(struct queue_shedding *shedding)
 {
@@ -108,7 +103,6 @@ static inline void queue_shedding_decide(struct queue_shedding *shedding)
 	}
 }
 
-/* Updates the fill level of a queue after its poll, and then the shedding level. */
 static inline void queue_shedding_look(struct queue_shedding *shedding,
 	struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
@@ -122,8 +116,8 @@ static inline void queue_shedding_look(struct queue_shedding *shedding,
 }
 
 /*
- * Shortens a burst of n packets so that at most SHED_LOOKS_MAX of its packets are in the sample.
- * Bit i of looked_at is set if packet i is in the sample. Returns the new number of packets.
+ * Returns the number of packets of a burst of n up to which at most SHED_LOOKS_MAX are in the
+ * sample. Bit i of looked_at: packet i is in the sample.
  */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {

@@ -24,8 +24,6 @@ const char *shed_policy_given_inapplicable(
 					 : shed_policy_option_inapplicable(config, measurement);
 }
 
-/* --- options of a run --- */
-
 static const char *inapplicable_without_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -129,8 +127,6 @@ const struct option_owner shed_policy_owner = {
 	.rows = policy_rows,
 	.size = sizeof(struct shed_policy_options),
 };
-
-/* --- options of a measurement --- */
 
 bool steps_to_keys(const struct measurement_config *measurement)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Options of load shedding: --overload and its parameters, and the steps of measurements. */
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,7 +9,7 @@
 enum shed_policy {
 	SHED_POLICY_OFF,
 	SHED_POLICY_SAMPLE, /* queue shedding in each worker (parallel/shed/queue_shedding.h) */
-	/* Queue shedding, and a controller in the reporter, every 10 ms (adapt/choose.h). */
+	/* Also a controller in the reporter, every 10 ms (adapt/choose.h). */
 	SHED_POLICY_GREEDY,
 	SHED_POLICY_LSF,
 	SHED_POLICY_QUERIES,
@@ -20,13 +18,12 @@ enum shed_policy {
 
 struct shed_policy_options {
 	enum shed_policy policy;
-	double reserve;       /* share of the time of workers to keep idle, 0 to 1 */
-	const char *schedule; /* file for parallel/shed/shed_schedule.h; NULL: none */
+	double reserve; /* share of the time of workers to keep idle, 0 to 1 */
+	const char *schedule; /* file name; NULL: none */
 };
 
 OPTION_OWNER(shed_policy)
 
-/* Returns value i of --overload, or NULL after the last one. */
 const char *shed_policy_word(uint32_t i);
 
 static inline bool shed_policy_needs_controller(const struct config *config)
@@ -34,7 +31,6 @@ static inline bool shed_policy_needs_controller(const struct config *config)
 	return shed_policy_options(config)->policy > SHED_POLICY_SAMPLE;
 }
 
-/* Returns true if the run may shed load. */
 static inline bool shed_policy_given(const struct config *config)
 {
 	return shed_policy_options(config)->policy != SHED_POLICY_OFF ||
@@ -42,23 +38,22 @@ static inline bool shed_policy_given(const struct config *config)
 }
 
 /*
- * Callbacks for option_row.inapplicable, which return NULL if the option has an effect. The first
- * requires --overload, the second accepts --overload or a schedule.
+ * Return NULL if an option has an effect: the first with --overload, the second also with a
+ * schedule.
  */
 const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
 const char *shed_policy_given_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
 
-/* Options of a measurement. */
 struct steps_options {
 	uint32_t priority; /* 1 is the highest priority */
 	const char *steps; /* text for steps_parse(); NULL: none */
-	/* ns. One interval in this time should have full detail. 0: no such requirement. */
+	/* ns in which one interval should have full detail; 0: no such requirement */
 	uint64_t deadline;
 };
 
 OPTION_OWNER_OF_MEASUREMENT(steps)
 
-/* Returns true if a step of the measurement changes its key (STEP_KEY). */
+/* Returns true if a step of the measurement has kind STEP_KEY. */
 bool steps_to_keys(const struct measurement_config *measurement);

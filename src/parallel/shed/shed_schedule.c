@@ -25,13 +25,12 @@ enum shed_schedule_field {
 
 static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measurement"};
 
-/* State of reading a file. */
 struct shed_schedule_reading {
 	const char *path;
 	const struct shed_schedule_plan *plan;
 	uint32_t line;
-	bool any;            /* true: a row follows the header */
-	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: no such column */
+	bool any; /* a row follows the header */
+	uint32_t at[FIELDS]; /* column index of each field; UINT32_MAX: no such column */
 	bool *mistake;
 	char *error; /* "out of memory" until another error occurs */
 };
@@ -53,8 +52,8 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 }
 
 /*
- * Returns the field that begins at *rest, without quotes, and moves *rest after it. Returns NULL if
- * a field begins with a quote but does not end with one. Quotes inside fields are not supported.
+ * Removes the quotes of a field and moves *rest behind it. Returns NULL if a quote is not closed.
+ * Does not support quotes inside fields.
  */
 static char *next_field(char **rest)
 {
@@ -70,7 +69,7 @@ static char *next_field(char **rest)
 	return field;
 }
 
-/* Splits the line at commas. Returns the number of fields, or 0 on error. */
+/* Returns 0 on error. */
 static uint32_t split(
 	const struct shed_schedule_reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
 {
@@ -108,7 +107,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 	return n > 0;
 }
 
-/* Reads the level of a worker (`name` is empty), or the setting of the named measurement. */
+/* An empty `name` sets the level of a worker, otherwise the setting of the named measurement. */
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *entry)
 {
@@ -194,7 +193,7 @@ static bool read_row(
 static bool read_lines(
 	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
-	char line[LINE_MAX_BYTES + 2]; /* one byte more than allowed, and the final 0 */
+	char line[LINE_MAX_BYTES + 2]; /* detects lines of LINE_MAX_BYTES + 1 */
 	ssize_t length;
 	bool good = true;
 
@@ -222,7 +221,6 @@ static bool read_lines(
 	return good;
 }
 
-/* Adds a last entry to the list of each worker, whose packet number is never reached. */
 static bool end_lists(struct shed_schedule *schedule)
 {
 	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};

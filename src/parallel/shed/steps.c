@@ -14,7 +14,7 @@ static const char key_prefix[] = "key:";
 _Static_assert(
 	SHED_SHIFT_MAX == KEY_SHARE_MAX, "rate:1/N and keys:1/N accept the same values of N");
 
-/* Parses step->word as `prefix` and a share, 1/2 to 1/64. Stores the share in step->shift. */
+/* Parses `prefix` and a share, 1/2 to 1/64. */
 static bool read_share(struct step *step, const char *prefix)
 {
 	for (step->shift = 1; step->shift <= SHED_SHIFT_MAX; step->shift++) {
@@ -27,7 +27,7 @@ static bool read_share(struct step *step, const char *prefix)
 	return false;
 }
 
-/* Parses step->word. Returns NULL or, on error, the reason. It may use why[STEPS_WHY_MAX]. */
+/* Returns NULL or the error, which may be in why[STEPS_WHY_MAX]. */
 static const char *read_step(struct step *step, char *why)
 {
 	if (strcmp(step->word, "off") == 0) {
@@ -52,7 +52,7 @@ static const char *read_step(struct step *step, char *why)
 	return why;
 }
 
-/* Returns the length of the first step. Commas separate steps, but also fields of a key. */
+/* Commas separate steps, but also fields of a key. */
 static size_t step_length(const char *text)
 {
 	bool is_key = strncmp(text, key_prefix, strlen(key_prefix)) == 0;
@@ -140,8 +140,6 @@ const char *steps_word(const struct steps *steps, uint32_t n)
 	return n == 0 ? full_word : steps->steps[n - 1].word;
 }
 
-/* --- levels --- */
-
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX])
 {
 	static const char *const words[] = {[SHED_LEVEL_FULL] = full_word,
@@ -170,8 +168,6 @@ bool steps_find_level(const char *word, struct burst_shed_level *level)
 	}
 	return false;
 }
-
-/* --- flows --- */
 
 static const char flow_letters[] = "crt";
 static const char flows_prefix[] = "flows:";
@@ -219,7 +215,7 @@ bool steps_find_flows(const char *word, struct flow_states *flows)
 	if (word[FLOW_STATES] == '-' && read_letters(word + FLOW_STATES + 1, flows->to[1]) &&
 		word[2 * FLOW_STATES + 1] == ':')
 		flows->share = (uint32_t)strtoul(word + 2 * FLOW_STATES + 2, NULL, 10);
-	/* Accept a text only if steps_flows_word() writes the same text. */
+	/* Accept only the text that steps_flows_word() would write. */
 	steps_flows_word(flows, again);
 	return strcmp(again + strlen(flows_prefix), word) == 0;
 }

@@ -6,10 +6,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/*
- * Masks and hashes the keys of a burst for the key rules in `rules`, one bit per rule. `timer` is
- * NULL if the burst is not timed.
- */
+/* Bit r of `rules`: mask and hash for key rule r. `timer` is constant NULL in untimed bursts. */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
 	const uint32_t rules, struct stage_timer *timer)
 {
@@ -55,10 +52,7 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
 }
 
-/*
- * Returns the key rules for which all packets must be hashed, one bit per rule. Excludes
- * measurements that skip the burst.
- */
+/* Returns the key rules for which all packets must be hashed (bit r: rule r). */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
 {
@@ -97,8 +91,8 @@ uint64_t drill_down_entries(
 }
 
 /*
- * Copies the selected entries of the burst, with the hashed keys of measurement m, and returns the
- * copy. Bit r of `hashed` is set if bursts[r] has hashes already.
+ * Returns a copy of the selected entries with the keys of measurement m. Bit r of `hashed`:
+ * bursts[r] has hashes.
  */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
@@ -134,10 +128,7 @@ static void add_inside(
 	inside->added_bytes += (bytes << shift) - bytes;
 }
 
-/*
- * Returns a burst with the selected entries that are inside the networks of measurement m, or NULL
- * if there are none.
- */
+/* Returns the selected entries that are inside the networks of measurement m, or NULL if none. */
 static const struct key_burst *burst_of(const struct counting *counting,
 	const struct drill_down_sets *sets, uint32_t m, uint32_t hashed, uint64_t entries,
 	uint32_t shift)
@@ -156,7 +147,7 @@ static const struct key_burst *burst_of(const struct counting *counting,
 	return burst;
 }
 
-/* Sums the packets of the keys in the sample of one in 2^keys keys (sketch/key_sampling.h). */
+/* Sums the packets of the keys in the sample of one in 2^keys keys. */
 static struct key_sample_counts sum_share(
 	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {
@@ -173,8 +164,8 @@ static struct key_sample_counts sum_share(
 }
 
 /*
- * Returns a burst with the entries whose keys are in the sample of one in 2^keys keys. Adds the
- * other entries to left_out[], by the rank of their keys (sketch/key_sampling.h).
+ * Returns the entries whose keys are in the sample of one in 2^keys keys. Adds the others to
+ * left_out[], indexed by rank of the key (sketch/key_sampling.h).
  */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
 	uint32_t keys, uint32_t shift, struct key_sample_counts left_out[KEY_SHARE_MAX])
@@ -231,7 +222,6 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	}
 }
 
-/* Removes entries with a weight of 0 packets. Keeps the order of the others. */
 static void leave_empty_out(struct key_burst *burst)
 {
 	struct key_weights *weights = burst->weights;

@@ -27,15 +27,13 @@ void drill_down_renew(
 	for (uint32_t i = 0; i < drill_down->heavy.n; i++) {
 		const struct key *key = &drill_down->heavy.of[i].key;
 
-		/* This fails, and drops the key, in about one of a million sets. */
+		/* Fails and drops the key in about one of a million sets. */
 		key_set_add(set, key, hash_one(hash_key, key));
 	}
 }
 
 _Static_assert(
 	sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "a plan has HEAVY_KEYS_BYTES for it");
-
-/* --- options --- */
 
 static bool read_source(const struct option_text *text)
 {
@@ -66,8 +64,8 @@ static const struct measurement_config *find_measurement(
 }
 
 /*
- * Returns true if measurements drill down in a circle: this one into the keys of another, and so on
- * until one drills down into the keys of this one.
+ * Returns true if this measurement drills down into another, that one into a third, and so on,
+ * until one drills down into this one.
  */
 static bool is_circle(const struct config *config, const struct measurement_config *measurement)
 {

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Drill-down. A measurement with drill-down counts only packets that match a heavy key of another
- * measurement. These keys are called networks here. The keys that were heavy in epoch s are the
- * networks of epoch s + 2, which uses the same generation (parallel/epoch.h). The set of networks
- * is replaced while no worker uses the generation. So all workers use the same set in an epoch.
+ * A measurement with drill-down counts only packets that match a heavy key of another measurement.
+ * These keys are its networks. The keys that were heavy in epoch s are the networks of epoch s + 2,
+ * which uses the same generation (parallel/epoch.h).
  */
 
 #include <stdbool.h>
@@ -16,15 +15,15 @@
 #include "key/hash.h"
 #include "key/key_set.h"
 
-#define DRILL_DOWN_NAME_MAX 64 /* name of a measurement, with the final 0 */
+#define DRILL_DOWN_NAME_MAX 64 /* with the final 0 */
 
 struct drill_down_options {
 	struct drill_down_source {
-		/* Name of the measurement whose heavy keys are the networks. "": no drill-down. */
+		/* Name of the measurement whose heavy keys are the networks; "": no drill-down. */
 		char networks[DRILL_DOWN_NAME_MAX];
 		double share; /* minimum share of a heavy key, 0 to 1 */
 	} within;
-	uint64_t stay; /* ns; time for which a key remains a network after it was last heavy */
+	uint64_t stay; /* ns for which a key remains a network after it was last heavy */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(drill_down)
@@ -36,27 +35,26 @@ static inline bool drill_down_given(const struct measurement_config *measurement
 
 bool drill_down_any(const struct config *config);
 
-/* Drill-down of a measurement. Owned by the reporter. Workers only read sets[]. */
+/* Owned by the reporter. Workers only read sets[]. */
 struct drill_down {
 	uint32_t networks; /* number of the measurement whose heavy keys are the networks */
 	struct heavy_keys heavy;
-	struct key_set sets[2];    /* networks, indexed by generation */
+	struct key_set sets[2]; /* indexed by generation */
 	struct log_ratelimit full; /* limits the warning about too many heavy keys */
 };
 
-/* Replaces the networks in the generation of `epoch`, which no worker must be using. */
+/* Replaces the networks in the generation of `epoch`, which no worker may be using. */
 void drill_down_renew(struct drill_down *down, const struct hash_key *hash_key, uint64_t epoch);
 
-/* Packets inside the networks of a measurement. */
 struct drill_down_counts {
 	uint64_t packets, bytes;
-	/* Packets and bytes that sampled packets represent, in addition to themselves. */
+	/* What sampled packets represent in addition to themselves. */
 	uint64_t added, added_bytes;
 };
 
-/* Drill-down of a worker in an epoch. Owned by the worker until it leaves the epoch. */
+/* Owned by the worker until it leaves the epoch. */
 struct drill_down_sets {
-	/* Networks of each measurement. NULL: the measurement counts all packets. */
+	/* NULL: the measurement counts all packets */
 	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];
 };

@@ -13,7 +13,7 @@
 #include "parallel/workers/poll.h"
 #include "rx/packet/captured.h"
 
-/* us. Minimum time between two flushes of a socket, so that they do not delay other queues. */
+/* us between two flushes of a socket, so that they do not delay other queues */
 #define FLUSH_US 50
 
 static size_t bytes_of(uint32_t nb_ways)
@@ -67,8 +67,6 @@ void forward_recycle(struct forward *forward, uint64_t epoch)
 	}
 }
 
-/* --- sending --- */
-
 static bool fits(const struct forward_path *path, const struct rte_mbuf *mbuf)
 {
 	const struct port_send *send = path->send;
@@ -87,7 +85,6 @@ static bool fits(const struct forward_path *path, const struct rte_mbuf *mbuf)
 	       mbuf->pkt_len <= atomic_load_explicit(&send->longest_tagged, memory_order_relaxed);
 }
 
-/* Removes and frees packets that the egress port cannot send. Returns the number of the others. */
 static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *path,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {
@@ -130,7 +127,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
 		longest = RTE_MAX(longest, pkts[i]->pkt_len);
-		segments |= pkts[i]->nb_segs; /* remains 1 if no packet is a chain of mbufs */
+		segments |= pkts[i]->nb_segs; /* stays 1 if no packet is a chain of mbufs */
 		cut |= pkts[i]->pkt_len - mbuf_captured(pkts[i]);
 	}
 	counts->received += n;

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Forwarding. A polling lcore sends every received packet unmodified through another port or the
- * same port, independently of filters and measurements. Packets of receive queue i go to send queue
- * i of the other port, so their order does not change. The lcore never waits: it drops packets that
- * the device does not accept, and counts them by reason.
+ * Sends every received packet unmodified. Packets of receive queue i leave through send queue i of
+ * the egress port, so their order does not change. The lcore never waits: packets that the device
+ * does not accept are dropped.
  */
 
 #include <stdbool.h>
@@ -20,51 +19,50 @@
 struct poller;
 
 /*
- * Counters of one lcore for the packets of one port in one epoch. Written by the lcore, and cleared
- * by the reporter, like struct generation (parallel/workers/worker.h).
+ * Counters of one lcore for one ingress port in one epoch. Owned like struct generation
+ * (parallel/workers/worker.h).
  */
 struct forward_counts {
 	uint64_t received;
-	uint64_t taken; /* packets that the device accepted; it may drop some later */
-	uint64_t bytes; /* bytes of `taken` packets on the wire, without FCS */
+	uint64_t taken; /* packets that the device accepted; it may still drop some */
+	uint64_t bytes; /* bytes of `taken` packets, without FCS */
 	/* Dropped packets. too_long: the port cannot send them. no_link: the link was down. */
 	uint64_t tx_full, too_long, no_link;
 	/* TSC cycles from arrival to sending. All packets of a burst have the same value. */
 	struct histogram times;
 };
 
-/* Forwarding path of the packets of a polled queue. */
 struct forward_path {
-	uint16_t in;          /* index of the ingress port */
+	uint16_t in; /* ingress port */
 	uint16_t port, queue; /* egress port and queue */
 	const struct port_send *send;
-	bool lingers;                    /* true: a packet socket may have unsent packets */
-	uint64_t flush_at;               /* earliest TSC of the next flush of the socket */
+	bool lingers; /* a packet socket may have unsent packets */
+	uint64_t flush_at; /* earliest TSC of the next flush of the socket */
 	struct forward_counts counts[2]; /* indexed by generation */
 };
 
-/* Forwarding of one polling lcore. ways[q] is the path of queue q of its poller. */
+/* ways[q] is the path of queue q of the lcore's poller. */
 struct forward {
 	uint32_t nb_ways;
 	struct forward_path ways[];
 };
 
-/* Call this after all queues were added to the poller. Returns NULL if out of memory. */
+/* All queues must already be in the poller. Returns NULL if out of memory. */
 struct forward *forward_create(
 	const struct plan *plan, const struct port *ports, const struct poller *poller, int node);
 void forward_destroy(struct forward *forward); /* NULL is allowed */
 
 /*
- * Sends n packets through path `way`. The caller must not use the packets afterwards. `came` is the
- * TSC of the arrival of the first packet, or of its poll. Returns the TSC after sending.
+ * Takes ownership of the packets. `came` is the TSC at the arrival of the first one. Returns the
+ * TSC after sending.
  */
 uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t came);
 
-/* Tries to send the packets that wait in packet sockets of a path. Call this after empty polls. */
+/* Sends packets that wait in the packet socket of a path. Must be called after empty polls. */
 void forward_rest(struct forward *forward, uint32_t way);
-/* As forward_rest(), for all paths. Call this after the last packet. */
+/* Must be called after the last packet. */
 void forward_end(struct forward *forward);
 
-/* Clears the counters of `epoch`. Called by the reporter. NULL is allowed. */
+/* Only the reporter may call this. NULL is allowed. */
 void forward_recycle(struct forward *forward, uint64_t epoch);

@@ -17,11 +17,11 @@
 #include "base/huge_map.h"
 #include "parallel/plan/topology.h"
 
-#define LOOKS_MAX 64 /* number of pages of an allocation whose NUMA node is checked */
+#define LOOKS_MAX 64 /* pages of an allocation whose NUMA node is checked */
 
 static _Thread_local struct memory_tally tallies[TOPOLOGY_NODES_MAX];
 
-/* Uses MPOL_PREFERRED, not MPOL_BIND: if the node is full, the run is slower but does not fail. */
+/* With MPOL_BIND instead of MPOL_PREFERRED, the run would fail if the node is full. */
 static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
 {
 	unsigned long nodes[16] = {0};
@@ -148,10 +148,7 @@ static void free_zone(struct rte_mempool_memhdr *chunk, void *zone)
 	rte_memzone_free(zone);
 }
 
-/*
- * Reserves memory for all objects of the pool, one after the other. The memory is contiguous in the
- * addresses of the process and of devices (IOVA).
- */
+/* The memory is contiguous in process addresses and in IOVA. */
 static bool fill(struct rte_mempool *pool)
 {
 	size_t object = (size_t)pool->header_size + pool->elt_size + pool->trailer_size;
@@ -168,10 +165,9 @@ static bool fill(struct rte_mempool *pool)
 }
 
 /*
- * Creates a pool in 4 KB pages, without rte_pktmbuf_pool_create(). That function places no mbuf
- * across two pages, because devices may use physical addresses. Each mbuf then has its own page,
- * and the headers of all mbufs map to the same set of the L1 cache. This set has room for 12
- * headers, but a burst has 64.
+ * rte_pktmbuf_pool_create() lets no mbuf cross a 4 KB page, because devices may use physical
+ * addresses. Each mbuf then begins a page, and the headers of a burst of 64 share one L1 cache set
+ * with 12 ways.
  */
 static struct rte_mempool *create_dense(
 	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room)

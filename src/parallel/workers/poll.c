@@ -16,36 +16,35 @@
 #include "rx/port/packet_socket.h"
 
 /*
- * After a stop, a device that still receives packets is polled for at most this CPU time of the
- * thread, and this time. A thread that waits for its CPU does not lose the packets that wait
- * meanwhile.
+ * After the stop, a device is polled for at most this CPU time and at most this elapsed time. CPU
+ * time, so that a thread that waits for its CPU does not lose packets that wait meanwhile.
  */
 #define DRAIN_CPU_NS  INT64_C(200000000)
 #define DRAIN_MOST_MS 1000
 
-/* Times at which polling ends after a stop. 0: not set yet. */
+/* 0: not set yet */
 struct drain {
-	int64_t cpu;      /* CPU time of the thread, ns */
-	uint64_t give_up; /* TSC: polling ends then, even if packets arrive */
-	uint64_t quiet;   /* TSC: polling ends then, if no packets arrive before */
+	int64_t cpu; /* CPU time of the thread, ns */
+	uint64_t give_up; /* TSC at which polling ends even if packets arrive */
+	uint64_t quiet; /* TSC at which polling ends if no packets arrive before */
 };
 
-/* A thread yields in this number of successive empty rounds before it sleeps. */
+/* yields in successive empty rounds before a thread sleeps */
 #define IDLE_YIELDS   8
-/* us. Empty rounds are successive if the time between them is shorter than this. */
+/* us; empty rounds are successive if less time is between them */
 #define AT_ONCE_US    50
-/* ns. The kernel adds the timer slack of the thread, usually 50 us. */
+/* ns, without the timer slack of the thread, usually 50 us */
 #define IDLE_SLEEP_NS 1000
 
-/* ns. Longest sleep while packets arrive. */
+/* ns; longest sleep while packets arrive */
 #define NAP_MAX_NS         1000000u
-/* ns. Assumed shortest time between two packets, 16 Mpps. */
+/* ns; assumed shortest time between packets, 16 Mpps */
 #define PACKET_NS          62u
-/* ms. Longest sleep of a thread that waits for packets. */
+/* ms; longest sleep of a thread that waits for packets */
 #define WAIT_MAX_MS        10
 /* A waiting thread wakes up at least this often in an interval. */
 #define WAITS_PER_INTERVAL 10
-/* After this number of empty rounds with short sleeps, about 1 ms, a poller blocks in poll(2). */
+/* empty rounds with short sleeps, about 1 ms, before a poller blocks in poll(2) */
 #define ROUNDS_AWAKE       24
 
 static _Thread_local struct {
@@ -54,8 +53,8 @@ static _Thread_local struct {
 } yields;
 
 /*
- * Only a few yields precede a sleep. If a thread only yields, and other threads spin on its CPU,
- * the scheduler gives it little time. If it sleeps, the scheduler runs it as soon as it wakes up.
+ * A thread that only yields gets little time if other threads spin on its CPU. A thread that sleeps
+ * runs as soon as it wakes up.
  */
 bool poll_yields(void)
 {
@@ -93,9 +92,8 @@ uint32_t poll_wait_ms(uint64_t interval)
 }
 
 /*
- * Sleeps for a short time after the first empty round, because packets probably arrive again soon.
- * Blocks in poll(2) after further empty rounds. If nap_ns is 0, blocks only after ROUNDS_AWAKE
- * empty rounds.
+ * Sleeps briefly after the first empty round, and blocks in poll(2) after further ones. If nap_ns
+ * is 0, blocks only after ROUNDS_AWAKE empty rounds.
  */
 void poll_wait(struct poller *poller)
 {
@@ -178,7 +176,7 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 		queue->fill = QUEUE_FILL_POLLS;
 }
 
-/* Returns the number of full quarters, 0 to 3, of a queue with `packets` in it. */
+/* Returns how many quarters of a queue are full, 0 to 3. */
 static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
@@ -188,10 +186,7 @@ static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 	return quarters;
 }
 
-/*
- * Returns the number of packets that wait in a queue. QUEUE_FILL_DESCRIPTORS: a lower bound.
- * QUEUE_FILL_POLLS: an estimate.
- */
+/* QUEUE_FILL_DESCRIPTORS returns a lower bound, QUEUE_FILL_POLLS an estimate. */
 static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 {
 	uint32_t quarter = queue->entries >> 2, quarters = 0;
@@ -208,15 +203,15 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
 			quarters++;
 		return quarters * quarter;
-	default: /* estimate from the number of successive full polls */
+	default:
 		queue->full_polls += queue->full_polls < queue->entries;
 		return RTE_MIN(queue->full_polls * polled, queue->entries);
 	}
 }
 
 /*
- * Returns true if the queue may have more packets after the poll. This is possible even if the poll
- * did not fill the burst: some drivers return at most 32 packets, or stop at the end of their ring.
+ * A queue may have more packets even if the poll did not fill the burst: some drivers return at
+ * most 32 packets, or stop at the end of their ring.
  */
 static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
 {
@@ -277,7 +272,6 @@ static uint32_t poll_round(struct poller *poller)
 	return received;
 }
 
-/* Returns true if polling can end. Called after each round since the end of the run was set. */
 static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
@@ -301,8 +295,8 @@ void poll_until_end(struct poller *poller)
 
 	for (;;) {
 		/*
-		 * Pairs with the release in epochs_open(). Read `open` before the poll: if the poll
-		 * then returns no packets, all packets of epochs before `open` were received.
+		 * Pairs with the release in epochs_open(). `open` is loaded before the poll: if the
+		 * poll then returns no packets, all packets of epochs before `open` were received.
 		 */
 		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(poller->epochs, open);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Receive loop of all designs. Polls queues, splits bursts at epoch changes, and also enters an
- * epoch if no packets arrive. Ends when the run has ended and the queues are empty.
+ * Receive loop of all designs. It also enters an epoch if no packets arrive, and ends when the run
+ * has ended and the queues are empty.
  */
 
 #include <stdatomic.h>
@@ -16,93 +16,80 @@
 #include "parallel/plan/plan.h"
 #include "parallel/workers/shed_worker.h"
 
-/* Method to find the fill level of a queue. */
+/* How to find the number of packets that wait in a queue. */
 enum queue_fill {
-	QUEUE_FILL_DESCRIPTORS, /* rte_eth_rx_descriptor_status() */
-	QUEUE_FILL_COUNT,       /* rte_eth_rx_queue_count() */
-	QUEUE_FILL_RING,        /* rte_ring_count() */
-	QUEUE_FILL_POLLS,       /* estimate from the number of successive full polls */
+	QUEUE_FILL_DESCRIPTORS,
+	QUEUE_FILL_COUNT,
+	QUEUE_FILL_RING,
+	QUEUE_FILL_POLLS, /* estimate from the number of successive full polls */
 };
 
 struct rte_ring;
 
-/* Queue of a device. */
 struct poll_queue {
 	uint16_t port, queue;
-	uint64_t received; /* packets in the whole run; owned by the poller until it ends */
+	uint64_t received; /* packets in the whole run */
 	/* Only used with load shedding: */
 	enum queue_fill fill;
-	uint32_t entries;      /* number of descriptors */
+	uint32_t entries; /* number of descriptors */
 	struct rte_ring *ring; /* only for QUEUE_FILL_RING */
-	uint32_t waiting;      /* packets that waited after the last poll */
-	uint32_t full_polls;   /* QUEUE_FILL_POLLS: number of successive full polls */
+	uint32_t waiting; /* packets that waited after the last poll */
+	uint32_t full_polls; /* successive full polls, for QUEUE_FILL_POLLS */
 	struct shedding_queue shedding;
 };
 
 struct poller {
 	struct epochs *epochs;
-	bool replay;         /* true: packets carry their epoch; false: use the open epoch */
-	enum idle_mode idle; /* action after an empty round; not IDLE_AUTO */
+	bool replay; /* packets carry their epoch; otherwise they belong to the open epoch */
+	enum idle_mode idle; /* not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at;    /* index of the queue whose packets take() receives */
+	uint32_t at; /* queue whose packets take() receives */
 	uint32_t burst; /* maximum packets of one poll, up to POLL_BURST_MAX */
-	/* File descriptors of the queues, for poll(2). nb_fds is 0 if the queues have none. */
+	/* For poll(2). nb_fds is 0 if the queues have no file descriptors. */
 	uint32_t nb_fds;
 	int fds[OPTION_LIST_MAX];
-	uint32_t wait_ms;      /* timeout of poll(2), ms */
-	uint32_t nap_ns;       /* sleep after the first empty round, ns; 0: as poll_idle() */
-	uint32_t empty_rounds; /* number of successive empty rounds */
-	/* ms. After a stop, queues count as empty if no packet arrives for this time. */
+	uint32_t wait_ms; /* timeout of poll(2), ms */
+	uint32_t nap_ns; /* sleep after the first empty round, ns; 0: poll_idle() */
+	uint32_t empty_rounds; /* successive rounds without packets */
+	/* After the stop, queues are empty if no packet arrives for this time, ms. */
 	uint32_t quiet_ms;
-	uint64_t epoch;           /* epoch of the packets that take() receives */
-	uint64_t polled;          /* TSC after the last poll that returned packets */
+	uint64_t epoch; /* epoch of the packets that take() receives */
+	uint64_t polled; /* TSC after the last poll that returned packets */
 	struct shed_worker *shed; /* NULL: without load shedding */
 
-	/* Callbacks of poll_until_end(). All get `arg`. */
 	void *arg;
-	/* Enters `epoch`, to which the next packets belong. */
+	/* The next packets belong to `epoch`. */
 	void (*enter)(void *arg, uint64_t epoch);
 	/* Takes ownership of n packets of one epoch. Their poll took rx_cycles TSC cycles. */
 	void (*take)(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
-	/* Called after a poll of queue q without packets. May be NULL. */
+	/* Called after an empty poll of queue q. May be NULL. */
 	void (*empty)(void *arg, uint32_t q);
-	/* Called after a round without packets. NULL: poll_wait() or poll_idle() is called. */
+	/* Called after a round without packets. NULL: poll_wait() or poll_idle(). */
 	void (*rest)(void *arg);
-	/* Called at the end of the run, with the number of the epoch after the last one. */
+	/* `epoch` is the first one after the end of the run. */
 	void (*end)(void *arg, uint64_t epoch);
 };
 
 void poll_until_end(struct poller *poller);
 
-/* Updates the shedding level after a poll of queue q, which returned `polled` packets. */
+/* Updates the shedding level after a poll of queue q. */
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
-/*
- * Selects the method to find the fill level of a queue with `entries` descriptors. `ring` is the
- * software ring of the queue, or NULL.
- */
+/* Selects queue->fill. `ring` is the software ring behind the queue, or NULL. */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
-/* Waits after a round without packets. */
 void poll_idle(enum idle_mode idle);
 
-/* As poll_idle(IDLE_SLEEP), but sleeps for `ns`. */
 void poll_nap(uint32_t ns);
 /* Yields and returns true in the first empty rounds. Returns false when it is time to sleep. */
 bool poll_yields(void);
 
-/*
- * Returns the longest sleep in ms of a thread that waits for packets. `interval` is the length of
- * an epoch in ns. If no packets arrive, the thread may delay the end of an epoch by this time.
- */
+/* Longest sleep in ms of a thread that waits for packets, as a part of the interval (ns). */
 uint32_t poll_wait_ms(uint64_t interval);
 
-/* Waits after a round without packets, by a short sleep or by poll(2) on the file descriptors. */
+/* Waits after a round without packets: sleeps briefly, or blocks in poll(2). */
 void poll_wait(struct poller *poller);
 
-/*
- * Returns the time in ns that a thread may sleep between polls of a queue with `entries`
- * descriptors, at most 1 ms. At 16 Mpps, the queue does not become full in this time.
- */
+/* Returns a sleep in ns, at most 1 ms, in which `entries` descriptors do not fill up at 16 Mpps. */
 uint32_t poll_nap_ns(uint32_t entries);

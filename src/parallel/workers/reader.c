@@ -25,7 +25,6 @@ static void parse(struct reader *reader, const struct counting *counting,
 			reader->in_ports);
 }
 
-/* Moves the packets that match the filter to the front of pkts[]. Returns their number. */
 static uint32_t filter(
 	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * First half of counting: reads the headers of a burst of packets and writes a burst of keys. The
- * second half (parallel/workers/count.h) uses only the keys. One instance per lcore.
- */
+/* Reads the headers of a burst of packets and writes a burst of keys (parallel/workers/count.h). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,17 +17,17 @@
 #include "rx/packet/parse_burst.h"
 
 /*
- * Clock for the time of polls. Computes UTC from the TSC, because reading the system clock may need
- * a system call. Reads the system clock once a second. Not thread-safe.
+ * Computes UTC from the TSC, because reading the system clock may need a system call. Reads the
+ * system clock once a second.
  */
 
 #define PACKET_CLOCK_SECOND 1000000000
 
 struct packet_clock {
-	uint64_t hz;      /* TSC frequency; 0: the system clock was not read yet */
-	int64_t utc;      /* last reading of the system clock, ns since 1970-01-01 UTC */
-	uint64_t tsc;     /* TSC at that reading */
-	double ns_of_tsc; /* ns per TSC cycle */
+	uint64_t hz; /* 0: the system clock was not read yet */
+	int64_t utc; /* last reading of the system clock, ns since 1970-01-01 UTC */
+	uint64_t tsc; /* TSC at that reading */
+	double ns_of_tsc;
 };
 
 static inline void packet_clock_read(struct packet_clock *clock)
@@ -53,43 +50,36 @@ static inline int64_t packet_clock_now(struct packet_clock *clock)
 
 struct reader {
 	/* Set before start. */
-	bool replay;                         /* true: mbufs have a struct packet_meta */
-	const struct filter *filter;         /* NULL: all packets are measured */
-	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of the --port option of each DPDK port ID */
+	bool replay; /* mbufs have a struct packet_meta */
+	const struct filter *filter; /* NULL: all packets are measured */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of the --port option by DPDK port ID */
 
-	/* Owned by the lcore. */
 	struct packet_clock clock;
 	struct packet_times times;
 };
 
 /*
- * Fills `burst` with the keys of n <= BURST_MAX packets, and with the details that `counting`
- * needs. Adds the number of packets that do not match the filter to *filtered. May reorder the
- * packets.
+ * Fills `burst` with the keys of n <= BURST_MAX packets, and the details that `counting` needs.
+ * Adds the packets that do not match the filter to *filtered. May reorder pkts[].
  */
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
 
-/* As reader_read(). Adds the time of filter and parser to timer->costs. */
 struct stage_timer;
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
 	uint64_t *filtered, struct stage_timer *timer);
 
 /*
- * Counts packets without parsing them. Returns their bytes on the wire, and updates the largest
- * frame in `counts`.
+ * Does not parse the packets. Returns their bytes on the wire, and updates counts->largest_frame.
  */
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
 	struct parse_counts *counts);
 
-/* As reader_read(), but does not reorder the packets. */
+/* Does not reorder the packets, unlike reader_read(). */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);
 
-/*
- * Returns the TSC at the arrival of a packet, computed from its timestamp. Returns `polled` if it
- * has no timestamp.
- */
+/* Returns the TSC at the arrival of a packet by its timestamp, or `polled` if it has none. */
 uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The receiver: an lcore that polls the ports of a group for its workers, in designs async and
- * sync. It has its own counters, and enters epochs like a worker (parallel/epoch.h).
+ * The receiver: an lcore that polls the ports of a group for its workers. It enters epochs like a
+ * worker (parallel/epoch.h).
  */
 
 #include <stdalign.h>
@@ -21,15 +21,14 @@ struct rx_core_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* TSC cycles of polls with packets and of dispatch to workers */
 	/* Only with off-path forwarding (parallel/designs/forward_off_path.h): */
-	uint64_t filtered;          /* packets that do not match the filter */
-	struct parse_counts counts; /* results of the parser, without bytes */
-	uint64_t ppt_cycles;        /* TSC cycles of parsing and of writing digests */
-	uint64_t free_cycles;       /* TSC cycles of sending */
+	uint64_t filtered;
+	struct parse_counts counts; /* without bytes */
+	uint64_t ppt_cycles; /* TSC cycles of parsing and of writing digests */
+	uint64_t free_cycles; /* TSC cycles of sending */
 	/* Packets or digests dropped because the ring of a worker was full. */
 	uint64_t ring_full[PLAN_WORKERS_MAX];
 };
 
-/* Packets of one burst for one worker. */
 struct rx_core_group {
 	uint32_t n;
 	struct rte_mbuf *pkts[POLL_BURST_MAX];
@@ -39,25 +38,25 @@ struct forward;
 struct off_path;
 
 struct rx_core {
-	/* Set before start, read by the receiver. */
+	/* Set before start. */
 	const struct run *run;
-	void *source;         /* see struct worker */
-	uint32_t participant; /* number of this receiver as a participant (parallel/epoch.h) */
-	uint32_t nb_workers;  /* workers in the group */
+	void *source; /* see struct worker */
+	uint32_t participant; /* number of this receiver in struct epochs */
+	uint32_t nb_workers;
 	struct worker *const *workers;
-	bool may_drop; /* only design async; true: drop packets if a ring is full */
+	bool may_drop; /* design async: drop packets if a ring is full */
 	enum dispatch dispatch;
 	uint8_t reta[RSS_RETA_SIZE]; /* index of the worker, by flow hash modulo RSS_RETA_SIZE */
-	struct rss_mask hashed;      /* fields for the flow hash, if the device computes none */
-	struct poller poller;        /* queues of the ports */
-	struct forward *forward;     /* NULL: without --forward */
+	struct rss_mask hashed; /* fields of the flow hash, if the device computes none */
+	struct poller poller;
+	struct forward *forward; /* NULL: without --forward */
 
 	/* Written by the receiver. */
 	alignas(64) uint64_t epoch;
 	struct rx_core_generation generations[2];
-	struct rx_core_group *groups; /* [nb_workers]; only used in design async */
-	struct off_path *off_path;    /* NULL: without off-path forwarding */
-	uint32_t next;                /* worker of the next packet, if not selected by flow hash */
+	struct rx_core_group *groups; /* [nb_workers]; only for design async */
+	struct off_path *off_path; /* NULL: without off-path forwarding */
+	uint32_t next; /* worker of the next packet, if not selected by flow hash */
 
 	/* Set by the receiver after its loop, with release. */
 	alignas(64) _Atomic bool finished;
@@ -68,9 +67,9 @@ static inline struct rx_core_generation *rx_core_generation(struct rx_core *rx_c
 	return &rx_core->generations[epoch & 1];
 }
 
-/* Leaves all epochs before `epoch`. Called by the receiver. */
+/* Only the receiver may call this. */
 void rx_core_leave(struct rx_core *rx_core, uint64_t epoch);
-/* Clears the counters of `epoch`. Called by the reporter. */
+/* Only the reporter may call this. */
 void rx_core_recycle(struct rx_core *rx_core, uint64_t epoch);
-/* Waits until the reporter has cleared the counters for the present epoch of the receiver. */
+/* Waits until the reporter has cleared the counters for the receiver's epoch. */
 void rx_core_wait(const struct rx_core *rx_core);

@@ -7,7 +7,6 @@
 
 static const struct shed_setting full_detail = SHED_SETTING_WHOLE;
 
-/* Applies the entries of the schedule that are due at the next packet. */
 static void decide(struct shed_worker *shed)
 {
 	const struct shed_schedule_entry *next = shed->decisions;
@@ -124,12 +123,9 @@ const struct burst_shedding *shed_worker_state(
 }
 
 /*
- * Returns the sample of one in 2^shift entries for entries `first` to first + n - 1. Bit i is set
- * if entry first + i is in the sample. Each entry has a random byte, eight from each number of the
- * generator SplitMix64. An entry is in the sample if the lowest `shift` bits of its byte are 0.
- *
- * So an entry in the sample of one in 2^k is also in that of one in 2^(k-1). The sample does not
- * depend on the burst boundaries.
+ * Returns the sample of one in 2^shift entries (bit i: entry first + i). Each entry has a random
+ * byte of SplitMix64, and is in the sample if the lowest `shift` bits are 0. So each sample
+ * contains the rarer ones, and does not depend on burst boundaries.
  */
 static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
 {
@@ -157,7 +153,10 @@ uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n)
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
 {
-	/* A seed other than in shed_worker_choose() makes the two samples independent. */
+	/*
+	 * The seed differs from that of shed_worker_choose(), so that the two samples are
+	 * independent.
+	 */
 	uint64_t seed = ~shed->seed;
 
 	for (uint32_t left = shed->state.shifts; left != 0; left &= left - 1) {
@@ -208,7 +207,7 @@ static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker)
 {
-	/* `seed` itself determines the hash key. ~seed makes the samples independent of hashes. */
+	/* `seed` also gives the hash key. ~seed makes the samples independent of hashes. */
 	uint64_t state = ~seed;
 
 	*shed = (struct shed_worker){

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Load shedding of a worker. Measurements can skip packets, packets can be sampled, or packets are
- * only counted. The worker also counts skipped packets. A burst is divided into parts at the
- * packets where the detail changes.
- */
+/* Load shedding of a worker. Splits bursts at the packets where the detail changes. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,40 +15,39 @@
 struct counting;
 
 /*
- * Packets that one measurement did not count. The sums are modulo 2^64: `added` and `added_bytes`
- * can decrease, because a measurement with a lower sampling rate has larger weights.
+ * Packets that one measurement did not count. Sums are modulo 2^64, because `added` and
+ * `added_bytes` can decrease if a measurement with a lower sampling rate has larger weights.
  */
 struct shed_counts_measurement {
 	uint64_t measured, bytes; /* packets that other measurements processed */
-	/* shed_counts.added, minus the packets that this measurement added by its own weights. */
+	/* shed_counts.added, minus what this measurement added by its own weights */
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes; /* packets of completely skipped bursts */
-	uint64_t weight;               /* largest weight of a counted packet; 0 means 1 */
+	uint64_t weight; /* largest weight of a counted packet; 0 means 1 */
 };
 
 /* Packets not measured in an epoch. Owned by the worker until it leaves the epoch. */
 struct shed_counts {
 	uint64_t skipped, skipped_bytes; /* packets that no measurement processed */
 	uint64_t unseen, unseen_bytes; /* part of `skipped`: in bursts without a processed packet */
-	uint64_t added, added_bytes; /* packets that sampled packets represent besides themselves */
-	uint64_t backlog_max;        /* largest number of waiting packets after a poll */
-	uint64_t level_max;          /* highest shedding level after a poll */
+	uint64_t added, added_bytes; /* what sampled packets represent besides themselves */
+	uint64_t backlog_max; /* packets waiting after a poll */
+	uint64_t level_max; /* highest shedding level after a poll */
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
 	/*
-	 * Packets of keys that a measurement does not count, by rank of the key (key_sampling.h).
+	 * Packets of keys that a measurement does not sample, by rank of the key
+	 * (sketch/key_sampling.h).
 	 */
 	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
-/* Packets of a burst. */
 struct shed_counts_burst {
 	uint64_t measured, bytes;
 	uint64_t skipped, skipped_bytes;
 };
 
 /*
- * Adds a burst to the counts. rarer[k] has its packets that are in the sample of one in 2^k
- * packets, for each bit k of state->shifts.
+ * For each bit k of state->shifts, rarer[k] has the part of the burst in the sample of one in 2^k.
  */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
@@ -60,29 +55,28 @@ void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *st
 
 struct shed_worker {
 	/* Set before start. */
-	uint64_t seed;             /* seed of the sampling */
-	const struct steps *steps; /* steps of the measurements */
+	uint64_t seed;
+	const struct steps *steps; /* of the measurements */
 	struct shed_mailbox *line; /* NULL: without a controller in the reporter */
-	uint64_t interrupted;      /* TSC cycles. A burst that takes longer was preempted. */
+	uint64_t interrupted; /* TSC cycles; a burst that takes longer was preempted */
 
-	/* Owned by the worker. */
 	const struct shed_schedule_entry *decisions; /* next entry of the schedule */
 	struct queue_shedding shedding;
 	uint64_t backlog; /* packets that waited after the last poll, over all queues */
-	uint64_t packet;  /* number of the next packet */
-	uint64_t entry;   /* number of the next processed packet with a key */
+	uint64_t packet; /* number of the next packet */
+	uint64_t entry; /* number of the next processed packet with a key */
 	struct burst_shed_level level;
 	const struct shed_setting *states; /* current settings */
-	struct shed_setting decided;       /* settings of the schedule */
-	struct burst_shedding state;       /* combined effect of level and settings */
-	uint64_t state_of;                 /* epoch for which `state` was computed */
-	bool stale;                        /* true: `state` must be computed again */
-	bool remade;                       /* true: flow tables must be updated to `state` */
-	const struct flow_states *flows;   /* [CONFIG_MEASUREMENTS_MAX]: limits of flow states */
-	bool whole;                        /* true: the settings keep full detail */
+	struct shed_setting decided; /* settings of the schedule */
+	struct burst_shedding state; /* combined effect of level and settings */
+	uint64_t state_of; /* epoch for which `state` was computed */
+	bool stale; /* `state` must be computed again */
+	bool remade; /* flow tables must be updated to `state` */
+	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX] */
+	bool whole; /* the settings keep full detail */
 };
 
-/* Returns true if a burst can be counted without load shedding: full detail, and no backlog. */
+/* Returns true if a burst needs no load shedding: full detail, and no backlog. */
 static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t epoch)
 {
 	return shed->shedding.on && shed->shedding.level == SHED_LEVEL_FULL && shed->backlog == 0 &&
@@ -91,28 +85,22 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 					      memory_order_relaxed) == shed->states);
 }
 
-/* Applies the newest settings, and the level of queue shedding, to the next burst. */
+/* Applies the newest settings and the level of queue shedding. */
 void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
 
 /*
- * Takes the first part of the next n > 0 packets: up to the packet where the schedule changes the
- * detail. Returns the number of packets, at least 1.
+ * Takes the next 0 < n packets up to where the schedule changes the detail. Returns their number.
  */
 uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n);
 
-/* Returns the combined effect of level and settings in `epoch`. */
 const struct burst_shedding *shed_worker_state(
 	struct shed_worker *shed, const struct counting *counting, uint64_t epoch);
 
-/*
- * Selects the sampled packets of the last n <= BURST_MAX packets that shed_worker_take() returned.
- * Bit i is set if packet i is in the sample.
- */
+/* Samples the last n <= BURST_MAX packets that shed_worker_take() returned (bit i: packet i). */
 uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n);
 
 /*
- * Returns the number of packets of a burst up to which its sample is processed. Only queue shedding
- * limits it. Without this limit, returns n.
+ * Returns how many packets of a burst to process, so that queue shedding looks at a limited number.
  */
 static inline uint32_t shed_worker_cut(
 	const struct shed_worker *shed, uint64_t looked_at, uint32_t n)
@@ -123,8 +111,8 @@ static inline uint32_t shed_worker_cut(
 }
 
 /*
- * Samples the next n processed entries. Bit i of rarer[k] is set if entry i is in the sample of one
- * in 2^k entries. Sets rarer[k] only for the bits k of state.shifts.
+ * Samples the next n processed entries. Bit i of rarer[k]: entry i is in the sample of one in 2^k.
+ * Only for the bits k of state.shifts.
  */
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
@@ -135,7 +123,6 @@ static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
 }
 
-/* Adds n packets, and the TSC cycles that they took, to the mailbox, if there is one. */
 static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uint64_t cycles)
 {
 	const struct queue_shedding *shedding = &shed->shedding;
@@ -152,15 +139,12 @@ static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uin
 	atomic_store_explicit(&line->shift, shedding->shift, memory_order_relaxed);
 }
 
-/* Initializes full detail, without queue shedding and schedule. `seed` is the seed of the run. */
+/* Full detail, without queue shedding and schedule. `seed` is the seed of the run. */
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker);
 
-/* Sets the schedule. Call before start. `schedule` and `steps` must outlive `shed`. */
+/* Call before start. `schedule` and `steps` must outlive `shed`. */
 void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *schedule,
 	const struct steps *steps, uint32_t worker);
 
-/*
- * Connects the worker and the controller in the reporter by a mailbox. Call before start. Bursts
- * that take `interrupted` TSC cycles or longer were preempted, and do not count as load.
- */
+/* Call before start. Bursts that take `interrupted` TSC cycles or longer do not count as load. */
 void shed_worker_govern(struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted);

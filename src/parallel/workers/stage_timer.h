@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Measures the time of each part of the processing of a burst. For bursts that are not timed,
- * callers pass the constant NULL, so that the compiler removes the code.
+ * Measures the time of each part of the processing of a burst. Callers pass the constant NULL for
+ * untimed bursts, so that the compiler removes the code.
  */
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
 	timer->last = now;
 }
 
-/* Adds the cycles since the end of the previous part to `part`, a member of struct costs. */
+/* `part`: a member of struct costs. */
 #define STAGE_TIMER_END(timer, part)                                                               \
 	do {                                                                                       \
 		if ((timer) != NULL)                                                               \

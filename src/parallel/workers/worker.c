@@ -56,7 +56,6 @@ void worker_rest(struct worker *worker)
 		wakeup_wait(&worker->wakeup, worker->wait_ms);
 }
 
-/* Removes packets from the burst that match no rule of --prefixes. */
 static void match(
 	struct generation *generation, struct key_burst *burst, struct prefix_matches *hits)
 {
@@ -139,7 +138,7 @@ static struct stage_timer begin_lap(struct generation *generation, uint32_t n, u
 	return (struct stage_timer){.costs = &generation->costs};
 }
 
-/* Not inlined, so that bursts that are not timed do not run code of the timer. */
+/* Not inlined, to keep the timer out of the code of other bursts. */
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -148,7 +147,6 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	count(worker, generation, pkts, n, rx_cycles, &timer);
 }
 
-/* Returns the number of the selected entries of a burst, and their bytes. */
 static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64_t entries)
 {
 	struct shed_counts_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
@@ -158,7 +156,6 @@ static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64
 	return sum;
 }
 
-/* Counts the keys in bursts[0]. `state` selects the entries that each measurement counts. */
 static void count_seen(struct worker *worker, struct generation *generation,
 	struct shed_counts_burst *burst, const struct burst_shedding *state)
 {
@@ -181,8 +178,8 @@ static void count_seen(struct worker *worker, struct generation *generation,
 }
 
 /*
- * Counts a burst that some measurements skip or sample. Processes the packets whose bits in
- * looked_at are set, or all packets if it is UINT64_MAX.
+ * Counts a burst that some measurements skip or sample. Bit i of looked_at: packet i is processed;
+ * UINT64_MAX: all.
  */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
@@ -227,10 +224,6 @@ static void count_none(struct worker *worker, struct generation *generation,
 	counts->unseen_bytes += bytes;
 }
 
-/*
- * Counts a sample of a burst. If the sample has too many packets, skips the packets at the end of
- * the burst.
- */
 static void count_sampled(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_shedding *state)
 {
@@ -264,7 +257,7 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_all(worker, generation, pkts, n);
 }
 
-/* Returns the shedding state of the next packets. Updates the flow tables if it has changed. */
+/* Updates the flow tables if the state has changed. */
 static const struct burst_shedding *next_state(struct worker *worker, struct generation *generation)
 {
 	const struct counting *counting = generation->counting;
@@ -347,7 +340,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		/* reader_read_timed() may reorder the copy. The packets are sent in their order. */
+		/* Filtering reorders the copy. Packets are sent in their order. */
 		struct rte_mbuf *copy[BURST_MAX];
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * State of a worker, and the processing of a burst: filter, parse, hash once per key rule, and
- * update the sketch of every measurement. It is the same in all designs. The loop that receives
- * bursts is in the design (parallel/plan/design.h).
- */
+/* The part of a worker that is the same in all designs. */
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -30,33 +26,32 @@
 #include "sketch/sketch.h"
 
 /*
- * Counts of a worker in one epoch. Owned by the worker while it is in the epoch. Then the reporter
- * reads and clears it (parallel/epoch.h).
+ * Counts of a worker in one epoch. Owned by the worker while it is in the epoch, then by the
+ * reporter (parallel/epoch.h).
  */
 struct generation {
 	alignas(64) uint64_t received; /* packets that this worker polled; 0 if a receiver polls */
-	uint64_t counted;              /* packets that this worker got */
-	uint64_t filtered;  /* part of `counted` that does not match the filter or --prefixes */
+	uint64_t counted; /* packets that this worker got */
+	uint64_t filtered; /* part of `counted` that does not match the filter or --prefixes */
 	uint64_t duplicate; /* packets that another flow record has reported (collector_source.h) */
 	uint64_t ring_full; /* received packets that were dropped because a ring was full */
 	uint64_t measured;
-	struct sketch_undecoded undecoded; /* measured packets whose flow could not be decoded */
+	struct sketch_undecoded undecoded; /* part of `measured` whose flow could not be decoded */
 	struct parse_counts counts;
-	uint64_t rx_cycles;   /* TSC cycles of polls with packets */
-	uint64_t ppt_cycles;  /* TSC cycles of parsing and counting */
+	uint64_t rx_cycles; /* TSC cycles of polls with packets */
+	uint64_t ppt_cycles; /* TSC cycles of parsing and counting */
 	uint64_t free_cycles; /* TSC cycles of freeing or sending packets */
-	uint64_t bursts;      /* bursts in the whole run, for costs_due() */
-	/* Rules of --prefixes in this epoch, and the counters of this worker. NULL: no rules. */
+	uint64_t bursts; /* bursts in the whole run */
+	/* NULL: without --prefixes */
 	const struct prefix_filter *monitor;
 	struct prefix_counts *rules;
-	/* Measurements of the epoch (parallel/run/measurements.h). */
 	struct counting *counting;
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX];
-	/* Owned by this worker or, with --sharing shared, shared by all workers. */
+	/* Shared by all workers with --sharing shared. */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];
-	struct costs costs;            /* times of the timed bursts */
-	struct shed_counts kept;       /* packets that load shedding did not measure */
-	struct drill_down_sets within; /* networks and counts of drill-down */
+	struct costs costs; /* times of the timed bursts */
+	struct shed_counts kept; /* packets that load shedding did not measure */
+	struct drill_down_sets within;
 };
 
 struct digest_ring;
@@ -65,34 +60,34 @@ struct run;
 struct sync_slot;
 
 struct worker {
-	/* Set before start, read by the worker. */
+	/* Set before start. */
 	uint32_t id;
 	uint32_t group;
 	uint32_t part; /* index among the workers of the group */
 	const struct run *run;
-	void *source; /* input, if the source delivers keys or flow records; else NULL */
+	void *source; /* input, if the source delivers keys or flow records */
 	enum idle_mode idle;
-	bool blocks;      /* true: the worker sleeps until another thread wakes it */
+	bool blocks; /* sleeps until another thread wakes it */
 	uint32_t wait_ms; /* longest sleep, ms */
 	struct epochs *epochs;
 	struct shed_worker *shed; /* NULL: without load shedding */
-	struct poller poller;     /* rss: queues of this worker; async: `ring`, for load shedding */
-	struct forward *forward;  /* NULL: without --forward */
-	/* The function design_ops.done. Its time counts in free_cycles. */
+	struct poller poller; /* rss: queues of this worker; async: `ring`, for load shedding */
+	struct forward *forward; /* NULL: without --forward */
+	/* design_ops.done; its time counts in free_cycles */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
-	struct sync_slot *slot;      /* sync: bursts from the receiver */
-	struct rte_ring *ring;       /* async: packets from the receiver */
-	struct digest_ring *digests; /* async with --forward: digests from the receiver */
+	struct sync_slot *slot; /* sync: bursts from the receiver */
+	struct rte_ring *ring; /* async: packets from the receiver */
+	struct digest_ring *digests; /* async with --forward */
 
 	/* Owned by the worker. */
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct reader reader;
 
-	struct wakeup wakeup;       /* signaled by the receiver */
+	struct wakeup wakeup; /* signaled by the receiver */
 	struct shed_mailbox states; /* exchange with the controller in the reporter */
 
-	/* Set by the worker after its loop, with release order. */
+	/* Set by the worker after its loop, with release. */
 	alignas(64) _Atomic bool finished;
 };
 
@@ -101,40 +96,36 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 	return &worker->generations[epoch & 1];
 }
 
-/* Leaves all epochs before `epoch`, and waits until the generation of `epoch` is clean. */
+/* Waits until the reporter has emptied the generation of `epoch`. */
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
-/* Leaves all epochs at the end of the run. `epoch` follows the last epoch. */
+/* `epoch` is the first one after the end of the run. */
 void worker_leave(struct worker *worker, uint64_t epoch);
 
-/* Called if no packets arrived. Calls worker_look_for_idle_keys(), then waits. */
+/* Must be called if no packets arrived. */
 void worker_rest(struct worker *worker);
 /* Lets sketches with an idle timeout remove idle keys. */
 void worker_look_for_idle_keys(struct worker *worker);
 
-/* Wakes the worker. Called by the receiver after it has filled the ring or slot of the worker. */
+/* Must be called by the receiver after it has filled the ring or slot of the worker. */
 static inline void worker_wake(struct worker *worker)
 {
 	if (worker->blocks)
 		wakeup_look(&worker->wakeup);
 }
 
-/* Frees packets. For design_ops.done. */
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 
 /*
- * Counts n <= BURST_MAX packets in the epoch of the worker, and passes them to done(). Their poll
- * took rx_cycles TSC cycles.
+ * Counts n <= BURST_MAX packets, and passes them to done(). Their poll took rx_cycles TSC cycles.
  */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* As worker_count(), with load shedding. */
+/* With load shedding. */
 void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* Applies --prefixes to the keys in bursts[0], and counts them. Second half of worker_count(). */
+/* Applies --prefixes to the keys in bursts[0], and counts them. */
 void worker_count_read(struct generation *generation);
 
-/*
- * As worker_count(), but sends the packets after reading their headers, and does not call done().
- */
+/* Sends the packets once their headers are read, instead of calling done(). */
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
