@@ -51,9 +51,8 @@ static void print_cpus(const struct cpu_set *cpus, FILE *out)
 }
 
 /*
- * Restricts this thread to the ordinary CPUs of the plan. Threads of DPDK that are not lcores
- * inherit this affinity. Otherwise, DPDK would look for CPUs without an lcore, find none, and use
- * the CPU of the main lcore.
+ * Threads of DPDK that are not lcores inherit this affinity. Without it, DPDK would look for CPUs
+ * without an lcore, find none, and use that of the main lcore.
  */
 static void keep_to_ordinary_cpus(const struct plan *plan)
 {
@@ -87,8 +86,7 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 }
 
 /*
- * Returns the additional bytes that mbufs may need for frames of --mtu. The size of mbufs is known
- * only after the devices are probed, and EAL must be running then.
+ * Mbufs may grow for --mtu. Their size is known only after the devices are probed, which needs EAL.
  */
 static size_t growth_for_mtu(const struct plan *plan, const struct config *config)
 {
@@ -100,7 +98,6 @@ static size_t growth_for_mtu(const struct plan *plan, const struct config *confi
 	return bytes;
 }
 
-/* Returns true if a port shares memory with another process, such as a virtual switch. */
 static bool shares_memory(const struct config *config)
 {
 	bool shares = false;
@@ -115,9 +112,8 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 {
 	const char *arguments = eal_options(config)->arguments;
 	/*
-	 * Memory for pools and rings, with room for rounding, the pool of long packets, and
-	 * drivers. A large value does no harm: ordinary memory is only address space until it is
-	 * used.
+	 * Pools, rings, drivers and rounding. Too much does no harm: ordinary memory is only
+	 * address space until it is used.
 	 */
 	size_t megabytes = ((2 * plan->packet_bytes + growth_for_mtu(plan, config)) >> 20) + 64;
 
@@ -166,10 +162,10 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
-/* Copy of standard error for on_abort(), while standard error is redirected to /dev/null. */
+/* Standard error for on_abort(), while it is redirected to /dev/null. */
 static int panic_fd = -1;
 
-/* Handles SIGABRT: a panic of EAL aborts the process, without a visible message. */
+/* A panic of EAL calls abort() without a visible message. */
 static void on_abort(int number)
 {
 	static const char line[] =
@@ -182,9 +178,8 @@ static void on_abort(int number)
 }
 
 /*
- * Redirects standard output and standard error to /dev/null, because EAL prints its usage if it
- * rejects an argument. Stores copies of both in saved[]. Returns the descriptor of /dev/null, or -1
- * on error.
+ * EAL prints its usage if it rejects an argument, so standard output and standard error go to
+ * /dev/null. Returns its descriptor, or -1. saved[] gets copies of the original ones.
  */
 static int silence_begin(int saved[2])
 {
@@ -220,9 +215,9 @@ static void silence_end(int null, const int saved[2])
 }
 
 /*
- * Changes the scheduling policy SCHED_FIFO to SCHED_RR. EAL waits for each new thread in a loop of
- * sleeps of 1 us. A SCHED_FIFO thread does not give up its CPU in such a short sleep, so a new
- * thread on the same CPU would never run. A SCHED_RR thread gives up its CPU after its time slice.
+ * EAL waits for each new thread in sleeps of 1 us. A SCHED_FIFO thread does not give up its CPU in
+ * such a sleep, so a new thread on the same CPU would never run. A SCHED_RR thread gives it up
+ * after its time slice.
  */
 static void leave_sched_fifo(void)
 {
@@ -285,9 +280,7 @@ void eal_stop(void)
 	rte_eal_cleanup();
 }
 
-/* --- options --- */
-
-/* Rejects arguments of --eal that sketchtap sets itself, or that end the process. */
+/* Rejects arguments that sketchtap sets itself, or that end the process. */
 static bool check_eal(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

@@ -15,7 +15,6 @@
 #include "parallel/workers/poll.h"
 #include "parallel/workers/worker.h"
 
-/* Sets the list of distinct key rules. Rule 0 is the 5-tuple, others are those of measurements. */
 static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
 {
 	counting->nb_key_rules = key_rules_distinct(
@@ -71,7 +70,6 @@ uint32_t measurements_low_ranked(const struct plan *plan)
 	return low_ranked;
 }
 
-/* Adds the weights that sampled bursts need. Returns false if out of memory. */
 static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
@@ -86,7 +84,6 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 	return UINT32_C(1) << counting->key_rule_of[m];
 }
 
-/* Sets the key rules that drill-down needs. */
 static void assign_keys(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
@@ -106,10 +103,6 @@ static void assign_keys(const struct measurements *measurements, struct counting
 	}
 }
 
-/*
- * Adds bursts for copies of the entries that a measurement counts, if needed. Returns false if out
- * of memory.
- */
 static bool add_picked(const struct measurements *measurements, struct counting *counting,
 	const struct plan_lcore *lcore)
 {
@@ -119,8 +112,8 @@ static bool add_picked(const struct measurements *measurements, struct counting 
 }
 
 /*
- * Sets the struct counting of generation 1. If steps can change keys, it is a copy of the one of
- * generation 0. Otherwise both generations use the same. Returns false if out of memory.
+ * Generation 1 gets its own struct counting if steps can change keys, otherwise that of generation
+ * 0.
  */
 static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
@@ -255,7 +248,6 @@ static bool create_workers(struct measurements *measurements)
 	return true;
 }
 
-/* Creates measurements->steps if a step changes a key. Returns false if out of memory. */
 static bool create_steps(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
@@ -278,10 +270,7 @@ static bool create_steps(struct measurements *measurements)
 	return measurements->steps != NULL;
 }
 
-/*
- * Returns a new number for a set. Its address does not identify a set: memory is reused, and
- * threads may remember the address of an old set.
- */
+/* An address does not identify a set: memory is reused, and threads may remember an old address. */
 static uint64_t next_number(void)
 {
 	static _Atomic uint64_t last;
@@ -410,7 +399,6 @@ static const struct measurement_config *config_of(
 	return measurements->plan.measurements[m].config;
 }
 
-/* Returns true if both drill down into the same keys. */
 static bool same_keys(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {
@@ -442,7 +430,7 @@ static void warn_if_narrow(struct measurements *measurements, const struct sketc
 		(unsigned long long)width, (unsigned long long)sketch->params.width);
 }
 
-/* Replaces a sketch by an empty one of another width. Returns false if out of memory. */
+/* Returns false if out of memory. */
 static bool change_width(struct measurements *measurements, struct sketch **place,
 	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
 {

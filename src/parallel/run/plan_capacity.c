@@ -29,7 +29,7 @@ static void print_missing(const struct profile_what *missing, const char *name, 
 		name, text);
 }
 
-/* Prints the row of a state. If the profile lacks a time, prints a message and returns false. */
+/* Returns false if the profile lacks a time. */
 static bool print_state(const struct plan *plan, const struct capacity_worker *worker,
 	const struct profile *profile, const char *name, const struct capacity_state *state,
 	int width, FILE *out)
@@ -52,10 +52,7 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
-/*
- * Number of states: full detail; each step of each measurement; SHED_LEVEL_WAIT, in which
- * measurements of low priority skip packets; each sampling rate; count only.
- */
+/* Full detail; each step of each measurement; SHED_LEVEL_WAIT; each sampling rate; count only. */
 #define STATES_MAX                                                                                 \
 	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
@@ -74,10 +71,7 @@ static uint32_t priority_of(const struct plan *plan, uint32_t m)
 	return steps_options(plan->measurements[m].config)->priority;
 }
 
-/*
- * Adds a state for each step of measurement m. The detail of the other measurements is that of
- * *state. Afterwards, *state has the last step.
- */
+/* Updates *state to the last step. */
 static void add_steps(struct capacity_states *states, const struct plan *plan, uint32_t m,
 	struct capacity_state *state)
 {
@@ -101,10 +95,7 @@ static void add_steps(struct capacity_states *states, const struct plan *plan, u
 	}
 }
 
-/*
- * Adds states for the steps of all measurements, in the order in which load shedding takes them:
- * measurements of the lowest priority first.
- */
+/* Load shedding takes the steps of measurements of the lowest priority first. */
 static void add_all_steps(struct capacity_states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();
@@ -119,8 +110,8 @@ static void add_all_steps(struct capacity_states *states, const struct plan *pla
 }
 
 /*
- * Adds the levels of queue shedding. At SHED_LEVEL_WAIT, measurements of low priority skip packets.
- * At each next level, the other measurements also sample packets.
+ * At SHED_LEVEL_WAIT, measurements of low priority skip packets. At each next level, the others
+ * also sample.
  */
 static void add_levels(struct capacity_states *states, const struct plan *plan)
 {

@@ -8,9 +8,9 @@
 #include "adapt/capacity.h"
 #include "parallel/plan/plan.h"
 
-/* Returns the tasks of each worker of the plan. The plan must outlive the result. */
+/* The plan must outlive the result. */
 struct capacity_worker plan_worker(const struct plan *plan);
 
-/* Prints the estimated packet rates. `name` is the file name of the profile. */
+/* `name`: file name of the profile. */
 void plan_print_capacity(const struct plan *plan, const struct config *config,
 	const struct profile *profile, const char *name, FILE *out);

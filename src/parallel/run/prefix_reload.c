@@ -9,7 +9,7 @@
 
 #define END_PATIENCE_S 5
 
-/* Creates a table for workers, and the rules for the source. Takes ownership of `rules`. */
+/* Takes ownership of `rules`. */
 static struct prefix_filter *create(
 	struct prefix_reload *tables, struct prefix_list *rules, void **of_source)
 {
@@ -67,7 +67,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
-/* Returns true if both generations use the newest table. Then there is no other table. */
+/* If both generations use the newest table, there is no other table. */
 static bool settled(const struct prefix_reload *tables)
 {
 	return tables->of[0] == tables->next && tables->of[1] == tables->next;
@@ -82,10 +82,9 @@ void prefix_reload_request(struct prefix_reload *tables)
 		return;
 	atomic_store_explicit(&tables->loaded, false, memory_order_relaxed);
 	tables->loading = signals_start_thread(&tables->thread, load, tables) == 0;
-	tables->again = !tables->loading; /* if the thread cannot be started, try again later */
+	tables->again = !tables->loading; /* try again later */
 }
 
-/* Destroys a table that no generation uses. */
 static void release(struct prefix_reload *tables, struct prefix_filter *table)
 {
 	if (table != tables->next && table != tables->of[0] && table != tables->of[1])

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reloads the prefix list of --prefixes during a run. A thread reads the file, and builds a new
- * table while workers use the old one. A generation (parallel/epoch.h) gets the new table when it
- * is clean. So each epoch has one table, and workers never wait.
+ * Reloads --prefixes during a run. A thread builds the new table while workers use the old one. An
+ * empty generation (parallel/epoch.h) gets the new table, so each epoch has one table and workers
+ * never wait.
  */
 
 #include <pthread.h>
@@ -20,45 +20,42 @@ struct prefix_reload {
 	enum prefix_side side;
 	uint32_t nb_workers;
 	struct prefix_filter *of[2]; /* table of each generation */
-	struct prefix_filter *next;  /* newest table, for the next generation that becomes clean */
+	struct prefix_filter *next; /* for the next generation that becomes empty */
 	/* The operations rules_*() are NULL if only workers match the rules. */
 	const struct source_ops *ops;
 	void *source;
 	void *of_source; /* rules of `next`, in the form of the source */
 
 	/* Owned by the reporter. */
-	bool loading; /* true: the thread is running, or was not joined yet */
-	bool again;   /* true: another reload is requested */
+	bool loading; /* the thread was started and not yet joined */
+	bool again; /* another reload is requested */
 	pthread_t thread;
 
-	/* Owned by the thread until it sets `loaded`, with release order. Then by the reporter. */
+	/* Owned by the thread until it sets `loaded`, with release. Then by the reporter. */
 	_Atomic bool loaded;
-	struct prefix_filter *fresh;  /* new table; NULL: see error */
-	void *of_source_fresh;        /* new rules for the source */
-	char error[PREFIX_ERROR_MAX]; /* reason for not loading the file */
+	struct prefix_filter *fresh; /* new table; NULL: see error */
+	void *of_source_fresh; /* new rules for the source */
+	char error[PREFIX_ERROR_MAX];
 };
 
 enum prefix_reload_result {
 	PREFIX_RELOAD_NONE,
 	PREFIX_RELOAD_REFUSED, /* the file has an error, and the old rules remain; see error */
-	PREFIX_RELOAD_LOADED,  /* `next` is the new table */
+	PREFIX_RELOAD_LOADED, /* `next` is the new table */
 };
 
-/*
- * Initializes *tables with the rules of the file `path`. Takes ownership of `rules`. Returns false
- * on error, with one line in tables->error.
- */
+/* Takes ownership of `rules`. Returns false on error, with one line in tables->error. */
 bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
 	struct prefix_list *rules, uint32_t nb_workers, const struct source_ops *ops, void *source);
 void prefix_reload_stop(struct prefix_reload *tables);
 
 /*
- * Starts to read the file again. If a reload is running, or a generation still uses the previous
- * table, starts later, so that there are never more than two tables. Called by the reporter.
+ * Starts a reload, later if one is running or a generation still uses the previous table: there are
+ * never more than two tables. Only for the reporter.
  */
 void prefix_reload_request(struct prefix_reload *tables);
-/* Returns the result of a reload that has ended since the last call. Called by the reporter. */
+/* Returns the result of a reload that has ended since the last call. Only for the reporter. */
 enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables);
 bool prefix_reload_busy(const struct prefix_reload *tables);
-/* Sets the newest table for the clean generation of `epoch`. Called by the reporter. */
+/* Gives the newest table to the empty generation of `epoch`. Only for the reporter. */
 void prefix_reload_renew(struct prefix_reload *tables, uint64_t epoch);

@@ -54,16 +54,13 @@ static int rx_core_lcore(void *arg)
 	return 0;
 }
 
-/* ms. After a stop, packets may arrive until the link is down. It takes at most this time. */
+/* Packets may arrive until the link is down, which takes at most this time. */
 #define LINK_DOWN_MS 50
 
-/* ms. After port_silence(), a packet socket receives no more frames after this time. */
+/* A packet socket may receive frames for this time after port_silence(). */
 #define SILENCED_MS 5
 
-/*
- * Returns true if threads can sleep until a packet arrives: all packets come through packet
- * sockets.
- */
+/* Threads can sleep until a packet arrives if all packets come through packet sockets. */
 static bool may_block(const struct run *run)
 {
 	const struct plan *plan = run->plan;
@@ -75,8 +72,8 @@ static bool may_block(const struct run *run)
 }
 
 /*
- * Sets the sleep times of a poller. There are no short sleeps (nap_ns) with --forward, because they
- * would delay packets, and with --overload, because queues would fill up.
+ * There are no short sleeps (nap_ns) with --forward, because they would delay packets, and with
+ * --overload, because queues would fill up.
  */
 static void init_wait(const struct run *run, struct poller *poller)
 {
@@ -186,7 +183,6 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 	return 0;
 }
 
-/* Starts queue shedding, by the fill level of the ring of a worker, or of its receive queues. */
 static void start_queue_shedding(
 	const struct run *run, struct worker *worker, struct shed_worker *shed)
 {
@@ -332,7 +328,7 @@ static bool create_lcores(struct run *run, char *error)
 	return true;
 }
 
-/* Sets the measurements of an epoch in all workers, which must not use its generation. */
+/* No worker may be using the generation of `epoch`. */
 static void give_measurements(struct run *run, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -386,7 +382,6 @@ static bool create_measurements(struct run *run, char *error)
 	return true;
 }
 
-/* Creates one packet pool per group of ports, on its NUMA node. */
 static bool create_pools(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
@@ -581,7 +576,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	return true;
 }
 
-/* Sets the prefix table of an epoch in all workers, which must not use its generation. */
+/* No worker may be using the generation of `epoch`. */
 static void give_table(struct run *run, uint64_t epoch)
 {
 	struct prefix_filter *table = run->monitor.of[epoch & 1];
@@ -611,7 +606,6 @@ bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 	return true;
 }
 
-/* Returns true if the driver of a port does not report the fill level of its queues. */
 static bool must_guess(const struct run *run, uint16_t port)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
@@ -703,7 +697,7 @@ static void destroy_worker(struct worker *worker)
 	node_memory_give_back(worker, sizeof(*worker));
 }
 
-/* Adds a set to the list of unused sets, unless a generation uses it or will use it. */
+/* A set becomes unused if no generation uses it or will use it. */
 static void release_measurements(struct run *run, struct measurements *measurements)
 {
 	if (measurements == NULL || measurements == run->next ||
@@ -785,7 +779,7 @@ static void clear_rules(struct generation *generation)
 			generation->rules[r] = (struct prefix_counts){0};
 }
 
-/* Clears the counts of a worker. Returns true if it has counted a packet in the epoch. */
+/* Returns true if the worker has counted a packet in the epoch. */
 static bool recycle_worker(struct worker *worker, uint64_t epoch)
 {
 	struct generation *generation = worker_generation(worker, epoch);
@@ -818,7 +812,6 @@ static void begin_recycling(struct run *run, uint64_t epoch)
 			recycle_worker(run->workers[w], epoch);
 }
 
-/* Sets new measurements for the clean generation of `epoch`, which epoch + 2 will use. */
 static void renew_measurements(struct run *run, uint64_t epoch)
 {
 	struct measurements **place = &run->measurements[epoch & 1], *before = *place;
@@ -835,8 +828,8 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 }
 
 /*
- * Clears a sketch, unless it was not used, or new measurements will replace it. Returns true if it
- * was replaced by a sketch of another width.
+ * Clears a sketch if it was used and no new measurements replace it. Returns true if it was
+ * replaced by a sketch of another width.
  */
 static bool renew_instance(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
 {
@@ -897,7 +890,7 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max =
 				port_rss_queues(ports[p].driver, ports[p].config, &info);
-		/* This fails if the driver has no limits. It then accepts any number. */
+		/* Fails if the driver has no limits. It then accepts any number. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;
 		devices[p].send_entries = tx;

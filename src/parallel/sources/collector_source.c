@@ -27,19 +27,19 @@
 #include "rx/filter/filter.h"
 #include "rx/packet/meta.h"
 
-/* Size of the ring of a worker in records. The ring takes about 500 KB. */
+/* records; about 500 KB */
 #define RING_RECORDS 4096
 
-/* Largest packet of a capture in bytes. It can be larger than one mbuf segment. */
+/* A packet of a capture can be larger than one mbuf segment. */
 #define DATAGRAM_MAX (65536 * 2)
 
-/* ms. After a stop, sockets that still receive datagrams are read for at most this time. */
+/* After the stop, sockets that still receive datagrams are read for at most this time. */
 #define DRAIN_CPU_NS  INT64_C(200000000)
 #define DRAIN_MOST_NS INT64_C(1000000000)
 
 /* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
-/* Largest possible IP packet, bytes. Flow records do not report larger ones (IPv6 jumbograms). */
+/* Largest IP packet that flow records report, bytes. */
 #define PACKET_MAX      (65535 + 40)
 
 static const struct fragments_limits fragments_limits = {
@@ -55,18 +55,15 @@ struct counter {
 	struct rte_ring *ring; /* records from the decoder; NULL: the worker is the decoder */
 	struct collector_source_counts generations[2];
 	int64_t now; /* latest record time of the last epoch that has records */
-	bool begins; /* true: no record of the present epoch has arrived */
+	bool begins; /* no record of the present epoch has arrived */
 };
 
-/*
- * A mark is a ring entry that is not a record. Its member `exporter` has this value, and its member
- * `flags` the kind of mark.
- */
+/* A ring entry whose `exporter` is MARK is not a record. Its `flags` are an enum mark_kind. */
 #define MARK EXPORTER_NONE
 
 enum mark_kind {
-	MARK_EPOCH,  /* the next records belong to the epoch with the number in `time` */
-	MARK_END,    /* end of the run; `time` is the number of the epoch after the last one */
+	MARK_EPOCH, /* later records belong to epoch `time` */
+	MARK_END, /* the run ends at epoch `time` */
 	MARK_FORGET, /* another exporter uses the slot `next` from now on */
 };
 
@@ -77,37 +74,35 @@ struct collector_source {
 	struct collector_source_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters;    /* [nb_counters], indexed by worker */
-	struct rx_core *rx_core;     /* the decoder; NULL: worker 0 is the decoder */
+	struct counter *counters; /* [nb_counters], indexed by worker */
+	struct rx_core *rx_core; /* the decoder; NULL: worker 0 is the decoder */
 	struct role_snapshot *roles; /* NULL: roles are neither exported nor saved */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
-	int64_t exporter_life; /* ns; an exporter without datagrams for this time is not alive */
-	const struct filter *filter;    /* NULL: all records are counted */
-	bool tags;                      /* true: the filter uses VLAN tags */
-	struct listener *listener;      /* NULL: datagrams come from the feeder */
-	struct fragments *fragments;    /* reassembly of IP fragments; NULL: sockets */
-	struct fragments_counts unread; /* part of the counts that the collector has already got */
+	int64_t exporter_life; /* ns without datagrams after which an exporter is not alive */
+	const struct filter *filter; /* NULL: all records are counted */
+	bool tags; /* the filter uses VLAN tags */
+	struct listener *listener; /* NULL: datagrams come from the feeder */
+	struct fragments *fragments; /* NULL: datagrams come from sockets */
+	struct fragments_counts unread; /* counts that the collector has already got */
 	uint32_t nb_sockets;
-	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket that are counted already */
-	/* true: in this epoch, records with totals were dropped because a ring was full. */
+	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket that are already counted */
+	/* In this epoch, records with totals were dropped because a ring was full. */
 	bool lost_totals;
-	uint64_t seed;   /* seed of the hash that selects the worker of a record */
+	uint64_t seed; /* secret, see hash_of() */
 	uint8_t *linear; /* [DATAGRAM_MAX]: copy of a packet in several mbuf segments */
 
-	/* Written by the decoder. Read by any thread. */
-	_Atomic uint64_t datagrams; /* datagrams from sockets in the run */
+	/* Written by the decoder, read by any thread. */
+	_Atomic uint64_t datagrams;
 
 	/* Owned by the reporter. */
-	uint32_t largest_frame; /* largest frame of the run, bytes */
+	uint32_t largest_frame; /* of the run, bytes */
 };
 
 _Static_assert(sizeof(struct observation) % 4 == 0, "rte_ring_create_elem() requires this");
 
-/* --- rows of a generation --- */
-
-/* Appends n items, and returns the first one. If out of memory, sets no_memory and returns NULL. */
+/* Returns the first of n new items. Returns NULL and sets no_memory if out of memory. */
 static void *add_rows(struct collector_source_rows *rows, size_t size, uint64_t n)
 {
 	if (rows->n + n > rows->room) {
@@ -170,14 +165,11 @@ static void clear_rows(struct collector_source_rows *rows)
 	rows->no_memory = false;
 }
 
-/* --- counting --- */
-
 static struct collector_source_counts *counts_of(struct counter *counter, uint64_t epoch)
 {
 	return &counter->generations[epoch & 1];
 }
 
-/* Sets the bytes of each frame outside its IP packet, for the size of IP packets. */
 static void set_overhead(const struct counter *counter, struct key_burst *burst)
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
@@ -198,7 +190,6 @@ static void count_doubt(struct collector_source_counts *counts, const struct ded
 		counts->counts.observers = more->observers;
 }
 
-/* Counts the keys in bursts[0]. of_burst has the packets and bytes of the burst. */
 static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
 {
 	struct worker *worker = counter->worker;
@@ -208,8 +199,8 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
 	/*
-	 * Use the sums of the epoch, not of the burst: deferred packets are received in one burst
-	 * and measured in another.
+	 * Deferred packets are received in one burst and measured in another, so only the sums of
+	 * the epoch match.
 	 */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
@@ -274,7 +265,7 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Marks exporters as alive that have sent datagrams, but no records, in the epoch. */
+/* Exporters that have sent only datagrams without records are alive, too. */
 static void hear_others(struct counter *counter)
 {
 	const struct collector_source_rows *rows =
@@ -299,10 +290,7 @@ static void learn(struct counter *counter, bool last)
 			counter->dedup, add_role, counts_of(counter, counter->worker->epoch));
 }
 
-/*
- * Counts the flows and keys that wait for the end of the epoch. Call this before worker_leave() or
- * worker_enter_epoch(), because they hand over the counters of the epoch.
- */
+/* Must be called before worker_leave() and worker_enter_epoch(), which hand over the counters. */
 static void end_counting(struct counter *counter, bool last)
 {
 	learn(counter, last);
@@ -313,7 +301,7 @@ static void end_counting(struct counter *counter, bool last)
 	counter->begins = true;
 }
 
-/* Frees the slot of an exporter. Adds its counts to the sum of other exporters. */
+/* The exporter's slot becomes free. Its counts move to the sum of other exporters. */
 static void forget(struct counter *counter, uint32_t exporter)
 {
 	struct collector_source_counts *counts = counts_of(counter, counter->worker->epoch);
@@ -325,8 +313,6 @@ static void forget(struct counter *counter, uint32_t exporter)
 	counts->others.edge_only += of->edge_only;
 	*of = (struct record_counts){0};
 }
-
-/* --- one worker, which decodes and counts --- */
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
 {
@@ -344,11 +330,9 @@ static void forget_here(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/* --- several workers --- */
-
 /*
- * Returns the hash that selects the worker of a record. The seed is secret, and the hash has no
- * other use. So a sender cannot select the worker of its records.
+ * The hash selects the worker of a record. Its seed is secret and has no other use, so senders
+ * cannot overload one worker.
  */
 static uint64_t hash_of(
 	const struct collector_source *source, const struct observation *observation)
@@ -389,13 +373,12 @@ static void put_all(struct collector_source *source, struct rte_ring *ring,
 }
 
 /*
- * Entries of a ring that only marks use. In a live run, the decoder drops and counts records if a
- * ring is full, because waiting for one worker would delay the records of the others. Marks are not
- * dropped: the decoder waits if also these entries are full.
+ * Entries of a ring that only marks use. In a live run, records are dropped if a ring is full, but
+ * the decoder waits with marks.
  */
 #define MARK_SLOTS 64
 
-/* Returns the packets of a record, or 0 if the record has totals since the start of its flow. */
+/* Returns 0 if the record has totals since the start of its flow. */
 static uint64_t reported_packets(const struct observation *observation)
 {
 	return observation->flags & OBSERVATION_SINCE_START
@@ -403,7 +386,7 @@ static uint64_t reported_packets(const struct observation *observation)
 		       : observation->packets * observation->sampling;
 }
 
-/* Returns true if a record matches the filter. Otherwise counts its packets as filtered. */
+/* Counts the packets of other records as filtered. */
 static bool matches(void *arg, const struct observation *observation)
 {
 	struct collector_source *source = arg;
@@ -449,7 +432,7 @@ static void put_records(struct collector_source *source, struct counter *counter
 
 		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
-		/* A dropped total has an unknown number of packets since the previous total. */
+		/* It is unknown how many packets were added since the previous total. */
 		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
@@ -458,7 +441,6 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 {
 	struct collector_source *source = arg;
 
-	/* Put successive records of the same worker on its ring together. */
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
 		struct counter *counter = counter_of(source, &observations[begin]);
 
@@ -492,7 +474,7 @@ static void forget_there(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/* Executes a mark. Returns false if it ends the run. */
+/* Returns false if the mark ends the run. */
 static bool obey_mark(struct counter *counter, const struct observation *mark)
 {
 	struct worker *worker = counter->worker;
@@ -536,8 +518,6 @@ static void count_dealt(struct worker *worker, uint32_t nb_workers)
 	}
 }
 
-/* --- datagrams --- */
-
 static const uint8_t *linear(struct collector_source *source, const struct rte_mbuf *mbuf)
 {
 	uint32_t len = mbuf->pkt_len < DATAGRAM_MAX ? mbuf->pkt_len : DATAGRAM_MAX;
@@ -547,7 +527,6 @@ static const uint8_t *linear(struct collector_source *source, const struct rte_m
 	return rte_pktmbuf_read(mbuf, 0, len, source->linear);
 }
 
-/* Decodes the datagrams in packets from the feeder. */
 static void take_packets(struct collector_source *source, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -567,7 +546,6 @@ static void take_packets(struct collector_source *source, struct rte_mbuf **pkts
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-/* Counts the datagrams that the kernel has dropped at a socket since the last call. */
 static void count_drops(struct collector_source *source, uint32_t socket)
 {
 	uint64_t dropped = listener_dropped(source->listener, socket);
@@ -576,7 +554,6 @@ static void count_drops(struct collector_source *source, uint32_t socket)
 	source->dropped[socket] = dropped;
 }
 
-/* Receives and decodes datagrams from sockets. Returns their number. */
 static uint32_t take_datagrams(struct collector_source *source)
 {
 	struct datagram datagrams[LISTEN_BATCH];
@@ -591,7 +568,6 @@ static uint32_t take_datagrams(struct collector_source *source)
 	return n;
 }
 
-/* Counts the datagrams of the epoch that are incomplete in the capture. */
 static void count_unread(struct collector_source *source, bool last)
 {
 	const struct fragments_counts *now = fragments_counted(source->fragments);
@@ -613,7 +589,6 @@ static void count_unread(struct collector_source *source, bool last)
 	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
-/* An exporter is alive in the epoch if its last datagram came at this time or later. */
 static int64_t alive_since(const struct collector_source *source)
 {
 	struct epochs *epochs = source->params.workers[0]->epochs;
@@ -621,10 +596,7 @@ static int64_t alive_since(const struct collector_source *source)
 	return epochs_info(epochs, source->epoch)->start - source->exporter_life;
 }
 
-/*
- * Stores losses and exporters of the epoch. Call this before worker_leave() or
- * worker_enter_epoch(), because they hand over the counters of the epoch.
- */
+/* Must be called before worker_leave() and worker_enter_epoch(), which hand over the counters. */
 static void end_decoding(struct collector_source *source, bool last)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -638,8 +610,6 @@ static void end_decoding(struct collector_source *source, bool last)
 	generation->epoch.losses_unknown |= source->lost_totals;
 	source->lost_totals = false;
 }
-
-/* --- loops --- */
 
 static void enter_here(void *arg, uint64_t epoch)
 {
@@ -685,9 +655,8 @@ static void enter_there(void *arg, uint64_t epoch)
 
 	end_decoding(source, false);
 	/*
-	 * Leave the old epoch before put_marks(), which waits while a ring is full. The worker of
-	 * that ring may wait for a clean generation, and the reporter cleans it only after this
-	 * lcore has left.
+	 * Leave the old epoch before put_marks() waits for a full ring. The worker of that ring may
+	 * wait for an empty generation, which the reporter provides only after this lcore has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	put_marks(source, MARK_EPOCH, epoch, 0);
@@ -712,16 +681,15 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	take_packets(rx_core->source, pkts, n);
 }
 
-/* When reading ends after the end of the run, ns. 0: not set yet. */
+/* 0: not set yet, ns */
 struct drain {
 	int64_t give_up; /* CLOCK_MONOTONIC */
-	int64_t cpu;     /* CPU time of the thread */
+	int64_t cpu; /* CPU time of the thread */
 };
 
 /*
- * Called after each read of the sockets since the end of the run. Returns true if they are empty,
- * or after DRAIN_CPU_NS of CPU time of this thread or DRAIN_MOST_NS. A thread that waits for its CPU
- * does not lose the datagrams that wait meanwhile.
+ * Uses CPU time, so that a thread that waits for its CPU does not lose datagrams that wait
+ * meanwhile.
  */
 static bool is_drained(struct drain *drain, uint32_t received)
 {
@@ -743,7 +711,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 		listener_rest(source->listener, received);
 }
 
-/* Does the same as poll_until_end() for sockets. The poller has only callbacks, and no queues. */
+/* poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
 	struct drain drain = {0};
@@ -817,8 +785,6 @@ static const struct design_ops design_collect_dealt = {
 	.done = worker_free,
 };
 
-/* --- setup --- */
-
 static void log_collector(void *arg, bool warning, const char *line)
 {
 	(void)arg;
@@ -844,7 +810,8 @@ static bool open_sockets(struct collector_source *source, char *error)
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
-			return set_error(error, why); /* not possible after check_listen() */
+			/* check_listen() has already parsed the address */
+			return set_error(error, why);
 	source->listener = listener_open(addresses, options->listen.n, wanted, error);
 	source->nb_sockets = options->listen.n;
 	if (source->listener == NULL)
@@ -918,8 +885,6 @@ static bool create_counters(struct collector_source *source, char *error)
 		}
 	return source->counters != NULL || set_error(error, "out of memory for the collector");
 }
-
-/* --- roles of interfaces --- */
 
 static void restore_role(void *arg, const struct interface_role_row *row, int64_t saved_at)
 {
@@ -1042,7 +1007,6 @@ static void collector_source_set_filter(void *arg, const struct filter *filter)
 	source->tags = record_filter_has_tags(filter_options(source->params.config)->expression);
 }
 
-/* Warns about a capture that has packets, but no datagrams. */
 static void log_no_datagram(const struct fragments_counts *counts)
 {
 	if (counts->whole + counts->fragments > 0 ||
@@ -1055,7 +1019,6 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-/* Waits until the template file is written. */
 static bool collector_source_finish(void *arg)
 {
 	struct collector_source *source = arg;
@@ -1150,8 +1113,6 @@ static void collector_source_recycle(void *arg, uint64_t epoch)
 	}
 }
 
-/* --- plan --- */
-
 static void describe_collector(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -1210,8 +1171,6 @@ static const struct source_ops collector_ops = {
 	.finish = collector_source_finish,
 	.takes = collect_takes,
 };
-
-/* --- options --- */
 
 static bool check_listen(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)

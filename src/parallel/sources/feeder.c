@@ -25,22 +25,21 @@
 #include "base/units.h"
 
 /*
- * The first 100 bytes of a packet determine nearly every key. So most mbufs are small, and stay in
- * the cache. A second pool with a few mbufs of 64 KB is for packets with longer headers. Several
- * of these mbufs can form a chain.
+ * The first 100 bytes determine nearly every key, so most mbufs are small and stay in the cache.
+ * Packets with longer headers take chains from a second pool.
  */
 #define LONG_MBUFS 64
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
-#define FETCH_AHEAD 8 /* the feeder prefetches the mbuf that it will fill 8 packets later */
+#define FETCH_AHEAD 8 /* prefetch distance, packets */
 
-/* Readings of the clock per second. Between two readings, the TSC gives the time. */
+/* Readings of the clock per second, between which the TSC gives the time. */
 #define CLOCK_READINGS 1000
 
-/* s. The feeder logs a warning if it must wait longer for the time of a packet. */
+/* s; the feeder warns if it must wait longer for the time of a packet */
 #define HOUR_S 3600
 
-/* Number of packets that the feeder collects for a queue before it puts them on the ring. */
+/* Packets for a queue that the feeder collects before it writes them to the ring. */
 #define STAGE_MAX BURST_MAX
 
 struct stage {
@@ -56,36 +55,34 @@ struct feeder {
 	uint32_t reach; /* number of bytes of a packet that filters read */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
-	uint32_t nb_spare; /* number of empty mbufs in spare[] */
+	uint32_t nb_spare; /* empty mbufs in spare[] */
 	struct rte_mbuf *spare[BURST_MAX];
 
-	/* The open epoch. All 0 until the first packet. */
+	/* The open epoch. */
 	bool started;
 	uint64_t epoch;
 	struct epoch_info info;
-	int64_t first_time; /* time of the first packet, ns since 1970-01-01 UTC */
-	int64_t last_time;  /* latest time of a packet, ns since 1970-01-01 UTC */
+	int64_t first_time; /* of a packet, ns since 1970-01-01 UTC */
+	int64_t last_time; /* of a packet, ns since 1970-01-01 UTC */
 	struct pacer pacer;
-	bool broken_off; /* true: --packets has ended the run */
-	bool over;       /* true: --duration has ended the run */
+	bool broken_off; /* --packets has ended the run */
+	bool over; /* --duration has ended the run */
 	bool damaged;
-	int64_t opened; /* time at which the epoch was opened, ns of CLOCK_MONOTONIC */
+	int64_t opened; /* ns of CLOCK_MONOTONIC */
 
-	/*
-	 * true: packets are generated with --pace. Their times do not follow changes of the clock.
-	 */
+	/* Packets are generated with --pace. Their times do not follow changes of the clock. */
 	bool live;
-	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
-	int64_t read_at;         /* last reading of the clock, ns since 1970-01-01 UTC */
-	int64_t now;             /* last result of live_time() */
-	uint64_t read_tsc;       /* TSC at the last reading */
-	uint64_t read_cycles;    /* minimum TSC cycles between two readings */
+	int64_t clock_offset; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
+	int64_t read_at; /* last reading of the clock, ns since 1970-01-01 UTC */
+	int64_t now; /* last result of live_time() */
+	uint64_t read_tsc; /* TSC at the last reading */
+	uint64_t read_cycles; /* minimum TSC cycles between two readings */
 	uint64_t ns_per_cycle32; /* ns per TSC cycle, times 2^32 */
 
-	/* Written by the feeder. Read by any thread. */
+	/* Written by the feeder, read by any thread. */
 	_Atomic uint64_t packets, bytes;
 	_Atomic bool finished;
-	/* Written by any thread. Read by the feeder. */
+	/* Written by any thread, read by the feeder. */
 	_Atomic bool stop;
 };
 
@@ -94,7 +91,7 @@ static bool stopped(const struct feeder *feeder)
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
 }
 
-/* Puts the collected packets of a queue on its ring. Drops packets without room with --pace. */
+/* With --pace, drops packets that do not fit on the ring. Otherwise waits. */
 static void flush_queue(struct feeder *feeder, uint32_t queue)
 {
 	struct stage *stage = &feeder->stages[queue];
@@ -122,7 +119,7 @@ static void flush_all(struct feeder *feeder)
 		flush_queue(feeder, q);
 }
 
-/* Prefetches an mbuf for writing. It is in the cache of the core of the worker that freed it. */
+/* The mbuf is in the cache of the core of the worker that freed it. */
 static void fetch_mbuf(struct rte_mbuf *mbuf)
 {
 	__builtin_prefetch(mbuf, 1);
@@ -130,7 +127,7 @@ static void fetch_mbuf(struct rte_mbuf *mbuf)
 	__builtin_prefetch(mbuf + 1, 1); /* the data begins after the header */
 }
 
-/* Returns an empty mbuf. Waits until the workers free an mbuf, if there is none. */
+/* Waits until the workers free an mbuf, if there is none. */
 static struct rte_mbuf *take_mbuf(struct feeder *feeder)
 {
 	struct rte_mbuf *mbuf;
@@ -201,8 +198,6 @@ static int64_t floor_to(int64_t time, int64_t interval)
 	return time - (rest < 0 ? rest + interval : rest);
 }
 
-/* --- clock of live packets --- */
-
 static void start_clock(struct feeder *feeder)
 {
 	uint64_t hz = rte_get_tsc_hz();
@@ -214,7 +209,7 @@ static void start_clock(struct feeder *feeder)
 	feeder->now = 0;
 }
 
-/* Returns the time of live packets, which never decreases. */
+/* Time of live packets, which never decreases. */
 static int64_t live_time(struct feeder *feeder)
 {
 	uint64_t passed = rte_rdtsc() - feeder->read_tsc;
@@ -230,9 +225,7 @@ static int64_t live_time(struct feeder *feeder)
 	return feeder->now;
 }
 
-/* --- epochs --- */
-
-/* Sets number and start of the open epoch. Call this before one of its packets is in a ring. */
+/* Must be called before a packet of the epoch is in a ring. */
 static void publish_start(struct feeder *feeder)
 {
 	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
@@ -268,13 +261,11 @@ static void start_epochs(struct feeder *feeder, int64_t stamp)
 	feeder->info = (struct epoch_info){.start = time, .end = time};
 	if (interval > 0) {
 		feeder->info.end = floor_to(time, interval) + interval;
-		/* If packets are live, the first epoch starts with its first packet. */
 		feeder->info.start = feeder->live ? time : floor_to(time, interval);
 	}
 	publish_start(feeder);
 }
 
-/* Ends the open epoch, and opens the epoch of a packet at `time`. */
 static void next_epoch(struct feeder *feeder, int64_t time)
 {
 	int64_t interval = (int64_t)feeder->params.interval;
@@ -303,9 +294,7 @@ static int64_t last_end(struct feeder *feeder)
 	}
 	if (feeder->over && feeder->params.interval == 0 && feeder->live)
 		return feeder->first_time + (int64_t)feeder->params.duration;
-	/*
-	 * Without intervals, or if the run was stopped early, the epoch ends with its last packet.
-	 */
+	/* Without intervals, or after an early stop, the epoch ends with its last packet. */
 	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
 		return RTE_MAX(feeder->last_time, feeder->info.start);
 	if (feeder->over)
@@ -326,7 +315,7 @@ static void end_epochs(struct feeder *feeder)
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
 }
 
-/* Warns about a long wait, because a wrong timestamp may be years in the future. */
+/* A wrong timestamp may be years in the future. */
 static void warn_long_wait(uint64_t cycles)
 {
 	const uint64_t hour = HOUR_S * rte_get_tsc_hz();
@@ -337,7 +326,6 @@ static void warn_long_wait(uint64_t cycles)
 			(double)cycles / (double)hour);
 }
 
-/* Returns true if --duration ends before a packet at `time`. */
 static bool beyond_duration(const struct feeder *feeder, int64_t time)
 {
 	uint64_t duration = feeder->params.duration;
@@ -347,8 +335,8 @@ static bool beyond_duration(const struct feeder *feeder, int64_t time)
 }
 
 /*
- * Ends epochs of live packets by the clock. `cycles` are the TSC cycles until the next packet.
- * Returns the TSC cycles until the next packet or the next end of an epoch or of --duration.
+ * Ends epochs of live packets by the clock. `cycles`: TSC cycles until the next packet. Returns the
+ * TSC cycles until the next packet or the next end of an epoch or of --duration.
  */
 static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 {
@@ -369,9 +357,7 @@ static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 	return RTE_MIN(cycles, (uint64_t)(next - now) * rte_get_tsc_hz() / SECOND_NS + 1);
 }
 
-/*
- * Waits until a packet is due. First puts collected packets on the rings, so that they do not wait.
- */
+/* Flushes collected packets before it waits. */
 static void wait_until_due(struct feeder *feeder, int64_t time)
 {
 	uint64_t index = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
@@ -411,7 +397,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		packet->data, packet->captured, packet->wire_len, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	/* Always copy the TCP header: a measurement that needs it can be added during the run. */
+	/* A measurement that needs the TCP header can be added during the run. */
 	uint32_t copied =
 		RTE_MIN(RTE_MAX(parsed.need + PARSE_TCP_BEYOND, feeder->reach), packet->captured);
 	struct stage *stage = &feeder->stages[queue];
@@ -435,7 +421,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		add_missing(feeder, packet, &parsed);
 }
 
-/* Returns the result of next() of the source, or 0 after the last packet of --packets. */
+/* Returns the result of the source, or 0 after the last packet of --packets. */
 static int next_packet(struct feeder *feeder, struct source_packet *packet)
 {
 	struct source *source = feeder->params.source;
@@ -493,12 +479,12 @@ int feeder_work(void *arg)
 		source_take(&packet);
 		feed(feeder, &packet);
 	}
-	/* If a stop interrupts a read, the source is not damaged. */
+	/* A read that a stop interrupts does not mean damage. */
 	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_mempool_put_bulk(feeder->pool, (void *const *)feeder->spare, feeder->nb_spare);
 	feeder->nb_spare = 0;
-	/* Pairs with the acquire in feeder_finished(): feeder->damaged is set before. */
+	/* Pairs with the acquire in feeder_finished(), after which feeder->damaged is valid. */
 	atomic_store_explicit(&feeder->finished, true, memory_order_release);
 	return 0;
 }
@@ -527,7 +513,7 @@ static bool create_rings(struct feeder *feeder)
 	if (feeder->pool == NULL || feeder->long_pool == NULL)
 		return false;
 
-	/* rte_eth_from_rings() requires send queues, but nothing uses them. */
+	/* rte_eth_from_rings() requires send queues. Nothing uses them. */
 	snprintf(name, sizeof(name), "feed%u", serial);
 	port = rte_eth_from_rings(name, feeder->rings, params->nb_queues, feeder->rings, 1,
 		params->node < 0 ? 0 : (unsigned int)params->node);
@@ -631,8 +617,6 @@ const char *feeder_damage(const struct feeder *feeder)
 {
 	return feeder->damaged ? feeder->params.source->error : NULL;
 }
-
-/* --- options --- */
 
 bool feeder_read_pace(const struct option_text *text)
 {

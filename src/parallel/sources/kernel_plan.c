@@ -12,21 +12,18 @@
 #include "sketch/kernel_layout.h"
 #include "sketch/measurement.h"
 
-/*
- * Default size of the ring of each CPU. The ring takes 1 MB. At 1.2 Mpps, it becomes full in 13 ms
- * if the worker does not read it.
- */
+/* Entries of the ring of each CPU: 1 MB. At 1.2 Mpps, a ring fills up in 13 ms. */
 #define ENTRIES_DEFAULT 16384
 
 /*
- * Maximum size of the flow table of each CPU. The tables of two generations take 5 MB per CPU. If a
- * table has no room for a flow, the program writes its packets to the ring.
+ * Largest flow table of each CPU: 5 MB for two generations. Packets of flows that do not fit go to
+ * the ring.
  */
 #define BUCKETS_MAX 16384
 
 /*
- * Returns the sketch that the program can update: all measurements must use it. Otherwise returns
- * NULL. In such a sketch, flows have no times and TCP flags.
+ * Returns the sketch that the eBPF program can update, or NULL. All measurements must use it,
+ * without times and TCP flags.
  */
 static const struct sketch_ops *kept_sketch(const struct config *config)
 {
@@ -56,7 +53,6 @@ static uint32_t width_of(const struct config *config, const struct kernel_layout
 	return most > 0 ? (uint32_t)most : layout->default_width;
 }
 
-/* Returns the buckets of the largest flow table of a measurement, up to BUCKETS_MAX. */
 static uint32_t buckets_of(const struct config *config)
 {
 	uint64_t most = 1;
@@ -65,7 +61,6 @@ static uint32_t buckets_of(const struct config *config)
 		const struct measurement_config *measurement = &config->measurements[m];
 		uint64_t width = measurement_params(measurement).width;
 
-		/* The width is unknown here, for example with --memory. */
 		if (width == 0)
 			width = measurement_sketch(measurement)->default_width;
 		if (width > most)
@@ -75,14 +70,13 @@ static uint32_t buckets_of(const struct config *config)
 }
 
 /*
- * Key fields of struct key_extra for which workers need no headers: a ring entry with a key has the
- * field, or its packet does not have it.
+ * Key fields for which workers need no headers: the ring entry of a packet has the field, or the
+ * packet has none.
  */
 #define ENTRY_FIELDS                                                                               \
 	(1U << KEY_TCP_FLAGS | 1U << KEY_VLAN | 1U << KEY_DSCP | 1U << KEY_MPLS |                  \
 		1U << KEY_IN_PORT | 1U << KEY_INGRESS | 1U << KEY_EGRESS)
 
-/* Returns true if workers need the headers of packets, not only an entry with the key. */
 static bool needs_headers(const struct config *config)
 {
 	if (filter_options(config)->expression != NULL)
@@ -203,13 +197,13 @@ static const char *write_exact_only(char why[OPTION_WHY_MAX])
 	return why;
 }
 
-/* Returns NULL if the kernel can count for a measurement, else the reason why not. */
+/* Returns NULL if the kernel can count for a measurement, otherwise the reason. */
 static const char *not_on_path(
 	const struct measurement_config *measurement, char why[OPTION_WHY_MAX])
 {
 	struct sketch_params params = measurement_params(measurement);
 
-	/* Other sketches could also count entries with many packets, but this is not tested. */
+	/* Other sketches might work, but are not tested. */
 	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
 		return write_exact_only(why);
 	if (params.key->extra)

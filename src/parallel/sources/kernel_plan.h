@@ -9,18 +9,17 @@
 #include "parallel/plan/plan.h"
 
 struct kernel_plan {
-	uint32_t entries; /* entries of the ring of each CPU */
-	bool on_path;     /* true: the program counts packets, in flow tables or sketches */
-	bool headers;     /* true: the program writes packet headers, not keys, to the rings */
-	uint32_t buckets; /* buckets of the flow table of each CPU and generation; 0: no tables */
-	bool all_share;   /* true: all CPUs share one flow table */
-	const struct sketch_ops *sketch; /* sketch of each CPU and generation; NULL: no sketches */
-	uint32_t width;                  /* width of the sketch */
+	uint32_t entries; /* of the ring of each CPU */
+	bool on_path; /* the program counts packets, in flow tables or sketches */
+	bool headers; /* the program writes packet headers, not keys, to the rings */
+	uint32_t buckets; /* in the flow table of each CPU and generation; 0: no tables */
+	bool all_share; /* all CPUs share one flow table */
+	const struct sketch_ops *sketch; /* one per CPU and generation; NULL: no sketches */
+	uint32_t width;
 };
 
 struct kernel_plan kernel_plan_make(const struct config *config);
 
-/* Functions for struct source_traits and struct source_ops. */
 void kernel_plan_source(const struct config *config, struct plan_source *source);
 bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Source of a run with an eBPF program (--kernel). The program writes an entry for each packet to
- * the ring of its CPU. With N workers, each worker reads the rings of every N-th CPU. An entry has
- * the key of the packet. If the program cannot parse a packet, the entry has its first bytes, and
- * the worker parses and filters them.
+ * Source of a run with an eBPF program (--kernel), which writes the key of each packet to the ring
+ * of its CPU, or its first bytes if it cannot parse the packet. With N workers, each reads the
+ * rings of every N-th CPU.
  *
- * A worker reads the number of the open epoch before it reads a ring. The entries belong to this
- * epoch (parallel/epoch.h). If a ring is full, the program counts the packets without an entry. The
- * worker adds them to the epoch in which it reads this counter.
+ * Entries belong to the epoch that was open before the worker reads the ring (parallel/epoch.h). So
+ * do packets that the program counted because the ring was full.
  *
- * Packets merged by GSO or GRO have one entry. They count as the packets on the wire.
+ * A packet merged by GSO or GRO has one entry, but counts as the packets on the wire.
  */
 
 #include <stdio.h>
@@ -52,8 +50,6 @@ struct kernel_source {
 	struct kernel_taker *takers; /* indexed by worker */
 };
 
-/* --- setup --- */
-
 static bool create_takers(struct kernel_source *input, char *error)
 {
 	uint32_t rings = kernel_program_rings(input->origin.program), n = input->params.nb_workers;
@@ -92,10 +88,7 @@ static void watch(struct watched *watched)
 			watched->place.interface);
 }
 
-/*
- * Measures only incoming packets of a loopback interface. It receives all packets that it sends, so
- * they would count twice.
- */
+/* A loopback interface receives all packets that it sends, so they would count twice. */
 static void look_once(struct attach_point *point)
 {
 	struct port_interface facts;
@@ -113,7 +106,7 @@ static bool attach(struct kernel_source *input, char *error)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct watched *watched = &input->watched[i];
 
-		/* Cannot fail after check_kernel(). */
+		/* check_kernel() has already parsed the text */
 		attach_point_parse(places->texts[i], &watched->place, why);
 		look_once(&watched->place);
 		if (!kernel_program_attach(
@@ -141,7 +134,7 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-/* Returns the addresses (KERNEL_PREFIX_*) that must match --prefixes. 0: without --prefixes. */
+/* KERNEL_PREFIX_* bits of the addresses that must match --prefixes; 0: without --prefixes. */
 static uint32_t prefix_of(const struct config *config)
 {
 	static const uint32_t bits[] = {
@@ -205,7 +198,6 @@ static void kernel_source_start(void *source)
 	kernel_program_measure(input->origin.program, true);
 }
 
-/* Workers can still read the rings and tables after the stop. */
 static void kernel_source_stop(void *source)
 {
 	struct kernel_source *input = source;
@@ -233,8 +225,6 @@ static uint64_t kernel_source_difference(const void *source)
 	return in > taken ? in - taken : taken - in;
 }
 
-/* --- prefix rules --- */
-
 static size_t kernel_source_rules_bytes(const struct prefix_list *rules)
 {
 	return kernel_prefix_maps_bytes(rules);
@@ -258,9 +248,7 @@ static void kernel_source_rules_destroy(void *rules)
 	kernel_prefix_maps_destroy(rules);
 }
 
-/* --- interfaces --- */
-
-/* Adds the losses of an interface. Ignores it if only its outgoing packets are measured. */
+/* Ignores an interface of which only outgoing packets are measured. */
 static void read_counters(struct watched *watched, struct source_losses *losses)
 {
 	struct kernel_interface counters;
@@ -301,7 +289,7 @@ static void log_link(const struct watched *watched, bool up, uint64_t epoch)
 			watched->place.interface);
 }
 
-/* Logs changes of the link. Returns false if the interface was removed. */
+/* Returns false if the interface was removed. */
 static bool update_link(struct watched *watched, uint64_t epoch)
 {
 	struct kernel_interface counters;
@@ -321,7 +309,7 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-/* Checks the interfaces every half second. Returns false if one was removed. */
+/* Returns false if an interface was removed. */
 static bool kernel_source_look(void *source, int64_t now, uint64_t epoch)
 {
 	struct kernel_source *input = source;
@@ -351,8 +339,6 @@ static const struct source_ops kernel_ops = {
 	.difference = kernel_source_difference,
 	.takes = kernel_plan_takes,
 };
-
-/* --- options --- */
 
 static bool check_kernel(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)

@@ -15,7 +15,7 @@
 #include "rx/packet/unaligned.h"
 #include "rx/port/clock.h"
 
-/* ns. If the program counts, the worker sleeps for this time after the first empty round. */
+/* ns; if the program counts, the worker sleeps for this time after the first empty round */
 #define NAP_NS 1000000
 
 #define TCP           6
@@ -24,22 +24,20 @@
 #define TCP_LENGTH_AT 12 /* offset of the data offset field in the TCP header */
 
 #define IPV6_HEADER   40
-#define HOP_BY_HOP    0    /* next header value of a hop-by-hop options header */
+#define HOP_BY_HOP    0 /* next header value of a hop-by-hop options header */
 #define JUMBO_PAYLOAD 0xc2 /* type of the jumbo payload option (RFC 2675) */
-#define JUMBO_OPTION  8    /* bytes of a hop-by-hop options header with only this option */
-
-/* --- merged packets --- */
+#define JUMBO_OPTION  8 /* bytes of a hop-by-hop options header with only this option */
 
 /* Sizes of the packets on the wire that GSO or GRO merged into one. */
 struct gso_segments {
 	uint32_t packets;
-	uint32_t headers; /* bytes of headers of each packet */
-	/* Payload bytes of each packet except the last. 0: all packets have the same share. */
+	uint32_t headers; /* bytes in each packet */
+	/* Payload bytes of each packet except the last. 0: all have the same share. */
 	uint32_t segment;
 	uint32_t payload; /* payload bytes of all packets */
 };
 
-/* `added` are the bytes of headers that the kernel inserted when it merged the packets. */
+/* `added`: bytes of headers that the kernel inserted when it merged the packets. */
 static struct gso_segments joined_of(
 	const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
@@ -49,14 +47,14 @@ static struct gso_segments joined_of(
 	segments.payload = entry->length - segments.headers;
 	if (segments.headers > added)
 		segments.headers -= added;
-	/* If the sizes are inconsistent, divide the payload evenly. */
+	/* If the sizes are inconsistent, the payload is divided evenly. */
 	if ((uint64_t)entry->segment * (segments.packets - 1) < segments.payload &&
 		(uint64_t)entry->segment * segments.packets >= segments.payload)
 		segments.segment = entry->segment;
 	return segments;
 }
 
-/* Returns the length of packet i on the wire, in bytes. */
+/* Length of packet i on the wire. */
 static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 {
 	uint64_t payload = segments->payload;
@@ -71,7 +69,7 @@ static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 						   : segments->payload - segments->segment * i);
 }
 
-/* Returns the bytes of all headers of a packet, including TCP or UDP. */
+/* Bytes of all headers up to TCP or UDP, inclusive. */
 static uint32_t headers_of(
 	const uint8_t *data, uint32_t captured, const struct parsed *parsed, uint8_t proto)
 {
@@ -84,9 +82,6 @@ static uint32_t headers_of(
 	return (uint32_t)at;
 }
 
-/* --- worker: entries --- */
-
-/* Decoded entry of a ring. */
 struct kernel_packet {
 	enum parse_verdict verdict;
 	struct key4 key4; /* only for PARSE_IPV4 */
@@ -96,7 +91,6 @@ struct kernel_packet {
 	int64_t time;
 };
 
-/* Returns the index of the first --kernel option for an interface index. */
 static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 {
 	uint32_t i = 0;
@@ -126,8 +120,7 @@ static void read_key(const struct kernel_entry *entry, struct kernel_packet *pac
 
 /*
  * If the kernel merges more than 64 KB of IPv6 packets, it inserts a hop-by-hop header with a jumbo
- * payload option. The packets on the wire do not have this header. Returns its bytes, or 0 if the
- * merged packet does not have it.
+ * payload option. Returns the bytes of this header, or 0.
  */
 static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
 {
@@ -178,7 +171,6 @@ static void count_and_empty(struct generation *generation)
 	empty_burst(generation);
 }
 
-/* Removes entries from the burst that match no rule of --prefixes. */
 static void match_weights(struct generation *generation, struct prefix_matches *hits)
 {
 	struct prefix_unmatched left_out;
@@ -190,7 +182,6 @@ static void match_weights(struct generation *generation, struct prefix_matches *
 	generation->counts.bytes -= left_out.bytes;
 }
 
-/* As count_and_empty(), for entries with weights. */
 static void count_weights(struct generation *generation)
 {
 	struct counting *counting = generation->counting;
@@ -199,7 +190,7 @@ static void count_weights(struct generation *generation)
 	if (generation->monitor != NULL)
 		match_weights(generation, &hits);
 	count_weighted_keys(counting, generation->sketch, generation->distinct);
-	/* count_weighted_keys() has hashed the burst and moved it to waiting[0]. */
+	/* count_weighted_keys() has moved the burst to waiting[0]. */
 	if (generation->monitor != NULL)
 		prefix_credit_weights(
 			generation->monitor, &counting->waiting[0], &hits, generation->rules);
@@ -207,8 +198,8 @@ static void count_weights(struct generation *generation)
 }
 
 /*
- * Returns the time of a packet in ns since 1970-01-01 UTC. `monotonic` is its time in the program;
- * 0: the program recorded no time, so the time at which the worker read the ring is returned.
+ * Returns ns since 1970-01-01 UTC. `monotonic` 0: the program recorded no time, so the time of
+ * reading the ring is returned.
  */
 static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 {
@@ -216,7 +207,6 @@ static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 			     : taker->worker->reader.times.polled;
 }
 
-/* Adds all packets of an entry to the burst. Counts the burst when it is full. */
 static void add_packets(struct generation *generation, const struct kernel_packet *packet)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
@@ -253,7 +243,6 @@ static void note_largest(struct parse_counts *counts, const struct gso_segments 
 		counts->largest_frame = largest;
 }
 
-/* Returns true if the packet, or the first of merged packets, does not match the filter. */
 static bool is_filtered(const struct worker *worker, const struct kernel_entry *entry,
 	const struct gso_segments *segments)
 {
@@ -287,8 +276,6 @@ static void take_entry(
 	add_packets(generation, &packet);
 }
 
-/* --- worker: rings --- */
-
 static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct generation *generation)
 {
 	uint64_t ring_full = kernel_ring_full(taker->readers[r].ring);
@@ -302,7 +289,7 @@ static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct genera
 
 /*
  * Counts the packets of ring r that the program filtered by the rules of `epoch` since the last
- * call. Adds them to the present epoch of the worker, which must have the same rules.
+ * call, in the worker's present epoch. It must have the same rules.
  */
 static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
 {
@@ -317,7 +304,7 @@ static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch
 	generation->filtered += more;
 }
 
-/* Reads entries of ring r, at most BURST_MAX. Returns their number. */
+/* Returns the number of entries, at most BURST_MAX. */
 static uint32_t take_from_ring(
 	struct kernel_taker *taker, uint32_t r, struct generation *generation)
 {
@@ -328,8 +315,8 @@ static uint32_t take_from_ring(
 	take_ring_full(taker, r, generation);
 	take_filtered(taker, r, taker->worker->epoch);
 	/*
-	 * A program that started in the previous epoch can still filter a packet. enter() ensures
-	 * that the previous epoch has the same rules then.
+	 * A program that started in the previous epoch can still filter a packet. enter() has
+	 * ensured that the previous epoch then has the same rules.
 	 */
 	take_filtered(taker, r, taker->worker->epoch + 1);
 	if (!kernel_reader_look(reader))
@@ -363,7 +350,6 @@ static uint32_t take_round(struct kernel_taker *taker)
 	return n;
 }
 
-/* Measures the difference of the clocks once a second. */
 static void compare_clocks(struct kernel_taker *taker)
 {
 	int64_t monotonic = clock_now(CLOCK_MONOTONIC);
@@ -374,9 +360,6 @@ static void compare_clocks(struct kernel_taker *taker)
 	taker->utc_of_monotonic = clock_now(CLOCK_REALTIME) - monotonic;
 }
 
-/* --- worker: tables --- */
-
-/* Appends an entry with weights to the burst. Counts the burst when it is full. */
 static void add_weight(struct generation *generation, const struct key *key, int64_t time,
 	uint8_t tcp_flags, uint64_t packets, uint64_t bytes)
 {
@@ -411,9 +394,8 @@ static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, 
 }
 
 /*
- * Counts a flow of a table. Adds two entries to the burst, because sketches need the times of the
- * first and of the last packet: the last packet with its own time, and all others with the time of
- * the first.
+ * Sketches need the times of the first and of the last packet of a flow. So the last packet is one
+ * entry with its own time, and the others are another entry with the time of the first.
  */
 static void take_flow(void *arg, const struct kernel_flow *flow)
 {
@@ -447,7 +429,7 @@ static void take_decoded(const struct sketch_candidate *flow, void *arg)
 			worker->reader.times.polled, 0, flow->packets, flow->bytes);
 }
 
-/* Counts the flows of a sketch. All its packets are measured, also those of undecoded flows. */
+/* All packets of the sketch are measured, even those of undecoded flows. */
 static struct kernel_tally take_sketch(
 	struct kernel_taker *taker, const struct kernel_sketch *sketch, uint32_t which)
 {
@@ -461,7 +443,7 @@ static struct kernel_tally take_sketch(
 	return tally;
 }
 
-/* Counts the tables of the present epoch. The program must not write to them any more. */
+/* The program must no longer write to the tables. */
 static void take_tables(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -490,20 +472,18 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
-	/* The generation of an open epoch is clean and has its rules (monitor). */
 	const bool other_rules = worker_generation(worker, epoch)->monitor !=
 				 worker_generation(worker, worker->epoch)->monitor;
 
 	for (uint32_t r = 0; r < taker->nb_readers; r++) {
-		/* Counts of programs that finished late, by the rules of the epoch before. */
 		take_filtered(taker, r, epoch);
 		kernel_reader_turn(&taker->readers[r], epoch);
 	}
 	if (taker->origin->on_path || other_rules)
 		kernel_program_wait(taker->origin->program);
 	/*
-	 * Filtered packets must count in an epoch with the rules by which they were filtered. This
-	 * is not necessary for ring entries: the worker compares them with the rules again.
+	 * Filtered packets must count in an epoch with the rules that filtered them. Ring entries
+	 * are matched again, so they may be in another epoch.
 	 */
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		take_filtered(taker, r, worker->epoch);
@@ -517,8 +497,8 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 }
 
 /*
- * Waits if the program counts packets. Rings then have only packets of flows for which a table has
- * no room. If the rings remain empty, sleeps until the reporter opens an epoch.
+ * With counting in the program, rings only have packets of flows that do not fit in a table. If
+ * they stay empty, sleeps until the reporter opens an epoch.
  */
 static void rest_on_path(struct kernel_taker *taker)
 {
@@ -531,7 +511,7 @@ static void rest_on_path(struct kernel_taker *taker)
 		nanosleep(&nap, NULL);
 }
 
-/* Does the same as poll_until_end() for the eBPF program. */
+/* poll_until_end() for the eBPF program. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
 	struct kernel_taker *taker = worker->source;
@@ -539,8 +519,8 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	for (;;) {
 		/*
-		 * Pairs with the release in epochs_open(). Read `open` before the rings: if the run
-		 * has ended, the program has written all its entries before.
+		 * Pairs with the release in epochs_open(). `open` is loaded before the rings are
+		 * read: if the run has ended, the program has already written all its entries.
 		 */
 		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(worker->epochs, open);
@@ -584,8 +564,6 @@ const struct design_ops design_kernel_async = {
 	.work = take_until_end,
 	.done = worker_free,
 };
-
-/* --- setup --- */
 
 bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *origin,
 	struct worker *worker, uint32_t nb_workers)

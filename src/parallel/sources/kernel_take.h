@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Worker of a run with an eBPF program (parallel/sources/kernel_source.c). Reads the rings of the
- * program. If the program itself counts packets, also reads its tables.
- */
+/* Worker of a run with an eBPF program (parallel/sources/kernel_source.c). */
 
 #include "parallel/plan/design.h"
 #include "rx/kernel/program.h"
@@ -12,11 +9,10 @@
 
 struct worker;
 
-/* Shared by all workers. */
 struct kernel_origin {
 	struct kernel_program *program;
-	uint32_t entries;         /* entries of each ring */
-	bool on_path;             /* true: the program counts; rings have only other packets */
+	uint32_t entries; /* of each ring */
+	bool on_path; /* the program counts packets; rings have only the others */
 	enum kernel_times stamps; /* kind of timestamps, if a measurement needs them */
 	uint32_t nb_interfaces;
 	uint32_t interfaces[OPTION_LIST_MAX]; /* interface index of each --kernel option */
@@ -27,21 +23,18 @@ struct kernel_taker {
 	struct worker *worker;
 	uint32_t nb_readers;
 	struct kernel_reader *readers; /* [nb_readers] */
-	/* [nb_readers]: last values of the counters of each ring, which are in an epoch already. */
+	/* [nb_readers]: values of the counters of each ring that are already in an epoch. */
 	uint64_t *ring_full;
 	uint64_t (*filtered)[2];
-	uint32_t empty_rounds;    /* number of successive rounds without entries */
-	uint64_t taken;           /* packets in the whole run; owned by the worker until it ends */
+	uint32_t empty_rounds; /* successive rounds without entries */
+	uint64_t taken; /* packets in the whole run */
 	int64_t utc_of_monotonic; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, ns */
-	int64_t compared;         /* time of this comparison, ns of CLOCK_MONOTONIC */
+	int64_t compared; /* CLOCK_MONOTONIC when utc_of_monotonic was measured, ns */
 };
 
-/*
- * Initializes the taker of a worker. Returns false if out of memory. Call kernel_taker_free() also
- * in this case.
- */
+/* Returns false if out of memory. kernel_taker_free() is then needed, too. */
 bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *origin,
 	struct worker *worker, uint32_t nb_workers);
-void kernel_taker_free(struct kernel_taker *taker); /* frees its arrays, not `taker` */
+void kernel_taker_free(struct kernel_taker *taker); /* does not free `taker` */
 
 extern const struct design_ops design_kernel_rss, design_kernel_async;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Computes the time at which a packet must be sent: by a packet rate, or by its timestamp. */
+/* Computes when a packet must be sent: by a packet rate, or by its timestamp. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,21 +12,21 @@
 #include "base/units.h"
 
 enum pace {
-	PACE_UNPACED,  /* maximum rate; the sender waits while a ring is full */
+	PACE_UNPACED, /* maximum rate; the sender waits while a ring is full */
 	PACE_RECORDED, /* rate of the timestamps; the sender drops packets if a ring is full */
-	PACE_RATE,     /* fixed packet rate; the sender drops packets if a ring is full */
+	PACE_RATE, /* fixed packet rate; the sender drops packets if a ring is full */
 };
 
 struct pacer {
 	enum pace pace;
 	uint64_t start_tsc; /* TSC at which the first packet is due */
 	int64_t first_time; /* timestamp of the first packet, ns */
-	__uint128_t step;   /* PACE_RATE: TSC cycles between two packets, times 2^64 */
+	__uint128_t step; /* PACE_RATE: TSC cycles between packets, times 2^64 */
 };
 
 /*
- * Starts the schedule. The first packet is due now, and has the timestamp first_time. `rate` is in
- * packets per second, and only used with PACE_RATE.
+ * The first packet is due now and has the timestamp first_time (ns). `rate`: packets per second,
+ * for PACE_RATE.
  */
 static inline void pacer_start(
 	struct pacer *pacer, enum pace pace, uint64_t rate, int64_t first_time)
@@ -36,14 +36,14 @@ static inline void pacer_start(
 		pacer->step = ((__uint128_t)rte_get_tsc_hz() << 64) / rate;
 }
 
-/* Returns the TSC cycles from the first packet to packet `index`, counted from 0. */
+/* TSC cycles from the first packet to packet `index`, counted from 0. */
 static inline uint64_t pacer_due(const struct pacer *pacer, uint64_t index)
 {
 	return index * (uint64_t)(pacer->step >> 64) +
 	       (uint64_t)((__uint128_t)index * (uint64_t)pacer->step >> 64);
 }
 
-/* Returns the TSC cycles until packet `index`, with timestamp `time`, is due. 0: it is due now. */
+/* TSC cycles until packet `index`, with timestamp `time`, is due. 0: now. */
 static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int64_t time)
 {
 	uint64_t due = 0, elapsed;
@@ -60,8 +60,8 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 }
 
 /*
- * Only with PACE_RATE. If the sender is late by more than `most` packets, delays the schedule so
- * that it is late by `most` packets. This limits the burst in which the sender catches up.
+ * PACE_RATE: if the sender is late by more than `most` packets, delays the schedule to limit the
+ * burst in which it catches up.
  */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
@@ -75,10 +75,7 @@ static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t m
 		pacer->start_tsc += elapsed - due;
 }
 
-/*
- * Sleeps for half of `cycles`, but at most 20 ms, so that the caller can check its stop flag.
- * Returns false, without sleeping, if `cycles` are less than 1 ms.
- */
+/* Sleeps for half of `cycles`, at most 20 ms. Returns false, without sleeping, below 1 ms. */
 static inline bool pacer_nap(uint64_t cycles)
 {
 	uint64_t hz = rte_get_tsc_hz();

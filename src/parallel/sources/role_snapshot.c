@@ -9,8 +9,8 @@
 #include "collect/exporters/observation.h"
 
 /*
- * Unchanged roles are saved again after 10 minutes, because saved roles expire after an hour
- * (collect/dedup/interface_roles.h).
+ * Saved roles expire after an hour (collect/dedup/interface_roles.h), so unchanged roles are saved
+ * again after 10 minutes.
  */
 #define SAVE_AGAIN_NS (600 * SECOND_NS)
 
@@ -26,7 +26,7 @@ struct role_snapshot {
 	int64_t changed_at; /* ns since 1970-01-01 UTC; owned by the reporter */
 	atomic_bool changed;
 	/*
-	 * [exporters]: 1 + the epoch in which another exporter got the slot. 0: never. Owned by the
+	 * [exporters]: 1 + the epoch in which another exporter got the slot; 0: never. Owned by the
 	 * decoder.
 	 */
 	uint64_t *forgotten;
@@ -94,7 +94,7 @@ static uint32_t merge(struct interface_role_row *rows, uint32_t n)
 	return kept;
 }
 
-/* Returns true if the rows should be saved: they have roles, and more than one exporter. */
+/* Rows are worth saving if they have roles, and more than one exporter. */
 static bool are_useful(const struct interface_role_row *rows, uint32_t n)
 {
 	bool any = false;
@@ -125,7 +125,7 @@ void role_snapshot_restore(
 		uint32_t room = snapshot->room * 2 + 64;
 		void *rows = realloc(snapshot->rows, room * sizeof(*row));
 
-		/* Without memory, the role is not saved until workers learn it again. */
+		/* The role is not saved until workers learn it again. */
 		if (rows == NULL)
 			return;
 		snapshot->rows = rows;

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Operations of a source that delivers keys or flow records instead of packets (rx/source.h). Its
- * design has its own loops for workers and receivers. create() sets the member `source` of each
- * worker and receiver, from which these loops read. Operations may be NULL, and the reporter calls
- * them, unless stated otherwise.
+ * A source that delivers keys or flow records instead of packets (rx/source.h). Its design reads
+ * from the member `source` of each worker and receiver, which create() sets. Operations may be
+ * NULL, and only the reporter calls them, unless stated otherwise.
  */
 
 #include <stdbool.h>
@@ -30,7 +29,7 @@ struct source_params {
 	struct rx_core *rx_core; /* NULL: the design has no receiver */
 };
 
-/* Losses of the interfaces of a source since the last call. */
+/* Losses since the last call. */
 struct source_losses {
 	uint64_t missed, errors;
 	uint32_t largest_frame; /* largest possible frame, bytes */
@@ -40,46 +39,43 @@ struct source_ops {
 	/* Returns NULL on error, with one line in error[SOURCE_ERROR_MAX]. Must not be NULL. */
 	void *(*create)(const struct source_params *params, char *error);
 	void (*destroy)(void *source); /* must not be NULL */
-	/* Drops input that does not match. Called before start(). NULL: workers filter packets. */
+	/* Called before start(). NULL: workers filter packets. */
 	void (*set_filter)(void *source, const struct filter *filter);
-	/* Rules of --prefixes, if the source applies them itself. Set all four, or none. */
+	/* For a source that applies --prefixes itself: all four, or none. */
 	size_t (*rules_bytes)(const struct prefix_list *rules);
 	void *(*rules_create)(const struct prefix_list *rules, char *error); /* any thread */
 	void (*rules_use)(void *source, uint64_t epoch, const void *rules);
 	void (*rules_destroy)(void *rules);
-	/* Start and stop the input. Workers still get the input from before stop(). */
+	/* Workers still get the input from before stop(). */
 	void (*start)(void *source);
 	void (*stop)(void *source);
 	/*
-	 * Checks the state of the source. Called often. `now` is in ns of CLOCK_MONOTONIC, `epoch`
-	 * is the number of the open epoch. Returns false to end the run, because the input has
-	 * failed.
+	 * `now` is in ns of CLOCK_MONOTONIC, `epoch` is the open epoch. Returns false to end the
+	 * run, because the input has failed.
 	 */
 	bool (*look)(void *source, int64_t now, uint64_t epoch);
 	uint64_t (*received)(
-		const void *source); /* packets in the run, for --packets; any thread */
+		const void *source); /* packets in the run; any thread */
 	struct source_losses (*losses)(void *source);
-	/* Returns the number of received packets that no worker has got. Called after the run. */
+	/* Packets that no worker has got. Called after the run. */
 	uint64_t (*difference)(const void *source);
 	void (*recycle)(void *source, uint64_t epoch); /* clears the generation of a closed epoch */
-	/* Called after the run. Logs errors. Returns false if there were any. */
+	/* Called after the run. Returns false after it has logged errors. */
 	bool (*finish)(void *source);
 	/*
-	 * Returns true if the source can change to `config` during the run. Otherwise writes the
-	 * reason to why[OPTION_WHY_MAX].
+	 * Returns false, with the reason in why[OPTION_WHY_MAX], if the source cannot change to
+	 * `config` during the run.
 	 */
 	bool (*takes)(const struct config *running, const struct config *config, char *why);
 };
 
-/* All members are NULL. For sources that deliver packets. */
 extern const struct source_ops source_no_ops;
 
-/* Options of all sources. */
 extern const struct option_owner sources_owner;
 
 /*
- * Opens the selected source of packets. Returns 0 on success. *source is then NULL if packets come
- * from live ports. Returns an exit status on error, with one line in error[SOURCE_ERROR_MAX].
+ * Returns 0 and sets *source, to NULL on live ports. On error, returns an exit status, with one
+ * line in error[SOURCE_ERROR_MAX].
  */
 int sources_open(const struct config *config, struct source **source, char *error);
 
