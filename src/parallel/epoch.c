@@ -15,10 +15,7 @@ void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 {
-	/*
-	 * Pairs with the release in epochs_recycle(): the reporter has finished with the older
-	 * epoch that used this element of info[].
-	 */
+	/* Pairs with the release in epochs_recycle(): the reporter no longer reads info[]. */
 	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
 					      epoch - EPOCH_AHEAD + 3;
 }
@@ -27,8 +24,8 @@ void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
 	VERIFY(epoch, >=, atomic_load_explicit(&epochs->open, memory_order_relaxed));
 	/*
-	 * Pairs with the acquire of threads that read `open`: they then see info[] of the ended
-	 * epoch, and its packets in the rings.
+	 * Pairs with the acquire of readers of `open`, who then see the ended epoch's info[] and
+	 * packets.
 	 */
 	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
 }
@@ -43,8 +40,8 @@ void epochs_end(struct epochs *epochs, uint64_t epoch)
 bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 {
 	/*
-	 * The caller loaded `open` with acquire order. If it is the value of epochs_end(), the
-	 * store of `end` is visible. Any earlier value of `open` is smaller than `end`.
+	 * The caller loaded `open` with acquire, so it sees the `end` that was stored before
+	 * `open`.
 	 */
 	return atomic_load_explicit(&epochs->end, memory_order_relaxed) == open;
 }

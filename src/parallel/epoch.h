@@ -3,28 +3,21 @@
 
 /*
  * Lets the reporter read the counters of an epoch (a measurement interval) while workers count the
- * next one, without locks.
- *
- * A participant is a worker or a receiving core. Each participant has two copies of its counters,
- * called generations; epoch s uses generation s & 1. `open` is the newest epoch. Only the time
- * keeper writes it: the feeder on a replay, the reporter on live ports. at[p] is the epoch of
- * participant p, written only by p. Epochs below `ready` have an empty generation. Only the
- * reporter writes `ready`.
+ * next one, without locks. Participants are the workers and the receiving cores. Each has two
+ * copies of its counters (generations). Epoch s uses generation s & 1.
  *
  * Invariant: participant p accesses the generation of epoch s only while at[p] == s and s < ready.
  * The reporter accesses it only after at[p] > s for every p, and before it raises `ready` to s + 3.
- * Exception: the queue of expired flows (sketch/flow_table/flow_idle.h) has its own memory
- * ordering.
+ * Only the queue of expired flows (sketch/flow_table/flow_idle.h) has its own memory ordering.
  *
- * On a replay, every packet carries its epoch and rings keep the order of packets. The feeder
- * raises `open` only after all packets of older epochs are in the rings. A worker with an empty
- * ring loads `open`, then checks the ring again: if it is still empty, no older packets exist.
+ * On a replay, every packet carries its epoch. The feeder raises `open` only after all packets of
+ * older epochs are in the rings. A worker with an empty ring loads `open`, then checks the ring
+ * again: if it is still empty, the worker has all packets of older epochs.
  *
- * On a live port, a worker loads `open` before each poll. The packets of the poll belong to this
- * epoch.
+ * On a live port, a worker loads `open` before each poll. The polled packets belong to this epoch.
  *
- * There is no deadlock: feeder, receivers and workers wait only for lcores later in this order or
- * for the reporter, and the reporter waits for no lcore.
+ * Waits form no cycle: the feeder waits for receivers, receivers wait for workers, and all wait for
+ * the reporter, which waits for no lcore.
  */
 
 #include <stdalign.h>
@@ -50,9 +43,9 @@ OPTION_OWNER(epoch)
 #define EPOCH_AHEAD 64
 
 /*
- * Data of one epoch. The time keeper writes it before it raises `open` above this epoch. The
- * reporter reads it afterwards. `number` and `start` are set before the first packet of the epoch,
- * so any thread that has such a packet may read them.
+ * The feeder or, on live ports, the reporter writes this before it raises `open` above the epoch.
+ * `number` and `start` are set before the epoch has packets. The rest is valid once `open` is
+ * raised.
  */
 struct epoch_info {
 	uint64_t number; /* interval number as printed, before --append adds its offset */
@@ -85,27 +78,16 @@ static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epo
 	return &epochs->info[epoch % EPOCH_AHEAD];
 }
 
-/*
- * Only the time keeper may call this. Returns false while the reporter still uses the element of
- * info[] that the epoch before `epoch` needs.
- */
+/* Returns false while the reporter still reads the element of info[] that would be overwritten. */
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch);
-/*
- * Only the time keeper may call this. On a replay, all packets of earlier epochs must already be in
- * the rings of the workers.
- */
+/* On a replay, all packets of earlier epochs must be in the rings of the workers before. */
 void epochs_open(struct epochs *epochs, uint64_t epoch);
-/*
- * Only the time keeper may call this. Workers stop when they reach `epoch`, which has no packets.
- */
+/* Workers stop when they reach `epoch`, which has no packets. */
 void epochs_end(struct epochs *epochs, uint64_t epoch);
 /* `open` must have been loaded from epochs->open with acquire order. */
 bool epochs_is_end(const struct epochs *epochs, uint64_t open);
 
-/*
- * The participant must not access earlier epochs after this. It may count into `epoch` once
- * epochs_is_ready() returns true.
- */
+/* The caller may count into `epoch` once epochs_is_ready() returns true. */
 void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch);
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 
@@ -113,16 +95,12 @@ bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch);
 /* Returns the first participant that has not left `epoch`, or nb_participants. */
 uint32_t epochs_late(const struct epochs *epochs, uint64_t epoch);
-/*
- * Only the reporter may call this, after it has emptied the generation of `epoch`. Epoch + 2 may
- * then use that generation.
- */
+/* The reporter must have cleared the generation of `epoch`, which epoch + 2 may then use. */
 void epochs_recycle(struct epochs *epochs, uint64_t epoch);
 
 /*
- * Epochs on live ports follow the wall clock and end on multiples of the interval since 1970. If
- * the wall clock is set, the open epoch ends, and CLOCK_MONOTONIC gives its duration. Slow
- * adjustment (adjtime(3)) does not end an epoch.
+ * Epochs on live ports end on multiples of the interval since 1970. If the wall clock is set, the
+ * open epoch ends. Slow adjustment (adjtime(3)) does not end an epoch.
  */
 
 /* The wall clock was set if real minus monotonic time changes by more than this. */
@@ -148,19 +126,13 @@ struct clock_time clock_time_now(void);
 
 void epoch_clock_start(struct epoch_clock *clock, int64_t interval, struct clock_time now);
 
-/*
- * Returns the ns by which the wall clock was set since the last call, or 0. Must be called often,
- * because slow adjustment accumulates between calls.
- */
+/* Returns the ns by which the wall clock was set since the last call. Must be called often. */
 int64_t epoch_clock_look(struct epoch_clock *clock, struct clock_time now);
 
 /* Call epoch_clock_look() first. */
 bool epoch_clock_is_due(const struct epoch_clock *clock, struct clock_time now);
 
-/*
- * Returns true if `now` is at least 1 ms after the boundary. Returns false if the wall clock was
- * set.
- */
+/* Returns true if `now` is at least 1 ms after the planned end of the epoch. */
 bool epoch_clock_is_late(const struct epoch_clock *clock, struct clock_time now);
 
 /* Returns the end of the open epoch if it ends at `now`: real time, never before its start. */

@@ -135,9 +135,7 @@ static int lock_directory(int parent, const char *name)
 	return -1;
 }
 
-/*
- * Returns true if `directory` still names the open directory `fd`, and no other user can change it.
- */
+/* True if `directory` still names the open directory `fd`, and no other user can change it. */
 static bool is_there(int fd)
 {
 	struct stat named, locked;
@@ -147,9 +145,7 @@ static bool is_there(int fd)
 	       distrust(&locked, false) == NULL;
 }
 
-/*
- * Exit handlers run in reverse order, so the later handler of EAL has already removed its socket.
- */
+/* EAL registers its exit handler later, so that one runs before and has removed its socket. */
 static void remove_directory(void)
 {
 	signals_remove_at_exit(NULL, NULL);
@@ -187,10 +183,7 @@ static bool names_dead_process(const char *name)
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/*
- * Removes the directories of killed processes without --name: no later process reuses a process
- * ID's directory.
- */
+/* No later process would reuse the directory of a process ID, unlike one of --name. */
 static void remove_left_behind(void)
 {
 	char root[PATH_MAX];

@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * The name of an instance, and its locked directory with the control socket, in the runtime
- * directory of EAL.
+ * The name of an instance, and its directory with the control socket, in EAL's runtime directory.
  */
 
 #include <stdbool.h>
@@ -18,10 +17,7 @@ OPTION_OWNER(process)
 
 #define PROCESS_ERROR_MAX 512
 
-/*
- * Creates and locks the directory of instance `name`; NULL: the process ID. Must be called once,
- * before EAL starts. Returns false on error, with one line in error[PROCESS_ERROR_MAX].
- */
+/* name NULL: the process ID. On error, returns false with one line in error[PROCESS_ERROR_MAX]. */
 bool process_claim(const char *name, char *error);
 
 bool process_name_allowed(const char *name);
@@ -29,9 +25,8 @@ bool process_name_allowed(const char *name);
 #define PROCESS_PREFIX "sketchtap-"
 
 /*
- * Writes glob(7) patterns of control sockets: of instance `name`, or of all instances if NULL. The
- * second pattern, for services in /run/sketchtap, exists only without $RUNTIME_DIRECTORY. Returns
- * the number of patterns.
+ * Writes glob(7) patterns of the control sockets of instance `name`; NULL: of all instances. A
+ * second pattern is for services in /run/sketchtap. Returns the number of patterns.
  */
 #define PROCESS_PATTERNS_MAX 2
 #define PROCESS_PATTERN_MAX  4200

@@ -3,8 +3,8 @@
 
 /*
  * Lets the consumer of a ring sleep until the producer adds an entry. The consumer sets `asleep`,
- * then checks the ring. The producer adds an entry, then loads `asleep`. So the consumer sees the
- * entry, or the producer sees `asleep`.
+ * then checks the ring. The producer adds an entry, then loads `asleep`. So at least one sees the
+ * other.
  */
 
 #include <stdalign.h>
@@ -16,10 +16,7 @@ struct wakeup {
 	alignas(64) _Atomic uint32_t asleep;
 };
 
-/*
- * The consumer calls this each time it finds the ring empty. The first call sets `asleep`. The
- * second call sleeps until the producer wakes it, at most `ms`.
- */
+/* Must be called while the ring is empty. Only the second and later calls sleep, at most `ms`. */
 void wakeup_wait(struct wakeup *wakeup, uint32_t ms);
 
 /* Use wakeup_look() instead. */

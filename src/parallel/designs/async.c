@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "async" (Wu et al. 2016, Algorithm 2). One receiver distributes packets over SPSC rings,
- * one per worker.
+ * Design "async" (Wu et al. 2016, Algorithm 2): one receiver, and one SPSC ring per worker.
  *
- * To start an epoch, the receiver puts a mark into every ring after the last packet of the old
- * epoch. A mark is a ring entry with bit 0 set, which pointers never have. Packets leave MARK_SLOTS
- * entries of each ring free, so marks always fit.
- *
- * With --forward, rings have digests instead of packets (designs/forward_off_path.h).
+ * After the last packet of an epoch, the receiver puts a mark into every ring: an entry with bit 0
+ * set, which pointers never have. Marks always fit, because packets leave MARK_SLOTS entries free.
  */
 
 #include <rte_cycles.h>
@@ -68,10 +64,7 @@ static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	}
 }
 
-/*
- * Enqueues 0 entries because rte_ring_free_count() reads the consumer's tail with relaxed order,
- * and this needs acquire.
- */
+/* rte_ring_free_count() reads the consumer's tail with relaxed order. An enqueue uses acquire. */
 static uint32_t ring_room(struct rte_ring *ring)
 {
 	void *nothing = NULL;
@@ -137,9 +130,8 @@ static void enter(void *arg, uint64_t epoch)
 	struct rx_core *rx_core = arg;
 
 	/*
-	 * The receiver leaves the old epoch first, because push_marks() may wait for a full ring.
-	 * The worker of that ring may wait for an empty generation. The reporter empties it only
-	 * after the receiver has left.
+	 * Leave the old epoch before waiting for a full ring. The worker of that ring may wait for
+	 * an empty generation, which the reporter provides only after this receiver has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	push_marks(rx_core, make_mark(epoch, false));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Copies bursts of keys into and out of a digest ring. Producer and consumer must use the same enum
- * digest_form, which may change only at the start of an epoch.
- */
+/* Producer and consumer must use the same enum digest_form. It may change only between epochs. */
 
 #include "key/key_burst.h"
 #include "parallel/designs/digest_ring.h"
@@ -59,10 +56,7 @@ static inline void digest_burst_put_plain(struct digest_ring *ring, const struct
 	}
 }
 
-/*
- * Returns the number of entries that did not fit. digest_ring_publish() makes the others visible to
- * the consumer.
- */
+/* Returns the number of entries that did not fit. The caller must publish the others. */
 DIGEST_INLINE uint32_t digest_burst_put(
 	struct digest_ring *ring, const struct key_burst *burst, const enum digest_form form)
 {
@@ -127,9 +121,7 @@ DIGEST_INLINE struct digest_mark digest_burst_take_in(
 	return mark;
 }
 
-/*
- * Stops when the burst is full, the ring is empty, or it has read a mark. Returns the mark, if any.
- */
+/* Stops when the burst is full, the ring is empty, or a mark was read, which it returns. */
 static inline struct digest_mark digest_burst_take(
 	struct digest_ring *ring, struct key_burst *burst, enum digest_form form)
 {

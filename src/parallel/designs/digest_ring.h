@@ -3,15 +3,13 @@
 
 /*
  * Ring from one forwarding lcore to one worker. A digest is the key of a packet with length and
- * time. A mark is an entry that starts an epoch or ends the run.
+ * time. A mark starts an epoch or ends the run. A mark always fits, because digests leave
+ * DIGEST_MARKS units free, and epoch s opens only after all workers have left epoch s - 2
+ * (parallel/epoch.h).
  *
- * If the ring is full, the producer drops the digest. A mark always fits, because digests leave
- * DIGEST_MARKS units free and the ring never has more marks: epoch s opens only after all workers
- * have left epoch s - 2 (parallel/epoch.h), and nothing follows the end of the run.
- *
- * The ring is an array of units of 32 bytes. A digest takes one or more consecutive units. `head`
- * and `tail` count units and never decrease. A digest near the end of the array extends into spare
- * units behind it; the same number of units at the start then stays unused.
+ * A digest takes one or more consecutive units of 32 bytes. `head` and `tail` count units and never
+ * decrease. A digest near the end of the array extends into spare units behind it. The same number
+ * of units at the start of the array then stays unused.
  */
 
 #include <stdalign.h>
@@ -108,10 +106,7 @@ static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units
 	return end - ring->head_seen <= ring->size;
 }
 
-/*
- * Returns space for a digest of `units`. The caller checks first that the ring has room, and
- * publishes the digest with digest_ring_publish().
- */
+/* The ring must have room for `units`. The consumer sees the digest after digest_ring_publish(). */
 static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
 {
 	struct digest_unit *place = &ring->units[ring->put & (ring->size - 1)];

@@ -113,10 +113,7 @@ static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t ep
 	wake_all(rx_core);
 }
 
-/*
- * Waits only briefly: on live ports, the reporter opens an epoch only after it has emptied the
- * generation of that epoch.
- */
+/* Waits only briefly: live epochs open only after the reporter has cleared their generation. */
 static void enter(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Off-path forwarding: the receiver forwards the packets, and workers get only digests of their
- * headers. If a worker is too slow, digests are lost, but all packets are forwarded.
+ * The receiver forwards packets, and workers get only digests. A slow worker loses digests, no
+ * packets.
  */
 
 #include "parallel/workers/rx_core.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "rss". The NIC distributes flows over its queues by receive side scaling, and each worker
- * polls one queue of every port.
+ * Design "rss": the NIC distributes flows by receive side scaling. Each worker polls one queue per
+ * port.
  */
 
 #include "parallel/plan/design.h"

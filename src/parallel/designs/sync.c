@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Design "sync" (Wu et al. 2016, Algorithm 1). One receiver passes each burst to all N workers, and
- * waits until each has counted every N-th packet.
- *
- * Flags are counters: only the receiver writes `started`, only the worker writes `done`. The
- * receiver writes the burst only while both are equal, and the worker reads it only while they
- * differ.
+ * Design "sync" (Wu et al. 2016, Algorithm 1): one receiver passes each burst to all N workers, and
+ * waits until each has counted every N-th packet. The receiver writes the burst only while the
+ * counters `started` and `done` are equal. The worker reads it only while they differ.
  */
 
 #include <rte_cycles.h>
@@ -57,9 +54,8 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 }
 
 /*
- * An empty burst makes the workers leave the old epoch even without traffic. The receiver leaves it
- * first: the workers wait for an empty generation, which the reporter provides only after the
- * receiver has left.
+ * An empty burst makes the workers leave the old epoch. The receiver leaves it first, because the
+ * workers wait until the reporter has cleared the generation of all participants.
  */
 static void enter(void *arg, uint64_t epoch)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Assigns lcores to CPUs, each to the free CPU with the lowest rank (RANK_*). A first pass assigns
- * only whole cores on the NUMA node of an lcore's group, so that no group takes them from another.
- * Receivers come before workers, because all packets pass through them.
+ * Gives each lcore the free CPU with the lowest rank (RANK_*). A first pass assigns only whole
+ * cores on the NUMA node of an lcore's group, so that no other group takes them.
  */
 
 #include <string.h>
@@ -191,10 +190,7 @@ static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 		}
 }
 
-/*
- * Rank for threads that do not poll, such as the reporter: cores without polling lcores come first,
- * then CPUs that are not isolated, then CPUs near `node`.
- */
+/* Threads that do not poll prefer cores without polling lcores, then CPUs that are not isolated. */
 static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &allocator->topology->cpus[i];

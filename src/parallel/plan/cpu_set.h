@@ -42,9 +42,7 @@ int cpu_set_next(const struct cpu_set *set, uint32_t cpu);
 struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b);
 struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
 
-/*
- * White space may follow the list, and it may be empty. On error, returns false with an empty set.
- */
+/* The list may be empty. On error, returns false with an empty set. */
 bool cpu_set_parse(struct cpu_set *set, const char *text);
 
 /* The set is empty on error. */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * A design implements the loops of receivers and workers: how packets reach the workers that count
- * them.
- */
+/* A design implements the loops of receivers and workers: how packets reach the workers. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,20 +38,14 @@ struct design_ops {
 	const char *name;
 	const char *suits; /* one line for --help */
 	const struct option_owner *options; /* NULL: none */
-	/*
-	 * A receiver per group of ports polls one queue of each port. Otherwise each worker polls
-	 * its own queue of each port.
-	 */
+	/* A receiver per group polls the ports. Otherwise each worker polls its own queues. */
 	bool rx_core;
 	bool rings; /* a ring connects the receiver and each worker */
 	bool digests; /* with --forward, these rings carry digests instead of packets */
 	bool forwards; /* supports --forward */
 	bool queues; /* each worker has its own queue or ring, which --overload requires */
 	bool hashes; /* supports --dispatch flow */
-	/*
-	 * Most packets that a receiver polls and keeps until workers have counted them. 0: it keeps
-	 * none and polls up to BURST_MAX.
-	 */
+	/* Most packets that a receiver keeps until workers have counted them. 0: none. */
 	uint32_t held;
 	/* Sets the callbacks of the receiver's poller. NULL: no receiver. */
 	void (*connect)(struct rx_core *rx_core);

@@ -30,8 +30,8 @@ struct machine {
 };
 
 /*
- * Does not need EAL. names[] has one entry per --port and is ignored with --topology. Returns false
- * on error, with one line in error[MACHINE_ERROR_MAX].
+ * names[] has one entry per --port. On error, returns false with a line in
+ * error[MACHINE_ERROR_MAX].
  */
 bool machine_read(struct machine *machine, const struct config *config,
 	const struct port_name *names, char *error);

@@ -23,10 +23,7 @@ static uint32_t send_entries(const struct plan *plan, uint32_t p)
 	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;
 }
 
-/*
- * Returns the mbufs that group g needs if all rings and caches are full and every lcore has a
- * burst. A long frame takes frame_mbufs mbufs.
- */
+/* Returns the mbufs that fill all rings and caches of group g, with a burst in every lcore. */
 static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 {
 	const struct plan_group *group = &plan->groups[g];

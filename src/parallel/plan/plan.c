@@ -139,10 +139,7 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 					    : 1);
 }
 
-/*
- * Returns the group with the fewest workers, preferably one with fewer than room[] (cores of its
- * node).
- */
+/* Returns the group with the fewest workers, preferably with fewer than room[], its free cores. */
 static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 {
 	uint32_t best = 0;
@@ -206,10 +203,7 @@ static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const ch
 	group->nb_workers = limit;
 }
 
-/*
- * Limits the queues of port p to a number that its driver supports, even if --workers asks for
- * more.
- */
+/* Limits the queues of port p to a number that its driver supports, even with --workers. */
 static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
 {
 	uint32_t power = 1;
@@ -296,10 +290,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 &&
 			     !source_is(run_config, SOURCE_KEYS) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
-	/*
-	 * Room for 10 times the wanted heavy keys, because keys compete for the cells of a bucket.
-	 * 0: the default of the sketch.
-	 */
+	/* Keys compete for the cells of a bucket. 0: the default of the sketch. */
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
 	m->params.atomic = plan_options(run_config)->atomic;
@@ -440,10 +431,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	return plan_measurements(plan, config, error) && plan_memory(plan, config, topology, error);
 }
 
-/*
- * Removes workers that have no queue. !may_choose: the user set the number of workers, and the
- * setup of a device with too few queues fails later.
- */
+/* !may_choose: the user set --workers, so the setup of a device with too few queues fails later. */
 static void release_workers(struct plan *plan, const struct plan_device *devices, bool may_choose)
 {
 	uint32_t kept[PLAN_GROUPS_MAX] = {0}, number = 0;
@@ -507,8 +495,7 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 }
 
 /*
- * An mbuf of a sender is no larger than its largest frame needs, because af_xdp rejects mbufs
- * larger than a page.
+ * af_xdp rejects mbufs larger than a page, so an mbuf is not larger than the largest frame needs.
  */
 static uint32_t sender_room(const struct config *config, const struct plan_ports *ports)
 {

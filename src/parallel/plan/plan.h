@@ -4,10 +4,8 @@
 /*
  * Plans a run before it starts: tasks and CPUs of lcores, queues, memory.
  *
- * The ports of a NUMA node form a group with its own workers and, in some designs, its own
- * receiver. Lcore 0 is the main lcore of EAL and the reporter, which mostly sleeps. Feeder,
- * receivers and workers poll and have the next numbers. If there are too few CPUs for them, lcores
- * are not pinned, and sleep while no packets arrive.
+ * The ports of a NUMA node form a group with its own workers. Lcore 0 is the main lcore of EAL and
+ * the reporter, which mostly sleeps. Feeder, receivers and workers poll.
  */
 
 #include <stdbool.h>
@@ -26,10 +24,7 @@
 #define PLAN_WORKERS_MAX 120
 
 enum idle_mode {
-	/*
-	 * Sleep if there are fewer CPUs than lcores or if packets come through the kernel.
-	 * Otherwise spin.
-	 */
+	/* sleep if there are too few CPUs or packets come through the kernel; otherwise spin */
 	IDLE_AUTO,
 	IDLE_SPIN,
 	IDLE_YIELD,
@@ -149,10 +144,7 @@ struct plan_rules {
 	size_t worker_bytes; /* memory outside EAL, per worker */
 };
 
-/*
- * Requirements of a source that delivers keys or flow records (rx/source.h). All 0 if workers
- * receive packets.
- */
+/* Requirements of a source that delivers keys or flow records (rx/source.h), otherwise all 0. */
 struct plan_source {
 	const struct design_ops *design; /* NULL: the design of the options */
 	uint32_t workers;
@@ -265,10 +257,7 @@ struct plan_ports {
 size_t plan_hugepage_bytes(const struct plan_node *node);
 size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node);
 
-/*
- * Returns false on error, with the problem and its solution in error[PLAN_TEXT_MAX]. plan->machine
- * is then true if the options could work on another machine.
- */
+/* On error, returns false with one line in error[PLAN_TEXT_MAX], and sets plan->machine. */
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error);
 
@@ -281,24 +270,17 @@ struct plan_device {
 };
 
 /*
- * Adapts the plan to the initialized devices, one per port. If a device has too few queues and
- * --workers is not given, some workers become PLAN_SPARE. plan->warnings then has only the warnings
- * about these. Errors as plan_make().
+ * Adapts the plan to the initialized devices, one per port. Without --workers, workers without a
+ * queue become PLAN_SPARE. plan->warnings then has only the warnings about these.
  */
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);
 
-/*
- * Plans other measurements for a running instance, in addition to the memory of the running ones.
- * `topology` must have the present free memory. Errors as plan_make().
- */
+/* Plans measurements beside those of a running instance. `topology` has the present free memory. */
 bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
 	const struct topology *topology, char *error);
 
-/*
- * Plans `sketchtap generate`: one lcore on the node of the first port, and mbufs for the largest
- * frame. `receives`: the sender also receives packets. Errors as plan_make().
- */
+/* Plans `sketchtap generate`. `receives`: the sender also receives packets. */
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, bool receives,
 	char *error);

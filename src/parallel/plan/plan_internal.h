@@ -17,10 +17,7 @@ __attribute__((format(printf, 2, 3))) void plan_warn(struct plan *plan, const ch
 __attribute__((format(printf, 3, 4))) bool plan_set_error(
 	struct plan *plan, char *error, const char *format, ...);
 
-/*
- * Gives each group as many workers as its node has cores left. Returns the number of physical
- * cores.
- */
+/* Gives each group as many workers as its node has cores left. Returns the number of all cores. */
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
 void plan_assign_cores(struct plan *plan, const struct topology *topology);
 /* Only for a sender, whose only lcore is lcore 0. */

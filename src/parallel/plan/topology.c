@@ -86,10 +86,7 @@ static bool go_up(struct group *group)
 	return true;
 }
 
-/*
- * Stores UINT64_MAX for "max" and -1, which mean no limit. Returns the number of values read, at
- * most 2.
- */
+/* Stores UINT64_MAX for "max" and -1 (no limit). Returns the number of values read, at most 2. */
 static int read_numbers(const struct group *group, const char *file, uint64_t numbers[2])
 {
 	FILE *stream = sys_open(group->root, "%s/%s", group->path, file);
@@ -205,8 +202,8 @@ static void read_affinity(struct cpu_set *allowed, const char *root)
 }
 
 /*
- * isolcpus removes CPUs from the default affinity. If the affinity has all other CPUs, nobody
- * restricted it, and the isolated CPUs of the cpuset are allowed too.
+ * isolcpus removes CPUs from the default affinity. If the affinity has all other CPUs, it is this
+ * default, and the isolated CPUs of the cpuset are allowed too.
  */
 static void read_allowed(struct cpu_set *allowed, const char *root, const struct cpu_set *online,
 	const struct cpu_set *isolated)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * The CPUs that this process may use, and NUMA nodes, from sysfs and procfs or a copy of their
- * files.
- */
+/* The CPUs that this process may use, and NUMA nodes, from sysfs and procfs or a copy of them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,10 +42,7 @@ struct topology {
 	double cpu_quota;
 };
 
-/*
- * Reads the files under `root`; "": this machine. Includes only CPUs that the affinity and the
- * cpuset of this process allow, and always at least one.
- */
+/* Reads the files under `root`; "": this machine. Always finds at least one CPU. */
 void topology_read(struct topology *topology, const char *root);
 
 bool topology_exists(const char *root);
@@ -56,15 +50,11 @@ bool topology_exists(const char *root);
 /* `folder` is the sysfs directory of the device. Returns -1 if the node is unknown. */
 int topology_device_node(const char *root, const char *folder);
 
-/*
- * Returns the bytes that this process can allocate without swapping, within its control groups, or
- * 0 if unknown.
- */
+/* Bytes that this process and its control groups can allocate without swapping; 0: unknown. */
 uint64_t topology_memory(const char *root);
 
 /*
- * Keeps only the CPUs of a list such as "0-3,6". If the list has a CPU that the topology does not
- * have, stores it in *missing and returns -1.
+ * Keeps the CPUs of a list such as "0-3,6". Returns -1 if one does not exist, with it in *missing.
  */
 int topology_restrict(struct topology *topology, const char *list, uint32_t *missing);
 

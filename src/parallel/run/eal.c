@@ -51,8 +51,7 @@ static void print_cpus(const struct cpu_set *cpus, FILE *out)
 }
 
 /*
- * Threads of DPDK that are not lcores inherit this affinity. Without it, DPDK would look for CPUs
- * without an lcore, find none, and use that of the main lcore.
+ * DPDK's other threads inherit this affinity. They would otherwise use the CPU of the main lcore.
  */
 static void keep_to_ordinary_cpus(const struct plan *plan)
 {
@@ -85,9 +84,7 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 	free(text);
 }
 
-/*
- * Mbufs may grow for --mtu. Their size is known only after the devices are probed, which needs EAL.
- */
+/* Mbufs may grow for --mtu, but their size is known only after EAL has probed the devices. */
 static size_t growth_for_mtu(const struct plan *plan, const struct config *config)
 {
 	uint32_t room = live_ports_mtu_room(config);
@@ -111,17 +108,13 @@ static bool shares_memory(const struct config *config)
 static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
 {
 	const char *arguments = eal_options(config)->arguments;
-	/*
-	 * Pools, rings, drivers and rounding. Too much does no harm: ordinary memory is only
-	 * address space until it is used.
-	 */
+	/* Too much does no harm: ordinary memory is only address space until it is used. */
 	size_t megabytes = ((2 * plan->packet_bytes + growth_for_mtu(plan, config)) >> 20) + 64;
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
 		/*
-		 * With --in-memory, hugepages have no files. But without --huge-dir, EAL would lock
-		 * a hugetlbfs directory, possibly of another process.
+		 * Without --huge-dir, EAL would lock a hugetlbfs directory, even with --in-memory.
 		 */
 		if (arguments == NULL || strstr(arguments, "--huge-dir") == NULL)
 			add_arg(args, "--huge-dir=none");
@@ -177,10 +170,7 @@ static void on_abort(int number)
 	_exit(1);
 }
 
-/*
- * EAL prints its usage if it rejects an argument, so standard output and standard error go to
- * /dev/null. Returns its descriptor, or -1. saved[] gets copies of the original ones.
- */
+/* EAL prints its usage if it rejects an argument. Returns a descriptor of /dev/null, or -1. */
 static int silence_begin(int saved[2])
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -215,9 +205,8 @@ static void silence_end(int null, const int saved[2])
 }
 
 /*
- * EAL waits for each new thread in sleeps of 1 us. A SCHED_FIFO thread does not give up its CPU in
- * such a sleep, so a new thread on the same CPU would never run. A SCHED_RR thread gives it up
- * after its time slice.
+ * EAL waits for each new thread in sleeps of 1 us, in which a SCHED_FIFO thread keeps its CPU. A
+ * new thread on the same CPU would never run. A SCHED_RR thread gives it up after its time slice.
  */
 static void leave_sched_fifo(void)
 {

@@ -25,9 +25,6 @@ bool log_debug_asked(const struct config *config);
 
 #define EAL_ERROR_MAX 512
 
-/*
- * Creates no files that remain after the end. Returns false on error, with one line in
- * error[EAL_ERROR_MAX]. Must be called only once per process.
- */
+/* Must be called only once. On error, returns false with one line in error[EAL_ERROR_MAX]. */
 bool eal_start(const struct plan *plan, const struct config *config, char *error);
 void eal_stop(void);

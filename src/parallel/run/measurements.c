@@ -94,10 +94,7 @@ static void assign_keys(const struct measurements *measurements, struct counting
 		counting->drill_down = true;
 		counting->networks_rule[m] = counting->key_rule_of[drill_down->networks];
 		counting->needs[m] = rule_bit(counting, drill_down->networks);
-		/*
-		 * key_burst_pick() copies only the 5-tuple, so other key fields need their own
-		 * rule.
-		 */
+		/* key_burst_pick() copies only the 5-tuple. */
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
 	}
@@ -111,10 +108,7 @@ static bool add_picked(const struct measurements *measurements, struct counting 
 	return counting->picked != NULL || !(counting->drill_down || measurements->kept_up);
 }
 
-/*
- * Generation 1 gets its own struct counting if steps can change keys, otherwise that of generation
- * 0.
- */
+/* Steps can change keys. Generation 1 then needs its own struct counting. */
 static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
 	struct counting **counting = &measurements->counting[1][lcore->worker];

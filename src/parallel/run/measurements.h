@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A set of measurements, with the sketches and counters of all workers. A change of measurements
- * during a run replaces the set of a generation (parallel/epoch.h) while no other thread uses it,
- * so all workers use the same set in an epoch.
+ * A set of measurements, with the sketches and counters of all workers. The set of a generation
+ * (parallel/epoch.h) is replaced only while no worker uses the generation.
  */
 
 #include <stdbool.h>
@@ -33,9 +32,7 @@ struct measurements {
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	/* [generation][worker][measurement] */
 	struct hyperloglog *distinct[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	/*
-	 * [generation][worker]. Both pointers are equal unless measurements_step() can change keys.
-	 */
+	/* [generation][worker]; equal pointers unless measurements_step() can change keys */
 	struct counting *counting[2][PLAN_WORKERS_MAX];
 	uint32_t nb_bursts; /* size of counting.bursts[] */
 	/* [CONFIG_MEASUREMENTS_MAX], from malloc(); NULL: no step changes keys */
@@ -55,10 +52,7 @@ struct measurements {
 	struct measurements *next; /* list of unused sets */
 };
 
-/*
- * Allocates and touches memory on the planned NUMA nodes. `waits` and `kept_up`: see struct
- * measurements. Returns NULL if out of memory.
- */
+/* Touches all memory. Returns NULL if out of memory. */
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up);
 void measurements_destroy(struct measurements *measurements); /* NULL is allowed */
@@ -66,10 +60,7 @@ void measurements_destroy(struct measurements *measurements); /* NULL is allowed
 /* Bit m: another measurement has a higher priority than m. */
 uint32_t measurements_low_ranked(const struct plan *plan);
 
-/*
- * Selects the key after the first `steps` steps of measurement m, for generations that become empty
- * from now on. Only for the reporter.
- */
+/* Only the reporter calls this. Applies to generations that become empty from now on. */
 void measurements_step(struct measurements *measurements, uint32_t m, uint32_t steps);
 
 /* Applies the keys of measurements_step() to the empty generation of `epoch`. */
@@ -85,18 +76,14 @@ static inline const struct key_rule *measurements_key(
 void measurements_give(const struct measurements *measurements, struct generation *generation,
 	uint32_t worker, uint64_t epoch);
 
-/*
- * Replaces the networks of all drill-downs in the generation of `epoch`, which no other thread may
- * be using.
- */
+/* Replaces the networks of drill-downs. No other thread may be using the generation of `epoch`. */
 void measurements_update_drill_down(struct measurements *measurements, uint64_t epoch);
 /* Copies the heavy keys of the previous set for drill-downs that have not changed. */
 void measurements_follow(struct measurements *measurements, const struct measurements *before);
 
 /*
- * Clears a sketch after `epoch`, which ended at `end` (ns since 1970). If the larger of the best
- * widths of the last two epochs differs from its width, replaces the sketch. Then returns true, and
- * the caller must call measurements_give().
+ * Clears a sketch of `epoch`, which ended at `end` (ns since 1970). If its best width in the last
+ * two epochs differs, replaces it. Then returns true, and the caller must call measurements_give().
  */
 bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint32_t instance,
 	uint32_t m, int64_t end);

@@ -109,10 +109,7 @@ static void add_all_steps(struct capacity_states *states, const struct plan *pla
 				add_steps(states, plan, m, &state);
 }
 
-/*
- * At SHED_LEVEL_WAIT, measurements of low priority skip packets. At each next level, the others
- * also sample.
- */
+/* At SHED_LEVEL_WAIT, measurements of low priority skip packets. Higher levels also sample. */
 static void add_levels(struct capacity_states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();

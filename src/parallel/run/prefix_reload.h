@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Reloads --prefixes during a run. A thread builds the new table while workers use the old one. An
- * empty generation (parallel/epoch.h) gets the new table, so each epoch has one table and workers
- * never wait.
+ * Reloads --prefixes during a run. A thread builds the new table while workers use the old one. A
+ * generation (parallel/epoch.h) gets it while no worker uses the generation.
  */
 
 #include <pthread.h>
@@ -50,8 +49,7 @@ bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum pr
 void prefix_reload_stop(struct prefix_reload *tables);
 
 /*
- * Starts a reload, later if one is running or a generation still uses the previous table: there are
- * never more than two tables. Only for the reporter.
+ * Only the reporter calls this. Starts later if a generation still uses the table before the last.
  */
 void prefix_reload_request(struct prefix_reload *tables);
 /* Returns the result of a reload that has ended since the last call. Only for the reporter. */

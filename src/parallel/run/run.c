@@ -71,10 +71,7 @@ static bool may_block(const struct run *run)
 	return all;
 }
 
-/*
- * There are no short sleeps (nap_ns) with --forward, because they would delay packets, and with
- * --overload, because queues would fill up.
- */
+/* Short sleeps (nap_ns) would delay packets with --forward, and fill up queues with --overload. */
 static void init_wait(const struct run *run, struct poller *poller)
 {
 	uint32_t slots = UINT32_MAX;
@@ -827,10 +824,7 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 	release_measurements(run, before);
 }
 
-/*
- * Clears a sketch if it was used and no new measurements replace it. Returns true if it was
- * replaced by a sketch of another width.
- */
+/* Returns true if the sketch was replaced by one of another width. */
 static bool renew_instance(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
 {
 	struct measurements *measurements = run_measurements(run, epoch);

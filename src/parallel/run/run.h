@@ -59,28 +59,24 @@ struct run {
 };
 
 /*
- * EAL must be running with the lcores of the plan. On a replay, packets come from `source`. On live
- * ports, ports[nb_ports] must be probed. Returns NULL on error, with one line in
- * error[RUN_ERROR_MAX].
+ * EAL must be running. `source`: of a replay. ports[nb_ports]: live, and probed. On error, returns
+ * NULL with one line in error[RUN_ERROR_MAX].
  */
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports, char *error);
 
 /*
- * Reads the schedule of load shedding, if any. Only before run_start(). Returns false on error,
- * with one line in error[RUN_ERROR_MAX]. *mistake: the contents of the file are wrong.
+ * Must be called before run_start(). On error, returns false with one line in error[RUN_ERROR_MAX].
+ * *mistake: the schedule's contents are wrong.
  */
 bool run_decide(struct run *run, bool *mistake, char *error);
 
-/*
- * An empty set selects all packets. It must outlive the run. Only before run_start(). Returns false
- * if out of memory.
- */
+/* Must be called before run_start(). `set` must outlive the run. Returns false if out of memory. */
 bool run_filter(struct run *run, const struct filter_set *set);
 
 /*
- * Takes ownership of the rules of --prefixes; NULL: none. Also starts a source such as an eBPF
- * program. Only before run_start(). Returns false on error, with one line in error[RUN_ERROR_MAX].
+ * Must be called before run_start(). Takes ownership of `rules`; NULL: none. On error, returns
+ * false with one line in error[RUN_ERROR_MAX].
  */
 bool run_monitor(struct run *run, struct prefix_list *rules, char *error);
 
@@ -98,7 +94,6 @@ struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 void run_change(struct run *run, struct measurements *next);
 /*
  * Returns the sets that became unused since the last call, linked by `next`. The caller owns them.
- * Only for the reporter.
  */
 struct measurements *run_take_unused(struct run *run);
 
@@ -127,10 +122,7 @@ void run_join(struct run *run);
 /* Does not free the source and the ports. */
 void run_destroy(struct run *run);
 
-/*
- * Clears the generation of a closed epoch. Returns false after it has replaced a sketch, which
- * takes long: call it again. Only for the reporter.
- */
+/* Only the reporter calls this. Returns false if it must be called again to finish. */
 bool run_recycle(struct run *run, uint64_t epoch);
 
 /* Reads the capabilities of the plan's ports into devices[plan->nb_ports]. */

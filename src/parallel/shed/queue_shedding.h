@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Selects the share of packets that a worker processes, by the fill level of its receive queues.
- * docs/ADAPTIVE.md proves that no packet is lost.
+ * Selects the share of packets that a worker processes, by the fill level of its receive queues
+ * (docs/ADAPTIVE.md).
  */
 
 #include <stdbool.h>
@@ -12,10 +12,7 @@
 #include "base/assertion.h"
 
 #define SHED_QUARTERS  4
-/*
- * SHED_LEVEL_SOME samples one in 2^shift packets. With 1/4, a full burst has more than
- * SHED_LOOKS_MAX samples only once in 10^5 bursts.
- */
+/* With 1 in 2^2, a full burst exceeds SHED_LOOKS_MAX samples only once in 10^5 bursts. */
 #define SHED_SHIFT_MIN 2
 #define SHED_SHIFT_MAX 6
 /* Most packets of a burst that SHED_LEVEL_SOME processes. */
@@ -79,11 +76,8 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shed
 }
 
 /*
- * The level rises at once to the full quarters of the fullest queue. It falls by one if these are
- * at least 2 below the level, and to SHED_LEVEL_FULL only if all queues are empty.
- *
- * Reaching SHED_LEVEL_COUNT means that the sampling rate was too high, so it is halved. It is
- * doubled when the level falls to SHED_LEVEL_WAIT.
+ * The level rises at once to the full quarters of the fullest queue, and falls slowly. If it
+ * reaches SHED_LEVEL_COUNT, the sampling rate was too high, so it is halved.
  */
 static inline void queue_shedding_decide(struct queue_shedding *shedding)
 {
@@ -115,10 +109,7 @@ static inline void queue_shedding_look(struct queue_shedding *shedding,
 	queue_shedding_decide(shedding);
 }
 
-/*
- * Returns the number of packets of a burst of n up to which at most SHED_LOOKS_MAX are in the
- * sample. Bit i of looked_at: packet i is in the sample.
- */
+/* Shortens a burst of n packets to at most SHED_LOOKS_MAX sampled ones (bits of looked_at). */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {
 	uint32_t looks = (uint32_t)__builtin_popcountll(looked_at);

@@ -37,10 +37,7 @@ static inline bool shed_policy_given(const struct config *config)
 	       shed_policy_options(config)->schedule != NULL;
 }
 
-/*
- * Return NULL if an option has an effect: the first with --overload, the second also with a
- * schedule.
- */
+/* Return NULL if an option has an effect. The second function also accepts a schedule. */
 const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
 const char *shed_policy_given_inapplicable(

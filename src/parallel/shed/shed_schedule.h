@@ -40,9 +40,9 @@ struct shed_schedule_plan {
 #define SHED_SCHEDULE_ERROR_MAX 512
 
 /*
- * Reads CSV with the columns worker, packet, to and optionally measurement, in any order among
- * others. On error, returns NULL with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: the
- * contents of the file are wrong.
+ * Reads a CSV file with the columns worker, packet, to and optionally measurement. On error,
+ * returns NULL with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: the file's contents are
+ * wrong.
  */
 struct shed_schedule *shed_schedule_read(
 	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Shedding state that the reporter and one worker exchange without waiting. Each cache line has one
- * writer, so no locked instructions are needed.
- */
+/* Shedding state that the reporter and one worker exchange. Each cache line has one writer. */
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -45,10 +42,7 @@ struct burst_shedding {
 };
 
 struct shed_mailbox {
-	/*
-	 * Newest settings, stored by the reporter with release. Pairs with the acquire in
-	 * take_setting().
-	 */
+	/* Newest settings, by the reporter. Pairs with the acquire in take_setting(). */
 	alignas(64) _Atomic(const struct shed_setting *) next;
 
 	/* Written by the worker: packets of the run, by shedding level. */
@@ -58,10 +52,7 @@ struct shed_mailbox {
 	_Atomic uint64_t backlog; /* packets waiting after the last poll */
 	_Atomic uint32_t shift; /* SHED_LEVEL_SOME samples one in 2^shift packets */
 	_Atomic uint64_t taken_from; /* first packet to which the settings `taken` apply */
-	/*
-	 * Number of the settings in use. Stored with release after taken_from. The worker does not
-	 * read older settings any more.
-	 */
+	/* Stored with release after taken_from. The worker no longer reads older settings. */
 	_Atomic uint64_t taken;
 };
 

@@ -60,9 +60,8 @@ void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 bool steps_find_level(const char *word, struct burst_shed_level *level);
 
 /*
- * Writes limits of flow states. The letters c, r, t are the states count, rate and tcp. "flows:ccr"
- * limits flows in state c to c, in r to c, in t to r. In "flows:crt-ccr:SHARE", the second group is
- * for flows whose hash is below SHARE.
+ * The letters c, r, t are the flow states count, rate and tcp. "flows:ccr" limits flows in state c
+ * to c, in r to c, in t to r. In "flows:crt-ccr:SHARE", ccr is for flows whose hash is below SHARE.
  */
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
 

@@ -198,10 +198,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
-	/*
-	 * Deferred packets are received in one burst and measured in another, so only the sums of
-	 * the epoch match.
-	 */
+	/* Deferred packets are received in one burst and measured in another. */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
 	if (of_burst->largest_frame > generation->counts.largest_frame)
@@ -231,10 +228,7 @@ static void count_records(
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
 	count_burst(counter, &of_burst);
-	/*
-	 * Times can decrease: records that waited for their template have the time of their
-	 * arrival, and the clock can be set back.
-	 */
+	/* Times can decrease: a record that waited for its template has its time of arrival. */
 	if (counter->begins || observations[n - 1].time > counter->now)
 		counter->now = observations[n - 1].time;
 	counter->begins = false;
@@ -330,10 +324,7 @@ static void forget_here(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/*
- * The hash selects the worker of a record. Its seed is secret and has no other use, so senders
- * cannot overload one worker.
- */
+/* The seed is secret and has no other use, so that senders cannot overload one worker. */
 static uint64_t hash_of(
 	const struct collector_source *source, const struct observation *observation)
 {
@@ -373,8 +364,7 @@ static void put_all(struct collector_source *source, struct rte_ring *ring,
 }
 
 /*
- * Entries of a ring that only marks use. In a live run, records are dropped if a ring is full, but
- * the decoder waits with marks.
+ * Entries of a ring that only marks use. The decoder drops records if a ring is full, never marks.
  */
 #define MARK_SLOTS 64
 
@@ -655,8 +645,8 @@ static void enter_there(void *arg, uint64_t epoch)
 
 	end_decoding(source, false);
 	/*
-	 * Leave the old epoch before put_marks() waits for a full ring. The worker of that ring may
-	 * wait for an empty generation, which the reporter provides only after this lcore has left.
+	 * Leave the old epoch before waiting for a full ring. The worker of that ring may wait for
+	 * an empty generation, which the reporter provides only after this lcore has left.
 	 */
 	rx_core_leave(rx_core, epoch);
 	put_marks(source, MARK_EPOCH, epoch, 0);
@@ -687,10 +677,7 @@ struct drain {
 	int64_t cpu; /* CPU time of the thread */
 };
 
-/*
- * Uses CPU time, so that a thread that waits for its CPU does not lose datagrams that wait
- * meanwhile.
- */
+/* CPU time, because a thread that waits for its CPU does not lose the waiting datagrams. */
 static bool is_drained(struct drain *drain, uint32_t received)
 {
 	int64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), now = clock_now(CLOCK_MONOTONIC);

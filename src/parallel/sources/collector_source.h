@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Source of `sketchtap collect`: flow records. One lcore, the decoder, receives and decodes
- * datagrams. A single worker runs on the same lcore. With several workers, the hash of a flow
- * selects the worker of its records from all exporters.
+ * Source of `sketchtap collect`. One lcore, the decoder, decodes datagrams into flow records. A
+ * single worker runs on the same lcore. With several, the hash of a flow selects the worker.
  */
 
 #include <stdbool.h>
@@ -61,16 +60,14 @@ struct collector_source_generation *collector_source_generation(
 struct collector_source_counts *collector_source_counts(
 	struct collector_source *source, uint32_t worker, uint64_t epoch);
 /*
- * Merges the roles of interfaces that workers have learned until the closed epoch ended at `end`
- * (ns since 1970), and keeps them for the template file. Returns them sorted by exporter, interface
- * and side, valid until the next call. Returns NULL if there are none, or if out of memory. Only
- * for the reporter.
+ * Only the reporter calls this, for a closed epoch that ended at `end` (ns since 1970). Returns the
+ * roles of interfaces, sorted by exporter, interface and side, until the next call. NULL: none, or
+ * out of memory.
  */
 const struct interface_role_row *collector_source_roles(
 	struct collector_source *source, uint64_t epoch, int64_t end, uint32_t *n);
 /*
- * Estimates the largest frame in bytes that samplers of exporters may have skipped: with an IP
- * packet of 1500 bytes, or the largest frame of the run if larger. `seen` is the largest of the
- * epoch. Only for the reporter.
+ * Estimates the largest frame in bytes that exporters may have skipped by sampling. `seen` is the
+ * largest one of the epoch.
  */
 uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen);

@@ -24,10 +24,7 @@
 #include "rx/packet/rss_hash.h"
 #include "base/units.h"
 
-/*
- * The first 100 bytes determine nearly every key, so most mbufs are small and stay in the cache.
- * Packets with longer headers take chains from a second pool.
- */
+/* The first 100 bytes determine nearly every key, so most mbufs are small and stay in the cache. */
 #define LONG_MBUFS 64
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
@@ -335,8 +332,7 @@ static bool beyond_duration(const struct feeder *feeder, int64_t time)
 }
 
 /*
- * Ends epochs of live packets by the clock. `cycles`: TSC cycles until the next packet. Returns the
- * TSC cycles until the next packet or the next end of an epoch or of --duration.
+ * `cycles`: TSC cycles until the next packet. Returns those until it or the next end of an epoch.
  */
 static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 {

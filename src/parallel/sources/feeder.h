@@ -3,11 +3,11 @@
 
 /*
  * The feeder is an lcore that makes a source of packets look like a NIC: it distributes packets by
- * RSS hash over rings that form an ethdev. Without --pace, it waits while a ring is full. With
- * --pace, it drops packets then.
+ * RSS hash over rings that form an ethdev. If a ring is full, it drops packets with --pace, and
+ * waits otherwise.
  *
- * The feeder also opens epochs, by the timestamps of packets. Packets that are generated with
- * --pace are live: their times and epochs follow the clock.
+ * The feeder also opens epochs, by the timestamps of packets or, if packets are generated with
+ * --pace, by the clock.
  */
 
 #include <stdatomic.h>
@@ -26,10 +26,7 @@
 struct feeder_options {
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second, for PACE_RATE */
-	/*
-	 * Duration of the run in ns: by timestamps on a replay, otherwise by the clock. 0: no
-	 * limit.
-	 */
+	/* ns, by timestamps on a replay, otherwise by the clock; 0: no limit */
 	uint64_t duration;
 	uint64_t packets; /* 0: no limit */
 };
@@ -88,10 +85,7 @@ struct feeder_progress {
 /* Any thread may call this. */
 struct feeder_progress feeder_progress(const struct feeder *feeder);
 
-/*
- * Writes warning i of the source to text[SOURCE_ERROR_MAX]. Returns false if there are fewer. Only
- * valid after feeder_work().
- */
+/* Writes warning i to text[SOURCE_ERROR_MAX]. Returns false if the source has fewer warnings. */
 bool feeder_warning(const struct feeder *feeder, unsigned int i, char *text);
 /* Returns NULL if the source is undamaged. Only valid after feeder_work(). */
 const char *feeder_damage(const struct feeder *feeder);

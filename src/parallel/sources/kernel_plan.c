@@ -15,16 +15,10 @@
 /* Entries of the ring of each CPU: 1 MB. At 1.2 Mpps, a ring fills up in 13 ms. */
 #define ENTRIES_DEFAULT 16384
 
-/*
- * Largest flow table of each CPU: 5 MB for two generations. Packets of flows that do not fit go to
- * the ring.
- */
+/* Two tables of a CPU take 5 MB. Packets of flows that do not fit go to the ring. */
 #define BUCKETS_MAX 16384
 
-/*
- * Returns the sketch that the eBPF program can update, or NULL. All measurements must use it,
- * without times and TCP flags.
- */
+/* Returns the sketch that the eBPF program can update, or NULL. All measurements must use it. */
 static const struct sketch_ops *kept_sketch(const struct config *config)
 {
 	const struct sketch_ops *ops = measurement_sketch(&config->measurements[0]);
@@ -69,10 +63,7 @@ static uint32_t buckets_of(const struct config *config)
 	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
 }
 
-/*
- * Key fields for which workers need no headers: the ring entry of a packet has the field, or the
- * packet has none.
- */
+/* Key fields for which workers need no headers, because the ring entries have them. */
 #define ENTRY_FIELDS                                                                               \
 	(1U << KEY_TCP_FLAGS | 1U << KEY_VLAN | 1U << KEY_DSCP | 1U << KEY_MPLS |                  \
 		1U << KEY_IN_PORT | 1U << KEY_INGRESS | 1U << KEY_EGRESS)

@@ -5,10 +5,7 @@
  * of its CPU, or its first bytes if it cannot parse the packet. With N workers, each reads the
  * rings of every N-th CPU.
  *
- * Entries belong to the epoch that was open before the worker reads the ring (parallel/epoch.h). So
- * do packets that the program counted because the ring was full.
- *
- * A packet merged by GSO or GRO has one entry, but counts as the packets on the wire.
+ * Entries belong to the epoch that was open before the worker read the ring (parallel/epoch.h).
  */
 
 #include <stdio.h>

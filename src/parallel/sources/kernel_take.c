@@ -119,8 +119,7 @@ static void read_key(const struct kernel_entry *entry, struct kernel_packet *pac
 }
 
 /*
- * If the kernel merges more than 64 KB of IPv6 packets, it inserts a hop-by-hop header with a jumbo
- * payload option. Returns the bytes of this header, or 0.
+ * Bytes of the hop-by-hop header that the kernel inserts if it merges over 64 KB of IPv6 packets.
  */
 static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
 {
@@ -197,10 +196,7 @@ static void count_weights(struct generation *generation)
 	empty_burst(generation);
 }
 
-/*
- * Returns ns since 1970-01-01 UTC. `monotonic` 0: the program recorded no time, so the time of
- * reading the ring is returned.
- */
+/* `monotonic` 0: the eBPF program recorded no time, so that of reading the ring is returned. */
 static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 {
 	return monotonic > 0 ? (int64_t)monotonic + taker->utc_of_monotonic
@@ -289,7 +285,7 @@ static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct genera
 
 /*
  * Counts the packets of ring r that the program filtered by the rules of `epoch` since the last
- * call, in the worker's present epoch. It must have the same rules.
+ * call. The worker's present epoch must have the same rules.
  */
 static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
 {
@@ -314,10 +310,7 @@ static uint32_t take_from_ring(
 
 	take_ring_full(taker, r, generation);
 	take_filtered(taker, r, taker->worker->epoch);
-	/*
-	 * A program that started in the previous epoch can still filter a packet. enter() has
-	 * ensured that the previous epoch then has the same rules.
-	 */
+	/* A program that started in the previous epoch can still filter a packet. */
 	take_filtered(taker, r, taker->worker->epoch + 1);
 	if (!kernel_reader_look(reader))
 		return 0;
@@ -393,10 +386,7 @@ static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, 
 	generation->counts.verdicts[verdict] += packets;
 }
 
-/*
- * Sketches need the times of the first and of the last packet of a flow. So the last packet is one
- * entry with its own time, and the others are another entry with the time of the first.
- */
+/* Adds two entries, because sketches need the times of the first and of the last packet. */
 static void take_flow(void *arg, const struct kernel_flow *flow)
 {
 	struct kernel_taker *taker = arg;
@@ -481,10 +471,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 	}
 	if (taker->origin->on_path || other_rules)
 		kernel_program_wait(taker->origin->program);
-	/*
-	 * Filtered packets must count in an epoch with the rules that filtered them. Ring entries
-	 * are matched again, so they may be in another epoch.
-	 */
+	/* Filtered packets must count in an epoch with the rules that filtered them. */
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		take_filtered(taker, r, worker->epoch);
 	if (taker->origin->on_path)
@@ -496,10 +483,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 								    : KERNEL_TIMES_NONE);
 }
 
-/*
- * With counting in the program, rings only have packets of flows that do not fit in a table. If
- * they stay empty, sleeps until the reporter opens an epoch.
- */
+/* If the program counts, rings have only packets of flows that do not fit in its tables. */
 static void rest_on_path(struct kernel_taker *taker)
 {
 	static const struct timespec nap = {.tv_nsec = NAP_NS};

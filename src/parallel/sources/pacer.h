@@ -24,10 +24,7 @@ struct pacer {
 	__uint128_t step; /* PACE_RATE: TSC cycles between packets, times 2^64 */
 };
 
-/*
- * The first packet is due now and has the timestamp first_time (ns). `rate`: packets per second,
- * for PACE_RATE.
- */
+/* The first packet is due now. first_time: its timestamp, ns. rate: packets/s, for PACE_RATE. */
 static inline void pacer_start(
 	struct pacer *pacer, enum pace pace, uint64_t rate, int64_t first_time)
 {
@@ -59,10 +56,7 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 	return due > elapsed ? due - elapsed : 0;
 }
 
-/*
- * PACE_RATE: if the sender is late by more than `most` packets, delays the schedule to limit the
- * burst in which it catches up.
- */
+/* A sender that is late by more packets than `most` does not catch up with the others. */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
 	uint64_t elapsed, due;

@@ -8,10 +8,7 @@
 #include "base/units.h"
 #include "collect/exporters/observation.h"
 
-/*
- * Saved roles expire after an hour (collect/dedup/interface_roles.h), so unchanged roles are saved
- * again after 10 minutes.
- */
+/* Less than the hour after which saved roles expire (collect/dedup/interface_roles.h). */
 #define SAVE_AGAIN_NS (600 * SECOND_NS)
 
 struct role_snapshot {
@@ -25,10 +22,7 @@ struct role_snapshot {
 
 	int64_t changed_at; /* ns since 1970-01-01 UTC; owned by the reporter */
 	atomic_bool changed;
-	/*
-	 * [exporters]: 1 + the epoch in which another exporter got the slot; 0: never. Owned by the
-	 * decoder.
-	 */
+	/* [exporters], owned by the decoder: 1 + epoch in which the slot changed hands; 0: never */
 	uint64_t *forgotten;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Roles of router interfaces at the end of the last closed epoch, merged over the workers. The
- * reporter writes them. The decoder reads them without waiting, to write the template file.
+ * Roles of router interfaces at the end of the last closed epoch. The reporter writes them. The
+ * decoder reads them without waiting, to write the template file.
  */
 
 #include <stdbool.h>
@@ -22,9 +22,8 @@ void role_snapshot_restore(
 	struct role_snapshot *snapshot, const struct interface_role_row *row, int64_t saved_at);
 
 /*
- * Takes ownership of rows[n], from malloc(). Sorts them, and merges rows of the same interface. If
- * their roles differ, the result is ROLE_OPEN. `epoch` ended at `now` (ns since 1970). Only for the
- * reporter.
+ * Only the reporter calls this. Takes ownership of rows[n], from malloc(). If roles of one
+ * interface differ, the result is ROLE_OPEN. `epoch` ended at `now` (ns since 1970).
  */
 void role_snapshot_set(struct role_snapshot *snapshot, struct interface_role_row *rows, uint32_t n,
 	uint64_t epoch, int64_t now);
@@ -36,15 +35,12 @@ const struct interface_role_row *role_snapshot_rows(
 /* Returns true if the template file must be written again. Any thread may call this. */
 bool role_snapshot_changed(const struct role_snapshot *snapshot);
 
-/*
- * In `epoch`, another exporter gets the slot, so its present roles are no longer saved. Only for
- * the decoder.
- */
+/* Only the decoder calls this. No longer saves the slot's roles from before `epoch`. */
 void role_snapshot_forget(struct role_snapshot *snapshot, uint32_t exporter, uint64_t epoch);
 
 /*
- * Calls emit() with each row for the template file, sorted by exporter. Returns false, without a
- * call, if the reporter is replacing the rows. Only for the decoder.
+ * Only the decoder calls this. Returns false, without emit(), if the reporter is replacing the
+ * rows.
  */
 bool role_snapshot_emit(struct role_snapshot *snapshot,
 	void (*emit)(void *arg, const struct interface_role_row *row), void *arg);

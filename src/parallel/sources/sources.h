@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A source that delivers keys or flow records instead of packets (rx/source.h). Its design reads
- * from the member `source` of each worker and receiver, which create() sets. Operations may be
- * NULL, and only the reporter calls them, unless stated otherwise.
+ * A source that delivers keys or flow records instead of packets (rx/source.h). create() sets the
+ * member `source` of each worker and receiver. Only the reporter calls operations unless stated
+ * otherwise. They may be NULL.
  */
 
 #include <stdbool.h>
@@ -50,8 +50,7 @@ struct source_ops {
 	void (*start)(void *source);
 	void (*stop)(void *source);
 	/*
-	 * `now` is in ns of CLOCK_MONOTONIC, `epoch` is the open epoch. Returns false to end the
-	 * run, because the input has failed.
+	 * now: ns of CLOCK_MONOTONIC. epoch: the open one. Returns false if the input has failed.
 	 */
 	bool (*look)(void *source, int64_t now, uint64_t epoch);
 	uint64_t (*received)(
@@ -63,8 +62,8 @@ struct source_ops {
 	/* Called after the run. Returns false after it has logged errors. */
 	bool (*finish)(void *source);
 	/*
-	 * Returns false, with the reason in why[OPTION_WHY_MAX], if the source cannot change to
-	 * `config` during the run.
+	 * Returns false if the source cannot change to `config`, with the reason in
+	 * why[OPTION_WHY_MAX].
 	 */
 	bool (*takes)(const struct config *running, const struct config *config, char *why);
 };
@@ -74,8 +73,8 @@ extern const struct source_ops source_no_ops;
 extern const struct option_owner sources_owner;
 
 /*
- * Returns 0 and sets *source, to NULL on live ports. On error, returns an exit status, with one
- * line in error[SOURCE_ERROR_MAX].
+ * Sets *source to NULL on live ports. Returns an exit status, with one line in
+ * error[SOURCE_ERROR_MAX].
  */
 int sources_open(const struct config *config, struct source **source, char *error);
 

@@ -90,10 +90,7 @@ uint64_t drill_down_entries(
 	return key_set_find(sets->sets[m], &counting->bursts[counting->networks_rule[m]]);
 }
 
-/*
- * Returns a copy of the selected entries with the keys of measurement m. Bit r of `hashed`:
- * bursts[r] has hashes.
- */
+/* Copies entries, with the keys of measurement m. Bit r of `hashed`: bursts[r] has hashes. */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
 {
@@ -164,8 +161,7 @@ static struct key_sample_counts sum_share(
 }
 
 /*
- * Returns the entries whose keys are in the sample of one in 2^keys keys. Adds the others to
- * left_out[], indexed by rank of the key (sketch/key_sampling.h).
+ * Returns the entries whose keys are in a sample of one in 2^keys keys. Adds others to left_out[].
  */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
 	uint32_t keys, uint32_t shift, struct key_sample_counts left_out[KEY_SHARE_MAX])

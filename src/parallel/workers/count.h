@@ -36,8 +36,7 @@ struct counting {
 	/* [nb_key_rules]; bursts[0] comes from the parser, without hashes */
 	struct key_burst *bursts;
 	/*
-	 * [nb_key_rules]: the previous burst with weights, whose counters are being prefetched.
-	 * NULL: bursts are counted at once.
+	 * [nb_key_rules]: the previous weighted burst, for prefetching. NULL: without prefetching
 	 */
 	struct key_burst *waiting;
 	bool waits; /* waiting[] has a burst */
@@ -60,10 +59,7 @@ struct counting {
 
 #define PICKED_BURSTS 2
 
-/*
- * Updates the sketches and HyperLogLogs of all measurements with the 5-tuples in
- * counting->bursts[0].
- */
+/* Updates the sketches of all measurements with the 5-tuples in counting->bursts[0]. */
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
@@ -71,17 +67,13 @@ struct stage_timer;
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *timer);
 
-/*
- * Returns the entries inside the networks of measurement m (bit i: entry i).
- * bursts[networks_rule[m]] must have hashes.
- */
+/* Bit i: entry i is inside the networks of measurement m, whose burst must have hashes. */
 uint64_t drill_down_entries(
 	const struct counting *counting, const struct drill_down_sets *sets, uint32_t m);
 
 /*
- * count_keys() with load shedding and drill-down. Bit i of rarer[k]: entry i is in the sample of
- * one in 2^k entries. left_out[m] gets the entries whose keys are not in the sample of measurement
- * m, indexed by rank of the key (sketch/key_sampling.h). `timer` may be NULL.
+ * Bit i of rarer[k]: entry i is in the sample of one in 2^k entries. left_out[m] gets the entries
+ * whose keys measurement m does not sample, by rank of the key (sketch/key_sampling.h).
  */
 struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
@@ -90,8 +82,7 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *timer);
 
 /*
- * For a burst with weights. Ignores entries with 0 packets. If counting->waiting is set, counts the
- * previous burst, and swaps counting->bursts and counting->waiting.
+ * Ignores entries with 0 packets. With counting->waiting, counts the previous burst and swaps both.
  */
 void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);

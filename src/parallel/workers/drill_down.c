@@ -63,10 +63,7 @@ static const struct measurement_config *find_measurement(
 	return NULL;
 }
 
-/*
- * Returns true if this measurement drills down into another, that one into a third, and so on,
- * until one drills down into this one.
- */
+/* Returns true if this measurement drills down into itself, directly or through others. */
 static bool is_circle(const struct config *config, const struct measurement_config *measurement)
 {
 	const struct measurement_config *next = measurement;

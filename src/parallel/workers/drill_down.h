@@ -3,8 +3,7 @@
 
 /*
  * A measurement with drill-down counts only packets that match a heavy key of another measurement.
- * These keys are its networks. The keys that were heavy in epoch s are the networks of epoch s + 2,
- * which uses the same generation (parallel/epoch.h).
+ * These keys are its networks. Heavy keys of epoch s are the networks of epoch s + 2.
  */
 
 #include <stdbool.h>

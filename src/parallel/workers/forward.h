@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Sends every received packet unmodified. Packets of receive queue i leave through send queue i of
- * the egress port, so their order does not change. The lcore never waits: packets that the device
- * does not accept are dropped.
+ * Sends every received packet unmodified. Packets of receive queue i leave through send queue i, so
+ * their order does not change. The lcore drops packets that the device does not accept.
  */
 
 #include <stdbool.h>
@@ -18,10 +17,7 @@
 
 struct poller;
 
-/*
- * Counters of one lcore for one ingress port in one epoch. Owned like struct generation
- * (parallel/workers/worker.h).
- */
+/* Counts of one lcore for one ingress port in one epoch. */
 struct forward_counts {
 	uint64_t received;
 	uint64_t taken; /* packets that the device accepted; it may still drop some */
@@ -52,10 +48,7 @@ struct forward *forward_create(
 	const struct plan *plan, const struct port *ports, const struct poller *poller, int node);
 void forward_destroy(struct forward *forward); /* NULL is allowed */
 
-/*
- * Takes ownership of the packets. `came` is the TSC at the arrival of the first one. Returns the
- * TSC after sending.
- */
+/* Takes ownership of pkts[]. `came`: TSC at the first arrival. Returns the TSC after sending. */
 uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t came);
 

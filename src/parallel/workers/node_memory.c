@@ -165,9 +165,8 @@ static bool fill(struct rte_mempool *pool)
 }
 
 /*
- * rte_pktmbuf_pool_create() lets no mbuf cross a 4 KB page, because devices may use physical
- * addresses. Each mbuf then begins a page, and the headers of a burst of 64 share one L1 cache set
- * with 12 ways.
+ * rte_pktmbuf_pool_create() lets no mbuf cross a 4 KB page. Each mbuf then begins a page, and the
+ * headers of a burst of 64 share one L1 cache set with 12 ways.
  */
 static struct rte_mempool *create_dense(
 	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room)

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Allocates memory on the NUMA node of the worker that writes it, in transparent hugepages if
- * available, and touches all pages. Does not use the EAL heap, which has a fixed size, and no NUMA
- * nodes without hugepages.
+ * Memory on the NUMA node of the worker that writes it, in transparent hugepages if available. The
+ * EAL heap has a fixed size, and no NUMA nodes without hugepages.
  *
  * If a node is full, the kernel silently uses another, so some pages of each allocation are
  * checked.

@@ -15,10 +15,7 @@
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/*
- * After the stop, a device is polled for at most this CPU time and at most this elapsed time. CPU
- * time, so that a thread that waits for its CPU does not lose packets that wait meanwhile.
- */
+/* CPU time, because a thread that waits for its CPU does not lose the waiting packets. */
 #define DRAIN_CPU_NS  INT64_C(200000000)
 #define DRAIN_MOST_MS 1000
 
@@ -53,8 +50,7 @@ static _Thread_local struct {
 } yields;
 
 /*
- * A thread that only yields gets little time if other threads spin on its CPU. A thread that sleeps
- * runs as soon as it wakes up.
+ * A thread that only yields gets little time if other threads spin. One that sleeps runs at once.
  */
 bool poll_yields(void)
 {
@@ -91,10 +87,7 @@ uint32_t poll_wait_ms(uint64_t interval)
 	return interval == 0 || ms > WAIT_MAX_MS ? WAIT_MAX_MS : RTE_MAX((uint32_t)ms, 1u);
 }
 
-/*
- * Sleeps briefly after the first empty round, and blocks in poll(2) after further ones. If nap_ns
- * is 0, blocks only after ROUNDS_AWAKE empty rounds.
- */
+/* Sleeps briefly after the first empty round, and blocks in poll(2) after further ones. */
 void poll_wait(struct poller *poller)
 {
 	const struct timespec nap = {.tv_nsec = poller->nap_ns};
@@ -209,10 +202,7 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 	}
 }
 
-/*
- * A queue may have more packets even if the poll did not fill the burst: some drivers return at
- * most 32 packets, or stop at the end of their ring.
- */
+/* Some drivers return at most 32 packets, or stop at the end of their ring. */
 static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
 {
 	bool asked = queue->fill == QUEUE_FILL_DESCRIPTORS || queue->fill == QUEUE_FILL_COUNT;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Receive loop of all designs. It also enters an epoch if no packets arrive, and ends when the run
- * has ended and the queues are empty.
- */
+/* Receive loop of all designs. It also enters epochs while no packets arrive. */
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -17,8 +17,7 @@
 #include "rx/packet/parse_burst.h"
 
 /*
- * Computes UTC from the TSC, because reading the system clock may need a system call. Reads the
- * system clock once a second.
+ * UTC from the TSC. Reads the system clock only once a second, because this may be a system call.
  */
 
 #define PACKET_CLOCK_SECOND 1000000000
@@ -59,8 +58,8 @@ struct reader {
 };
 
 /*
- * Fills `burst` with the keys of n <= BURST_MAX packets, and the details that `counting` needs.
- * Adds the packets that do not match the filter to *filtered. May reorder pkts[].
+ * Fills `burst` from n <= BURST_MAX packets. Adds packets outside the filter to *filtered. May
+ * reorder pkts[].
  */
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
@@ -70,9 +69,7 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
 	uint64_t *filtered, struct stage_timer *timer);
 
-/*
- * Does not parse the packets. Returns their bytes on the wire, and updates counts->largest_frame.
- */
+/* Returns the packets' bytes on the wire without parsing them. Updates counts->largest_frame. */
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
 	struct parse_counts *counts);
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * The receiver: an lcore that polls the ports of a group for its workers. It enters epochs like a
- * worker (parallel/epoch.h).
- */
+/* The receiver: an lcore that polls the ports of a group for its workers. */
 
 #include <stdalign.h>
 #include <stdatomic.h>

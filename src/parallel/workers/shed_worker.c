@@ -123,9 +123,8 @@ const struct burst_shedding *shed_worker_state(
 }
 
 /*
- * Returns the sample of one in 2^shift entries (bit i: entry first + i). Each entry has a random
- * byte of SplitMix64, and is in the sample if the lowest `shift` bits are 0. So each sample
- * contains the rarer ones, and does not depend on burst boundaries.
+ * Each entry has a random byte of SplitMix64, and is in the sample if the lowest `shift` bits are
+ * 0. So each sample contains the rarer ones, and does not depend on burst boundaries.
  */
 static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
 {
@@ -153,10 +152,7 @@ uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n)
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
 {
-	/*
-	 * The seed differs from that of shed_worker_choose(), so that the two samples are
-	 * independent.
-	 */
+	/* another seed than in shed_worker_choose(), so that the two samples are independent */
 	uint64_t seed = ~shed->seed;
 
 	for (uint32_t left = shed->state.shifts; left != 0; left &= left - 1) {

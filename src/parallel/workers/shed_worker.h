@@ -14,10 +14,7 @@
 
 struct counting;
 
-/*
- * Packets that one measurement did not count. Sums are modulo 2^64, because `added` and
- * `added_bytes` can decrease if a measurement with a lower sampling rate has larger weights.
- */
+/* What one measurement did not count, modulo 2^64: `added` decreases if its weights are larger. */
 struct shed_counts_measurement {
 	uint64_t measured, bytes; /* packets that other measurements processed */
 	/* shed_counts.added, minus what this measurement added by its own weights */
@@ -34,10 +31,7 @@ struct shed_counts {
 	uint64_t backlog_max; /* packets waiting after a poll */
 	uint64_t level_max; /* highest shedding level after a poll */
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
-	/*
-	 * Packets of keys that a measurement does not sample, by rank of the key
-	 * (sketch/key_sampling.h).
-	 */
+	/* by rank of the key (sketch/key_sampling.h) */
 	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
@@ -46,9 +40,7 @@ struct shed_counts_burst {
 	uint64_t skipped, skipped_bytes;
 };
 
-/*
- * For each bit k of state->shifts, rarer[k] has the part of the burst in the sample of one in 2^k.
- */
+/* rarer[k], for the bits k of state->shifts: the part of the burst in the sample of one in 2^k. */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
 	uint32_t nb_measurements);
@@ -88,9 +80,7 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 /* Applies the newest settings and the level of queue shedding. */
 void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
 
-/*
- * Takes the next 0 < n packets up to where the schedule changes the detail. Returns their number.
- */
+/* Returns how many of the next n > 0 packets have the same detail in the schedule. */
 uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n);
 
 const struct burst_shedding *shed_worker_state(
@@ -99,9 +89,7 @@ const struct burst_shedding *shed_worker_state(
 /* Samples the last n <= BURST_MAX packets that shed_worker_take() returned (bit i: packet i). */
 uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n);
 
-/*
- * Returns how many packets of a burst to process, so that queue shedding looks at a limited number.
- */
+/* Returns how many packets of a burst to process, of which `looked_at` are sampled. */
 static inline uint32_t shed_worker_cut(
 	const struct shed_worker *shed, uint64_t looked_at, uint32_t n)
 {
@@ -110,10 +98,7 @@ static inline uint32_t shed_worker_cut(
 		       : n;
 }
 
-/*
- * Samples the next n processed entries. Bit i of rarer[k]: entry i is in the sample of one in 2^k.
- * Only for the bits k of state.shifts.
- */
+/* Bit i of rarer[k], for the bits k of state.shifts: entry i is in the sample of one in 2^k. */
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 

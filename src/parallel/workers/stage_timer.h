@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Measures the time of each part of the processing of a burst. Callers pass the constant NULL for
- * untimed bursts, so that the compiler removes the code.
+ * Callers pass the constant NULL for bursts that are not timed, so the compiler removes the code.
  */
 
 #include <stddef.h>

@@ -177,10 +177,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 		state, rarer, generation->kept.left_out, NULL);
 }
 
-/*
- * Counts a burst that some measurements skip or sample. Bit i of looked_at: packet i is processed;
- * UINT64_MAX: all.
- */
+/* Bit i of looked_at: packet i is processed. UINT64_MAX: all are. */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
 	const struct burst_shedding *state)

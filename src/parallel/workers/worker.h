@@ -25,10 +25,7 @@
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
 
-/*
- * Counts of a worker in one epoch. Owned by the worker while it is in the epoch, then by the
- * reporter (parallel/epoch.h).
- */
+/* Owned by the worker while it is in the epoch, then by the reporter (parallel/epoch.h). */
 struct generation {
 	alignas(64) uint64_t received; /* packets that this worker polled; 0 if a receiver polls */
 	uint64_t counted; /* packets that this worker got */
@@ -115,9 +112,7 @@ static inline void worker_wake(struct worker *worker)
 
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 
-/*
- * Counts n <= BURST_MAX packets, and passes them to done(). Their poll took rx_cycles TSC cycles.
- */
+/* Counts n <= BURST_MAX packets and passes them to done(). rx_cycles: TSC cycles of their poll. */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
 /* With load shedding. */
