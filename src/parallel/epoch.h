@@ -48,25 +48,27 @@ OPTION_OWNER(epoch)
  * raised.
  */
 struct epoch_info {
-	uint64_t number; /* interval number as printed, before --append adds its offset */
+	uint64_t number;    /* interval number as printed, before --append adds its offset */
 	int64_t start, end; /* ns since 1970-01-01 UTC; `end` is exclusive */
-	uint64_t fed; /* packets that the feeder has read */
+	uint64_t fed;
 	uint64_t dropped; /* packets that the feeder dropped because rings were full (--pace) */
-	uint32_t largest_frame; /* bytes on the wire */
-	/* Bytes on the wire that are missing in the capture. */
+	uint32_t largest_frame; /* bytes on the wire, of the largest packet */
+	/* Bytes that packets had on the wire, but that the source does not report. */
 	uint64_t missing_bytes;
-	bool late; /* live ports: the epoch ended at least 1 ms after its boundary */
+	bool late;     /* the epoch of live ports ended at least 1 ms after its planned end */
 	uint64_t took; /* ns that the feeder needed for the epoch */
 };
 
 struct epochs {
+	/* Newest epoch. Written by the feeder on a replay, by the reporter on live ports. */
 	alignas(64) _Atomic uint64_t open;
 	_Atomic uint64_t end; /* first epoch after the run; UINT64_MAX: unknown */
+	/* Epochs below this have a cleared generation. Written by the reporter. */
 	alignas(64) _Atomic uint64_t ready;
 	alignas(64) struct epoch_info info[EPOCH_AHEAD];
 	uint32_t nb_participants;
 	struct {
-		alignas(64) _Atomic uint64_t at;
+		alignas(64) _Atomic uint64_t at; /* written by the participant */
 	} participant[EPOCH_PARTICIPANTS_MAX];
 };
 
@@ -78,7 +80,7 @@ static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epo
 	return &epochs->info[epoch % EPOCH_AHEAD];
 }
 
-/* Returns false while the reporter still reads the element of info[] that would be overwritten. */
+/* Returns false while the reporter still needs the element of info[] of an older epoch. */
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch);
 /* On a replay, all packets of earlier epochs must be in the rings of the workers before. */
 void epochs_open(struct epochs *epochs, uint64_t epoch);
@@ -91,7 +93,6 @@ bool epochs_is_end(const struct epochs *epochs, uint64_t open);
 void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch);
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 
-/* Only the reporter may call this. Returns true if all participants have left `epoch`. */
 bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch);
 /* Returns the first participant that has not left `epoch`, or nb_participants. */
 uint32_t epochs_late(const struct epochs *epochs, uint64_t epoch);
@@ -113,13 +114,13 @@ struct clock_time {
 
 struct epoch_clock {
 	int64_t interval; /* ns; 0: the whole run is one epoch */
-	int64_t boundary; /* planned end of the open epoch, real time */
-	int64_t start; /* start of the open epoch, real time */
-	int64_t opened; /* start of the open epoch, monotonic time */
-	int64_t offset; /* real minus monotonic time at the last call, ns */
-	int64_t first; /* start of epoch 0, in intervals since 1970 */
+	int64_t boundary; /* planned end of the open epoch, ns since 1970 */
+	int64_t start;    /* ns since 1970 */
+	int64_t opened;   /* ns of CLOCK_MONOTONIC */
+	int64_t offset;   /* real minus monotonic time at the last call, ns */
+	int64_t first;    /* start of epoch 0, in intervals since 1970 */
 	uint64_t number;
-	bool stepped; /* the wall clock was set in the open epoch */
+	bool stepped; /* the wall clock was set during the open epoch */
 };
 
 struct clock_time clock_time_now(void);

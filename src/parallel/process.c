@@ -183,7 +183,9 @@ static bool names_dead_process(const char *name)
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* No later process would reuse the directory of a process ID, unlike one of --name. */
+/*
+ * Removes the directories of dead processes without --name, because no later process reuses them.
+ */
 static void remove_left_behind(void)
 {
 	char root[PATH_MAX];

@@ -74,7 +74,6 @@ static uint32_t ring_room(struct rte_ring *ring)
 	return room > MARK_SLOTS ? room - MARK_SLOTS : 0;
 }
 
-/* If the ring is full, drops and counts the rest, or waits on a replay without --pace. */
 static void push_group(struct rx_core *rx_core, uint32_t w, struct rx_core_group *group)
 {
 	struct rte_ring *ring = rx_core->workers[w]->ring;

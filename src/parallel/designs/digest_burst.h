@@ -8,9 +8,9 @@
 
 /* Callers pass a constant, so the compiler makes one copy of the code for each form. */
 enum digest_form {
-	DIGEST_FORM_PLAIN, /* keys and lengths */
+	DIGEST_FORM_PLAIN,   /* keys and lengths */
 	DIGEST_FORM_DETAILS, /* also times and TCP flags */
-	DIGEST_FORM_EXTRA, /* also key fields outside the 5-tuple */
+	DIGEST_FORM_EXTRA,   /* also VLAN, DSCP and other key fields outside the 5-tuple */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
@@ -97,7 +97,7 @@ DIGEST_INLINE void digest_burst_add(
 }
 
 struct digest_mark {
-	enum digest_kind kind; /* not DIGEST_EPOCH or DIGEST_END: no mark */
+	enum digest_kind kind; /* another kind: there is no mark */
 	uint64_t number;
 };
 

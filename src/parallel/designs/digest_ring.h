@@ -29,16 +29,16 @@ enum digest_kind {
 	DIGEST_IPV4_EXTRA,
 	DIGEST_IPV6_EXTRA,
 	DIGEST_EPOCH, /* mark: later digests belong to epoch `number` */
-	DIGEST_END, /* mark: the run ends at epoch `number` */
+	DIGEST_END,   /* mark: the run ends at epoch `number` */
 };
 
 struct digest {
 	uint32_t wire_len; /* bytes without FCS */
-	uint8_t kind; /* enum digest_kind */
+	uint8_t kind;      /* enum digest_kind */
 	uint8_t tcp_flags; /* unset in DIGEST_FORM_PLAIN */
 	uint16_t overhead; /* bytes outside the IP packet; unset in DIGEST_FORM_PLAIN */
 	union {
-		int64_t time; /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
+		int64_t time;    /* ns since 1970-01-01 UTC; unset in DIGEST_FORM_PLAIN */
 		uint64_t number; /* epoch of a mark */
 	};
 	union {
@@ -71,16 +71,16 @@ struct digest_unit {
 
 struct digest_ring {
 	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
-	uint32_t size; /* power of two */
+	uint32_t size;             /* power of two */
 
 	/* Written by the producer. The consumer reads `tail`. */
 	alignas(64) _Atomic uint64_t tail;
-	uint64_t put; /* end of the written units, some not yet in `tail` */
+	uint64_t put;       /* end of the written units, some not yet in `tail` */
 	uint64_t head_seen; /* cached `head` */
 
 	/* Written by the consumer. The producer reads `head`. */
 	alignas(64) _Atomic uint64_t head;
-	uint64_t taken; /* end of the read units, some not yet in `head` */
+	uint64_t taken;     /* end of the read units, some not yet in `head` */
 	uint64_t tail_seen; /* cached `tail` */
 };
 
@@ -153,7 +153,6 @@ static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 	return digest;
 }
 
-/* Frees the units of all taken digests for the producer. */
 static inline void digest_ring_give_back(struct digest_ring *ring)
 {
 	ASSERT(ring->taken, <=, ring->tail_seen);

@@ -113,7 +113,10 @@ static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t ep
 	wake_all(rx_core);
 }
 
-/* Waits only briefly: live epochs open only after the reporter has cleared their generation. */
+/*
+ * Waits only briefly: on live ports, an epoch opens only after the reporter has cleared its
+ * counters.
+ */
 static void enter(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;

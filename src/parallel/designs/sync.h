@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* State shared by the receiving core of the sync design and one worker. */
-
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,7 +12,7 @@ struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	/* Number of the worker that counts pkts[0]. */
+	/* Worker that counts pkts[0]. */
 	uint32_t first;
 	bool last; /* end of the run, without packets */
 };

@@ -12,12 +12,12 @@
 
 struct core_allocator {
 	const struct topology *topology;
-	bool isolating; /* at least one CPU is isolated */
-	uint32_t nb_cores; /* physical cores */
-	uint32_t core[TOPOLOGY_CPUS_MAX]; /* physical core of topology->cpus[i] */
+	bool isolating;
+	uint32_t nb_cores;
+	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of topology->cpus[i] */
 	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* polling lcores of each physical core */
-	bool busy[TOPOLOGY_CPUS_MAX]; /* topology->cpus[i] has a polling lcore */
-	int package[TOPOLOGY_NODES_MAX]; /* CPU package of each node; -1: the node has no CPUs */
+	bool busy[TOPOLOGY_CPUS_MAX];      /* topology->cpus[i] has a polling lcore */
+	int package[TOPOLOGY_NODES_MAX];   /* CPU package of each node; -1: the node has no CPUs */
 };
 
 #define NO_CPU UINT32_MAX
@@ -98,7 +98,7 @@ static bool is_good(uint64_t rank)
 	return rank <= (RANK_NUMBER | RANK_CORE_0);
 }
 
-/* Counts physical cores without that of CPU 0, and only isolated ones if there are any. */
+/* Excludes the core of CPU 0, and ordinary cores if there are isolated ones. */
 static uint32_t good_cores(const struct core_allocator *allocator, int node)
 {
 	bool counted[TOPOLOGY_CPUS_MAX] = {false};
@@ -190,7 +190,7 @@ static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 		}
 }
 
-/* Threads that do not poll prefer cores without polling lcores, then CPUs that are not isolated. */
+/* CPUs on cores without polling lcores come first, then CPUs that are not isolated. */
 static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &allocator->topology->cpus[i];

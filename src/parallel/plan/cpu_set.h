@@ -49,5 +49,5 @@ bool cpu_set_parse(struct cpu_set *set, const char *text);
 __attribute__((format(printf, 3, 4))) enum sys_read cpu_set_read(
 	struct cpu_set *set, const char *root, const char *format, ...);
 
-/* Ends a list that does not fit with "...". */
+/* A list that does not fit ends with "...". */
 void cpu_set_print(const struct cpu_set *set, char *text, size_t size);

@@ -14,7 +14,7 @@ struct design_options {
 
 OPTION_OWNER(design)
 
-/* Rule by which the receiver of the async design selects the worker of a packet. */
+/* How the receiver of the async design selects the worker of a packet. */
 enum dispatch {
 	DISPATCH_FLOW, /* all packets of a flow go to the same worker */
 	DISPATCH_ROUND_ROBIN,
@@ -36,18 +36,18 @@ struct worker;
 
 struct design_ops {
 	const char *name;
-	const char *suits; /* one line for --help */
+	const char *suits;                  /* one line for --help */
 	const struct option_owner *options; /* NULL: none */
 	/* A receiver per group polls the ports. Otherwise each worker polls its own queues. */
 	bool rx_core;
-	bool rings; /* a ring connects the receiver and each worker */
+	bool rings;   /* a ring connects the receiver and each worker */
 	bool digests; /* with --forward, these rings carry digests instead of packets */
-	bool forwards; /* supports --forward */
+	bool forwards;
 	bool queues; /* each worker has its own queue or ring, which --overload requires */
 	bool hashes; /* supports --dispatch flow */
-	/* Most packets that a receiver keeps until workers have counted them. 0: none. */
+	/* Most packets that a receiver keeps until workers have counted them. */
 	uint32_t held;
-	/* Sets the callbacks of the receiver's poller. NULL: no receiver. */
+	/* Sets the callbacks of the receiver's poller. NULL: the design has no receiver. */
 	void (*connect)(struct rx_core *rx_core);
 	/* NULL: poll_until_end() */
 	void (*receive)(struct rx_core *rx_core);
@@ -63,5 +63,4 @@ extern const struct design_ops design_rss, design_sync, design_async;
 extern const struct design_ops *const designs[];
 
 const struct design_ops *design_find(const char *name);
-/* The design must exist. */
 uint32_t design_index(const char *name);

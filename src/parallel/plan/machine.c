@@ -11,7 +11,6 @@
 #include "rx/port/port_name.h"
 #include "rx/source.h"
 
-/* `device` is NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];

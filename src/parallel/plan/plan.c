@@ -106,7 +106,7 @@ static void number_send_queues(struct plan *plan)
 	}
 }
 
-/* Takes workers from the largest groups until `limit` remain, but leaves one per group. */
+/* Removes workers from the largest groups until `limit` are left. Each group keeps one. */
 static void limit_workers(struct plan *plan, uint32_t limit)
 {
 	for (;;) {
@@ -125,7 +125,7 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	/* the feeder and the receivers: there are no workers yet */
+	/* counts only feeder and receivers, because there are no workers yet */
 	uint32_t helpers = plan_nb_polling(plan), cores;
 
 	cores = plan_count_workers(plan, topology);
@@ -265,7 +265,7 @@ static void assign_roles(struct plan *plan)
 			};
 }
 
-/* Sets the largest width of the sketch, for which memory is planned. */
+/* Memory is planned for the largest width to which the sketch can grow. */
 static void plan_growth(struct plan_measurement *m)
 {
 	m->params.width_max = m->params.width;
@@ -290,7 +290,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 &&
 			     !source_is(run_config, SOURCE_KEYS) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
-	/* Keys compete for the cells of a bucket. 0: the default of the sketch. */
+	/* Keys compete for the cells of a sketch, so it has room for 10 times the wanted keys. */
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
 	m->params.atomic = plan_options(run_config)->atomic;
@@ -381,7 +381,7 @@ static void plan_rings(struct plan *plan, const struct config *config)
 			config_asks(config, NULL, "ring-size") ? size : DIGEST_RING_DEFAULT;
 }
 
-/* `of_driver`: the only number of descriptors that the driver of port p accepts; 0: any. */
+/* `of_driver`: the only number that the driver accepts; 0: it accepts any. */
 static uint32_t descriptors_of(
 	struct plan *plan, uint32_t p, const struct config *config, uint32_t of_driver)
 {
@@ -431,7 +431,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	return plan_measurements(plan, config, error) && plan_memory(plan, config, topology, error);
 }
 
-/* !may_choose: the user set --workers, so the setup of a device with too few queues fails later. */
+/* !may_choose: the user set --workers. A device with too few queues then fails at its setup. */
 static void release_workers(struct plan *plan, const struct plan_device *devices, bool may_choose)
 {
 	uint32_t kept[PLAN_GROUPS_MAX] = {0}, number = 0;
@@ -478,7 +478,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 			plan->mbuf_room = devices[p].mbuf_room;
 	}
 	fits = plan_memory(plan, config, topology, error);
-	/* plan_make() has already given the warnings about memory. */
+	/* Drop repeated warnings about memory. */
 	plan->nb_warnings = nb_warnings;
 	plan->hugepages = hugepages;
 	return fits;

@@ -24,17 +24,17 @@
 #define PLAN_WORKERS_MAX 120
 
 enum idle_mode {
-	/* sleep if there are too few CPUs or packets come through the kernel; otherwise spin */
+	/* sleeps if there are too few CPUs or packets come through the kernel; otherwise spins */
 	IDLE_AUTO,
 	IDLE_SPIN,
 	IDLE_YIELD,
-	IDLE_SLEEP, /* yield; sleep after some polls without packets */
+	IDLE_SLEEP, /* yields, and sleeps after some polls without packets */
 };
 
 struct plan_options {
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
-	uint32_t workers; /* 0: use all cores */
+	uint32_t workers;    /* 0: use all cores */
 	uint32_t mbuf_cache; /* mbufs in the mempool cache of each lcore */
 	enum idle_mode idle;
 };
@@ -54,7 +54,7 @@ struct hugepages_options {
 OPTION_OWNER(hugepages)
 
 struct seed_options {
-	uint64_t seed; /* seed of the hash key */
+	uint64_t seed;
 	bool given;
 };
 
@@ -72,11 +72,11 @@ const char *plan_atomic_word(uint32_t i);
 #define PLAN_WARNINGS_MAX 16
 #define PLAN_TEXT_MAX     320
 #define PLAN_NODE_ANY     (-1)
-#define PLAN_GENERATIONS  2 /* copies of each sketch (parallel/epoch.h) */
+#define PLAN_GENERATIONS  2 /* instances of each sketch (parallel/epoch.h) */
 
 #define POLL_BURST_MAX       512
-#define PLAN_DIGEST_BYTES    64 /* largest digest of a 5-tuple */
-#define PLAN_PORT_MBUF_BYTES 2048 /* bytes of frame in one mbuf */
+#define PLAN_DIGEST_BYTES    64   /* largest digest of a 5-tuple */
+#define PLAN_PORT_MBUF_BYTES 2048 /* largest frame in one mbuf, bytes */
 
 enum plan_role {
 	PLAN_REPORTER,
@@ -90,8 +90,8 @@ struct plan_lcore {
 	enum plan_role role;
 	uint32_t group;
 	uint32_t worker; /* only for PLAN_WORKER */
-	int cpu; /* -1: not pinned */
-	int node; /* PLAN_NODE_ANY: not pinned */
+	int cpu;         /* -1: not pinned */
+	int node;        /* PLAN_NODE_ANY: not pinned */
 };
 
 /* An ethdev. A replay has one, made of the rings of the feeder. */
@@ -100,22 +100,21 @@ struct plan_port {
 	int node; /* PLAN_NODE_ANY: unknown */
 	uint32_t group;
 	uint32_t descriptors; /* requested for each receive queue */
-	uint32_t entries; /* actual descriptors of each receive queue */
-	/* Only with --forward: */
-	uint32_t out; /* port that sends the packets of this port */
+	uint32_t entries;     /* actual descriptors of each receive queue */
+	uint32_t out;         /* port that sends the packets of this port */
 	uint32_t send_queues;
 	uint32_t send_entries; /* descriptors of each send queue */
 };
 
 /* The ports of one NUMA node and the lcores that serve them. */
 struct plan_group {
-	int node; /* of the ports; PLAN_NODE_ANY: unknown */
-	int memory_node; /* of packets and rings */
+	int node;        /* NUMA node of the ports; PLAN_NODE_ANY: unknown */
+	int memory_node; /* NUMA node of packets and rings */
 	uint32_t nb_ports;
 	uint32_t first_worker, nb_workers;
 	uint32_t nb_queues; /* receive queues of each port */
 	uint32_t mbufs;
-	size_t packet_bytes; /* packet pool and rings */
+	size_t packet_bytes; /* bytes of the packet pool and of the rings */
 };
 
 struct plan;
@@ -129,43 +128,42 @@ struct plan_measurement {
 	const struct measurement_config *config;
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* allocator not set */
-	size_t instance_bytes; /* one sketch */
-	/* Keys for drill-down. 0: the measurement counts all packets. */
+	size_t instance_bytes;       /* bytes of one sketch */
+	/* Bytes of the keys for drill-down. */
 	size_t drill_down_bytes;
-	bool merged; /* the reporter merges the sketches of the workers into its own */
-	/* A sketch can change its size, so memory for a second one is planned. */
+	bool merged; /* the reporter merges the workers' sketches into its own */
+	/* Memory includes a second sketch, because sketches can change their size. */
 	bool changes;
 };
 
-/* Memory of the rules of --prefixes. */
 struct plan_rules {
-	size_t table_bytes; /* EAL memory for lookup tables */
+	size_t table_bytes;    /* EAL memory */
 	size_t ordinary_bytes; /* memory outside EAL */
-	size_t worker_bytes; /* memory outside EAL, per worker */
+	size_t worker_bytes;   /* memory outside EAL */
 };
 
 /* Requirements of a source that delivers keys or flow records (rx/source.h), otherwise all 0. */
 struct plan_source {
 	const struct design_ops *design; /* NULL: the design of the options */
 	uint32_t workers;
-	uint32_t inputs; /* sockets or interfaces; 0: the source uses ethdevs */
-	bool weights; /* keys have weights */
+	uint32_t inputs;    /* sockets or interfaces; 0: the source uses ethdevs */
+	bool weights;       /* workers count keys with weights */
 	uint32_t mbuf_room; /* minimum bytes of data in an mbuf */
-	size_t bytes; /* memory outside EAL and sketches */
-	size_t ring_bytes; /* EAL memory */
+	size_t bytes;       /* memory outside EAL and sketches */
+	size_t ring_bytes;  /* EAL memory */
 	/* Writes the task of a worker or receiver to text[size]. */
 	void (*describe)(
 		const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size);
-	const char *queues; /* plural name of the inputs, such as "sockets" */
-	const char *no_packets; /* reason for not using hugepages; NULL: ethdevs */
-	const char *user; /* what needs `bytes`, for error messages */
-	const char *less; /* options that reduce `bytes`, for error messages */
-	char memory[PLAN_TEXT_MAX]; /* what `bytes` contains */
+	const char *queues;         /* such as "sockets" */
+	const char *no_packets;     /* why hugepages are not used */
+	const char *user;           /* what needs `bytes`, for error messages */
+	const char *less;           /* options that reduce `bytes`, for error messages */
+	char memory[PLAN_TEXT_MAX]; /* description of `bytes` */
 };
 
 /* Memory outside EAL for load shedding (--overload). */
 struct plan_shedding {
-	size_t bytes; /* without worker_bytes */
+	size_t bytes;        /* without worker_bytes */
 	size_t worker_bytes; /* per worker */
 };
 
@@ -173,7 +171,7 @@ struct plan {
 	const struct design_ops *design;
 	enum sketch_sharing sharing;
 	enum forward_mode forward;
-	bool replay; /* packets come from the rings of the feeder */
+	bool replay;       /* packets come from the rings of the feeder */
 	uint32_t nb_ports; /* 0: the source uses no ethdevs */
 	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
@@ -184,15 +182,15 @@ struct plan {
 	uint32_t nb_lcores;
 	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* indexed by lcore ID */
 	uint32_t nb_cpus;
-	struct cpu_set cpus; /* for lcores */
+	struct cpu_set cpus;
 	/* for the reporter and threads that are not lcores */
 	struct cpu_set ordinary;
 	bool oversubscribed; /* there are more polling lcores than CPUs */
 	enum idle_mode idle; /* not IDLE_AUTO */
 
-	uint32_t ring_size; /* entries of each ring between receiver and worker; 0: no rings */
+	uint32_t ring_size;   /* entries of each ring between receiver and worker; 0: no rings */
 	uint32_t digest_ring; /* size of each digest ring in PLAN_DIGEST_BYTES; 0: no rings */
-	uint32_t mbuf_room; /* bytes of data in one mbuf */
+	uint32_t mbuf_room;   /* bytes of data in one mbuf */
 	uint32_t frame_mbufs; /* mbufs in the chain of the longest frame */
 	/* DPDK lets a cache grow to 1.5 times this number of mbufs. */
 	uint32_t mbuf_cache;
@@ -204,15 +202,15 @@ struct plan {
 	struct plan_shedding policy;
 	size_t packet_bytes; /* EAL memory: packets, rings, tables of rules */
 	size_t sketch_bytes;
-	size_t digest_bytes; /* part of rule_bytes */
+	size_t digest_bytes; /* of all digest rings; part of rule_bytes */
 	/* Memory outside EAL and sketches: rules, digest rings, the source, and --overload. */
 	size_t rule_bytes;
-	uint32_t nb_nodes; /* nodes on which the plan has memory */
+	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX];
 
 	uint32_t nb_warnings;
 	char warnings[PLAN_WARNINGS_MAX][PLAN_TEXT_MAX];
-	char no_hugepages[PLAN_TEXT_MAX]; /* reason for not using hugepages */
+	char no_hugepages[PLAN_TEXT_MAX]; /* why hugepages are not used */
 	bool machine; /* the plan failed, but could succeed on another machine */
 };
 
@@ -232,7 +230,6 @@ static inline size_t plan_bytes_of_rules(const struct plan *plan)
 	       plan_bytes_of_shedding(plan);
 }
 
-/* Numbers of receive queues that a driver supports. */
 struct plan_queues {
 	uint32_t max; /* 0: no limit */
 	bool power_of_two;
@@ -243,14 +240,14 @@ struct plan_ports {
 	struct plan_rules rules;
 	struct plan_source source;
 	struct plan_shedding policy;
-	uint32_t mbuf_room; /* minimum bytes of data in an mbuf; 0: no minimum */
+	uint32_t mbuf_room;   /* minimum bytes of data in an mbuf; 0: no minimum */
 	uint32_t frame_mbufs; /* mbufs in the chain of the longest frame; 0: one */
 	struct {
-		const char *name; /* NULL: no name to print */
-		int node; /* PLAN_NODE_ANY: unknown */
+		const char *name;
+		int node;                  /* PLAN_NODE_ANY: unknown */
 		struct plan_queues queues; /* all 0: unknown */
-		uint32_t descriptors; /* the only number that the driver accepts; 0: any */
-		bool kernel; /* packets come through the kernel */
+		uint32_t descriptors;      /* the only number that the driver accepts; 0: any */
+		bool kernel;               /* packets come through the kernel */
 	} ports[OPTION_LIST_MAX];
 };
 
@@ -263,10 +260,10 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 
 struct plan_device {
 	uint32_t queues_max; /* maximum for RSS; 0: no limit */
-	struct plan_queues queues; /* of the driver */
-	uint32_t entries; /* of each receive queue */
-	uint32_t send_entries; /* of each send queue */
-	uint32_t mbuf_room; /* minimum bytes of data in an mbuf; 0: no minimum */
+	struct plan_queues queues;
+	uint32_t entries;      /* descriptors of each receive queue */
+	uint32_t send_entries; /* descriptors of each send queue */
+	uint32_t mbuf_room;    /* minimum bytes of data in an mbuf; 0: no minimum */
 };
 
 /*

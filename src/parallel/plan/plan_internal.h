@@ -26,5 +26,5 @@ void plan_assign_core(struct plan *plan, const struct topology *topology);
 /* Returns false if the machine does not have enough memory. */
 bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
 	char *error);
-/* Plans only new sketches, for a running instance. */
+/* Plans only the new sketches of a running instance. */
 bool plan_memory_beside(struct plan *plan, const struct topology *topology, char *error);

@@ -17,7 +17,7 @@ struct group {
 	const char *root; /* root directory of the machine */
 	char path[PATH_LEN];
 	size_t mount_len; /* length of the mount point in `path` */
-	bool v2; /* cgroup version 2 */
+	bool v2;
 };
 
 static bool lists(const char *list, const char *word)

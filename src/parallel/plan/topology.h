@@ -17,27 +17,27 @@
 #define TOPOLOGY_DISTANCE_REMOTE 20 /* if unknown */
 
 struct topology_cpu {
-	uint32_t id; /* number in the kernel */
+	uint32_t id;
 	uint32_t package;
-	uint32_t die; /* in its package */
-	uint32_t core; /* in its die; hyperthreads have the same core */
+	uint32_t die;  /* number of the die in its package */
+	uint32_t core; /* number of the core in its die; hyperthreads have the same */
 	int node;
 	bool isolated; /* in the kernel parameter isolcpus or nohz_full */
 };
 
 /* Unknown values are 0. */
 struct topology_node {
-	bool known; /* the node exists */
-	uint64_t free_memory; /* bytes */
-	uint64_t free_hugepages; /* bytes, over all page sizes */
+	bool known;
+	uint64_t free_memory;                 /* bytes */
+	uint64_t free_hugepages;              /* bytes, over all page sizes */
 	uint8_t distance[TOPOLOGY_NODES_MAX]; /* indexed by node number */
 };
 
 struct topology {
 	uint32_t nb_cpus;
-	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX]; /* usable CPUs, sorted by id */
+	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX];    /* usable CPUs, sorted by id */
 	struct topology_node nodes[TOPOLOGY_NODES_MAX]; /* indexed by node number */
-	uint64_t memory; /* bytes; 0: unknown */
+	uint64_t memory;                                /* bytes; 0: unknown */
 	/* CPU time that the control group may use, such as 1.5 CPUs; 0: no limit */
 	double cpu_quota;
 };

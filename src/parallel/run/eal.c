@@ -283,7 +283,7 @@ static bool check_eal(const struct config *config, const struct measurement_conf
 		for (const char *const *row = owned; *row != NULL; row++) {
 			bool is_short = (*row)[1] != '-';
 
-			/* The value can follow a short option without a space, such as "-m512". */
+			/* The value can follow without a space, such as "-m512". */
 			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
 				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
 				return option_fault(fault, "eal", measurement,
@@ -314,7 +314,7 @@ const struct option_owner eal_owner = {
 	.check = check_eal,
 };
 
-#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* LOG_LEVEL_INFO, and DPDK also logs */
+#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* level "debug": DPDK logs, too */
 
 static bool log_debug_level(const struct config *config)
 {

@@ -26,8 +26,8 @@ struct measurements {
 	uint64_t number; /* unique in the process; not 0 */
 	struct plan plan;
 	const struct hash_key *hash_key;
-	bool waits; /* workers wait if the reporter has not taken the output of a sketch */
-	bool kept_up; /* load shedding: packets can be skipped and have weights */
+	bool waits;   /* workers wait until the reporter has taken the output of a sketch */
+	bool kept_up; /* with load shedding, packets can be skipped and have weights */
 	/* [generation][plan_instance() of the worker][measurement] */
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	/* [generation][worker][measurement] */

@@ -19,7 +19,7 @@ struct prefix_reload {
 	enum prefix_side side;
 	uint32_t nb_workers;
 	struct prefix_filter *of[2]; /* table of each generation */
-	struct prefix_filter *next; /* for the next generation that becomes empty */
+	struct prefix_filter *next;  /* for the next generation that becomes empty */
 	/* The operations rules_*() are NULL if only workers match the rules. */
 	const struct source_ops *ops;
 	void *source;
@@ -27,20 +27,20 @@ struct prefix_reload {
 
 	/* Owned by the reporter. */
 	bool loading; /* the thread was started and not yet joined */
-	bool again; /* another reload is requested */
+	bool again;   /* another reload is requested */
 	pthread_t thread;
 
 	/* Owned by the thread until it sets `loaded`, with release. Then by the reporter. */
 	_Atomic bool loaded;
 	struct prefix_filter *fresh; /* new table; NULL: see error */
-	void *of_source_fresh; /* new rules for the source */
+	void *of_source_fresh;       /* new rules for the source */
 	char error[PREFIX_ERROR_MAX];
 };
 
 enum prefix_reload_result {
 	PREFIX_RELOAD_NONE,
 	PREFIX_RELOAD_REFUSED, /* the file has an error, and the old rules remain; see error */
-	PREFIX_RELOAD_LOADED, /* `next` is the new table */
+	PREFIX_RELOAD_LOADED,  /* `next` is the new table */
 };
 
 /* Takes ownership of `rules`. Returns false on error, with one line in tables->error. */

@@ -26,7 +26,7 @@
 struct recycling {
 	bool begun;
 	bool used[PLAN_WORKERS_MAX]; /* [plan_instance()]: the sketches were updated */
-	uint32_t renewed; /* number of cleared sketches, over all measurements */
+	uint32_t renewed;            /* number of cleared sketches, over all measurements */
 };
 
 struct run {
@@ -36,21 +36,21 @@ struct run {
 	struct hash_key hash_key;
 	struct epochs *epochs;
 	struct feeder *feeder; /* NULL: not a replay */
-	uint32_t nb_ports; /* 0 on a replay */
-	struct port *ports; /* [nb_ports], probed by the caller */
-	bool blocks; /* threads sleep until a packet arrives */
+	uint32_t nb_ports;     /* 0 on a replay */
+	struct port *ports;    /* [nb_ports], probed by the caller */
+	bool blocks;           /* threads sleep until a packet arrives */
 	uint32_t nb_workers;
 	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_rx_cores; /* one per group; 0: workers receive packets */
 	struct rx_core *rx_cores[PLAN_GROUPS_MAX];
-	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of live ports, by group */
-	struct filter *filter; /* NULL: all packets are measured */
-	struct prefix_reload monitor; /* all 0 without --prefixes */
-	struct shed_schedule *decisions; /* NULL: without a schedule */
+	struct rte_mempool *pools[PLAN_GROUPS_MAX];  /* of live ports, by group */
+	struct filter *filter;                       /* NULL: all packets are measured */
+	struct prefix_reload monitor;                /* all 0 without --prefixes */
+	struct shed_schedule *decisions;             /* NULL: without a schedule */
 	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* steps that `decisions` names */
-	const struct source_ops *ops; /* source_no_ops if workers receive packets */
-	void *source; /* argument of ops; NULL: not created */
-	struct measurements *measurements[2]; /* [generation] */
+	const struct source_ops *ops;                /* source_no_ops if workers receive packets */
+	void *source;                                /* argument of ops; NULL: not created */
+	struct measurements *measurements[2];        /* [generation] */
 	/* For the next generation that becomes empty. */
 	struct measurements *next;
 	uint64_t next_from; /* first epoch with the set `next`; UINT64_MAX: not known yet */

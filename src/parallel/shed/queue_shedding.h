@@ -20,24 +20,24 @@
 
 enum shed_level {
 	SHED_LEVEL_FULL,
-	SHED_LEVEL_WAIT, /* only measurements of the highest priority process packets */
-	SHED_LEVEL_SOME, /* like SHED_LEVEL_WAIT, and only for one in 2^shift packets */
+	SHED_LEVEL_WAIT,  /* only measurements of the highest priority process packets */
+	SHED_LEVEL_SOME,  /* like SHED_LEVEL_WAIT, and only for one in 2^shift packets */
 	SHED_LEVEL_COUNT, /* packets are only counted */
 };
 
 struct queue_shedding {
-	bool on; /* set before start */
+	bool on;
 	uint32_t nb_queues;
 
-	uint8_t level; /* enum shed_level */
-	uint8_t shift; /* SHED_LEVEL_SOME samples one in 2^shift packets */
+	uint8_t level;                   /* enum shed_level */
+	uint8_t shift;                   /* SHED_LEVEL_SOME samples one in 2^shift packets */
 	uint32_t nb_full[SHED_QUARTERS]; /* [q]: queues with q full quarters */
-	uint32_t nb_waiting; /* queues that were not empty after their last poll */
+	uint32_t nb_waiting;             /* queues that still had packets after their last poll */
 };
 
 struct burst_shed_level {
 	uint8_t level;
-	uint8_t shift; /* 0 except at SHED_LEVEL_SOME */
+	uint8_t shift;
 };
 
 static inline struct burst_shed_level queue_shedding_burst_level(
@@ -65,7 +65,6 @@ static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t
 		.nb_full = {nb_queues}};
 }
 
-/* Returns the number of full quarters of the fullest queue. */
 static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shedding)
 {
 	uint32_t quarters = SHED_QUARTERS - 1;

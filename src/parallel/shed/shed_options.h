@@ -9,7 +9,7 @@
 enum shed_policy {
 	SHED_POLICY_OFF,
 	SHED_POLICY_SAMPLE, /* queue shedding in each worker (parallel/shed/queue_shedding.h) */
-	/* Also a controller in the reporter, every 10 ms (adapt/choose.h). */
+	/* Adds a controller in the reporter (adapt/choose.h). */
 	SHED_POLICY_GREEDY,
 	SHED_POLICY_LSF,
 	SHED_POLICY_QUERIES,
@@ -18,7 +18,7 @@ enum shed_policy {
 
 struct shed_policy_options {
 	enum shed_policy policy;
-	double reserve; /* share of the time of workers to keep idle, 0 to 1 */
+	double reserve;       /* share of the time of workers to keep idle, 0 to 1 */
 	const char *schedule; /* file name; NULL: none */
 };
 
@@ -46,11 +46,10 @@ const char *shed_policy_given_inapplicable(
 struct steps_options {
 	uint32_t priority; /* 1 is the highest priority */
 	const char *steps; /* text for steps_parse(); NULL: none */
-	/* ns in which one interval should have full detail; 0: no such requirement */
+	/* ns; there should be one interval with full detail in this time. 0: no such requirement */
 	uint64_t deadline;
 };
 
 OPTION_OWNER_OF_MEASUREMENT(steps)
 
-/* Returns true if a step of the measurement has kind STEP_KEY. */
 bool steps_to_keys(const struct measurement_config *measurement);

@@ -29,7 +29,7 @@ struct shed_schedule_reading {
 	const char *path;
 	const struct shed_schedule_plan *plan;
 	uint32_t line;
-	bool any; /* a row follows the header */
+	bool any;
 	uint32_t at[FIELDS]; /* column index of each field; UINT32_MAX: no such column */
 	bool *mistake;
 	char *error; /* "out of memory" until another error occurs */
@@ -106,7 +106,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 	return n > 0;
 }
 
-/* An empty `name` sets the level of a worker, otherwise the setting of the named measurement. */
+/* An empty `name` means the level of a worker, another name the setting of a measurement. */
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *entry)
 {
@@ -192,7 +192,7 @@ static bool read_row(
 static bool read_lines(
 	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
-	char line[LINE_MAX_BYTES + 2]; /* detects lines of LINE_MAX_BYTES + 1 */
+	char line[LINE_MAX_BYTES + 2]; /* one more byte than allowed, and the final 0 */
 	ssize_t length;
 	bool good = true;
 

@@ -13,9 +13,9 @@
 
 /* From `packet` on, sets the level of the worker, or the steps or flow states of a measurement. */
 struct shed_schedule_entry {
-	uint64_t packet; /* number of the packet in the worker, from 0 */
+	uint64_t packet;     /* number of the packet in the worker, from 0 */
 	uint8_t measurement; /* SHED_SCHEDULE_ALL: the entry sets `level` */
-	uint8_t steps; /* number of steps to apply */
+	uint8_t steps;
 	bool of_flows; /* the entry sets `flows`, otherwise `steps` */
 	struct flow_states flows;
 	struct burst_shed_level level;
@@ -32,8 +32,8 @@ struct shed_schedule {
 
 struct shed_schedule_plan {
 	uint32_t nb_workers, nb_measurements;
-	const char *const *names; /* of the measurements */
-	const struct steps *steps; /* of the measurements */
+	const char *const *names;
+	const struct steps *steps;
 	uint32_t deep; /* bit m: measurement m has --flow-detail */
 };
 

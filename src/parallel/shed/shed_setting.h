@@ -15,10 +15,10 @@
 
 /* Settings of a worker, indexed by measurement. Immutable once published. */
 struct shed_setting {
-	uint64_t number; /* from 0 */
-	/* counting.set of the measurements that these settings are for */
+	uint64_t number; /* sequence number, from 0 */
+	/* Number of the set of measurements (counting.set) to which the settings apply. */
 	uint64_t of;
-	uint8_t step[CONFIG_MEASUREMENTS_MAX]; /* number of steps that apply */
+	uint8_t step[CONFIG_MEASUREMENTS_MAX]; /* number of steps that measurement m applies */
 	/* Measurement m samples one in 2^shift[m] packets. */
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX];
 	/* Measurement m samples one in 2^keys[m] keys. */
@@ -29,14 +29,14 @@ struct shed_setting {
 	struct flow_states flows[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* How shedding level and settings together affect a burst, per measurement. */
+/* Shedding level and settings combined, for one burst. */
 struct burst_shedding {
 	bool count_only;
-	uint8_t shift; /* at least one measurement processes one in 2^shift packets */
-	uint32_t off; /* bit m: measurement m skips the burst */
+	uint8_t shift; /* one in 2^shift packets is processed */
+	uint32_t off;  /* bit m: measurement m skips the burst */
 	uint32_t rare; /* bit m: measurement m uses one in 2^rarer[m] of the processed packets */
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
-	uint32_t shifts; /* bit k > 0: the value k is in rarer[] */
+	uint32_t shifts;  /* bit k > 0: the value k is in rarer[] */
 	uint32_t sifting; /* bit m: measurement m samples one in 2^keys[m] keys */
 	uint8_t keys[CONFIG_MEASUREMENTS_MAX];
 };
@@ -49,10 +49,10 @@ struct shed_mailbox {
 	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
 	/* Packets and TSC cycles of bursts at SHED_LEVEL_FULL, without preempted bursts. */
 	_Atomic uint64_t smooth_packets, smooth_busy;
-	_Atomic uint64_t backlog; /* packets waiting after the last poll */
-	_Atomic uint32_t shift; /* SHED_LEVEL_SOME samples one in 2^shift packets */
+	_Atomic uint64_t backlog;    /* packets waiting after the last poll */
+	_Atomic uint32_t shift;      /* SHED_LEVEL_SOME samples one in 2^shift packets */
 	_Atomic uint64_t taken_from; /* first packet to which the settings `taken` apply */
-	/* Stored with release after taken_from. The worker no longer reads older settings. */
+	/* Number of the settings in use. Stored with release after taken_from. */
 	_Atomic uint64_t taken;
 };
 

@@ -27,7 +27,7 @@ static bool read_share(struct step *step, const char *prefix)
 	return false;
 }
 
-/* Returns NULL or the error, which may be in why[STEPS_WHY_MAX]. */
+/* Returns NULL or an error text, which may be in why[STEPS_WHY_MAX]. */
 static const char *read_step(struct step *step, char *why)
 {
 	if (strcmp(step->word, "off") == 0) {

@@ -16,8 +16,8 @@
 enum step_kind {
 	STEP_RATE, /* sample one in 2^shift packets */
 	STEP_KEYS, /* sample one in 2^shift keys (sketch/key_sampling.h) */
-	STEP_KEY, /* use another key from the next interval on, in all workers */
-	STEP_OFF, /* count no packets */
+	STEP_KEY,  /* use another key from the next interval on, in all workers */
+	STEP_OFF,  /* count no packets */
 };
 
 struct step {
@@ -40,12 +40,12 @@ bool steps_parse(struct steps *steps, const char *text, char *why);
 
 struct detail {
 	bool off;
-	uint8_t shift; /* one in 2^shift packets is sampled */
-	uint8_t keys; /* one in 2^keys keys is sampled */
+	uint8_t shift;              /* one in 2^shift packets is sampled */
+	uint8_t keys;               /* one in 2^keys keys is sampled */
 	const struct key_rule *key; /* NULL: the key of the measurement */
 };
 
-/* The detail after the first n steps. A later step replaces earlier ones of its kind. */
+/* A later step replaces earlier ones of its kind. */
 struct detail steps_detail(const struct steps *steps, uint32_t n);
 
 /* Text of the n-th step; n = 0: "full". */
@@ -54,7 +54,7 @@ const char *steps_word(const struct steps *steps, uint32_t n);
 /* Sets *n to the argument for which steps_word() returns `word`. Returns false if there is none. */
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
-/* "full", "wait", "1/2" to "1/64", or "count". */
+/* Writes "full", "wait", "1/2" to "1/64", or "count". */
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 
 bool steps_find_level(const char *word, struct burst_shed_level *level);

@@ -30,7 +30,7 @@
 /* records; about 500 KB */
 #define RING_RECORDS 4096
 
-/* A packet of a capture can be larger than one mbuf segment. */
+/* bytes; a packet of a capture can be larger than one mbuf segment */
 #define DATAGRAM_MAX (65536 * 2)
 
 /* After the stop, sockets that still receive datagrams are read for at most this time. */
@@ -55,15 +55,15 @@ struct counter {
 	struct rte_ring *ring; /* records from the decoder; NULL: the worker is the decoder */
 	struct collector_source_counts generations[2];
 	int64_t now; /* latest record time of the last epoch that has records */
-	bool begins; /* no record of the present epoch has arrived */
+	bool begins;
 };
 
 /* A ring entry whose `exporter` is MARK is not a record. Its `flags` are an enum mark_kind. */
 #define MARK EXPORTER_NONE
 
 enum mark_kind {
-	MARK_EPOCH, /* later records belong to epoch `time` */
-	MARK_END, /* the run ends at epoch `time` */
+	MARK_EPOCH,  /* later records belong to epoch `time` */
+	MARK_END,    /* the run ends at epoch `time` */
 	MARK_FORGET, /* another exporter uses the slot `next` from now on */
 };
 
@@ -74,23 +74,23 @@ struct collector_source {
 	struct collector_source_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters; /* [nb_counters], indexed by worker */
-	struct rx_core *rx_core; /* the decoder; NULL: worker 0 is the decoder */
+	struct counter *counters;    /* [nb_counters], indexed by worker */
+	struct rx_core *rx_core;     /* the decoder; NULL: worker 0 is the decoder */
 	struct role_snapshot *roles; /* NULL: roles are neither exported nor saved */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
-	int64_t exporter_life; /* ns without datagrams after which an exporter is not alive */
+	int64_t exporter_life; /* ns without datagrams after which an exporter counts as dead */
 	const struct filter *filter; /* NULL: all records are counted */
-	bool tags; /* the filter uses VLAN tags */
-	struct listener *listener; /* NULL: datagrams come from the feeder */
-	struct fragments *fragments; /* NULL: datagrams come from sockets */
+	bool tags;
+	struct listener *listener;      /* NULL: datagrams come from the feeder */
+	struct fragments *fragments;    /* NULL: datagrams come from sockets */
 	struct fragments_counts unread; /* counts that the collector has already got */
 	uint32_t nb_sockets;
 	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket that are already counted */
 	/* In this epoch, records with totals were dropped because a ring was full. */
 	bool lost_totals;
-	uint64_t seed; /* secret, see hash_of() */
+	uint64_t seed;   /* secret seed of hash_of() */
 	uint8_t *linear; /* [DATAGRAM_MAX]: copy of a packet in several mbuf segments */
 
 	/* Written by the decoder, read by any thread. */
@@ -198,7 +198,10 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
-	/* Deferred packets are received in one burst and measured in another. */
+	/*
+	 * Use the sums of the epoch: packets may be received in one burst and measured in a later
+	 * one.
+	 */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
 	if (of_burst->largest_frame > generation->counts.largest_frame)
@@ -259,7 +262,7 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Exporters that have sent only datagrams without records are alive, too. */
+/* Exporters that have sent datagrams without records are alive, too. */
 static void hear_others(struct counter *counter)
 {
 	const struct collector_source_rows *rows =
@@ -376,7 +379,7 @@ static uint64_t reported_packets(const struct observation *observation)
 		       : observation->packets * observation->sampling;
 }
 
-/* Counts the packets of other records as filtered. */
+/* Counts the packets of a record that does not match as filtered. */
 static bool matches(void *arg, const struct observation *observation)
 {
 	struct collector_source *source = arg;
@@ -422,7 +425,7 @@ static void put_records(struct collector_source *source, struct counter *counter
 
 		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
-		/* It is unknown how many packets were added since the previous total. */
+		/* The total tells only how many packets came since the start of the flow. */
 		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
@@ -671,13 +674,13 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	take_packets(rx_core->source, pkts, n);
 }
 
-/* 0: not set yet, ns */
+/* 0: not set yet */
 struct drain {
-	int64_t give_up; /* CLOCK_MONOTONIC */
-	int64_t cpu; /* CPU time of the thread */
+	int64_t give_up; /* ns of CLOCK_MONOTONIC */
+	int64_t cpu;     /* CPU time of the thread, ns */
 };
 
-/* CPU time, because a thread that waits for its CPU does not lose the waiting datagrams. */
+/* A thread that waits for its CPU does not lose datagrams, so its CPU time is limited. */
 static bool is_drained(struct drain *drain, uint32_t received)
 {
 	int64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), now = clock_now(CLOCK_MONOTONIC);
@@ -698,7 +701,6 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 		listener_rest(source->listener, received);
 }
 
-/* poll_until_end() for sockets. The poller has only callbacks, and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
 	struct drain drain = {0};

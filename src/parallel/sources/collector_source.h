@@ -18,14 +18,14 @@
 
 struct collector_source_rows {
 	void *items; /* from realloc() */
-	uint64_t n, room; /* used and allocated items */
-	bool no_memory; /* rows are missing */
+	uint64_t n, room;
+	bool no_memory; /* rows are missing because memory was exhausted */
 };
 
 /* Owned by the decoder while it is in the epoch, then by the reporter. */
 struct collector_source_generation {
 	struct collector_source_rows exporters; /* struct exporter_row */
-	struct collector_source_rows links; /* struct link_row */
+	struct collector_source_rows links;     /* struct link_row */
 	struct collector_epoch epoch;
 	uint64_t taken; /* packets of the capture that the decoder got from the feeder */
 };
@@ -33,8 +33,8 @@ struct collector_source_generation {
 /* Owned by a worker while it is in the epoch, then by the reporter. */
 struct collector_source_counts {
 	struct dedup_counts counts;
-	struct record_counts *by_exporter; /* indexed by exporter slot */
-	struct record_counts others; /* sum of exporters whose slots other exporters got */
+	struct record_counts *by_exporter;  /* indexed by exporter slot */
+	struct record_counts others;        /* exporters that have lost their slots */
 	struct collector_source_rows paths; /* rows of path_row_bytes() */
 	struct collector_source_rows roles; /* struct interface_role_row */
 	uint64_t nb_paths;
@@ -54,7 +54,7 @@ struct collector_source;
 extern const struct option_owner listen_owner, datagrams_owner;
 
 uint32_t collector_source_exporters_max(const struct collector_source *source);
-/* Only the reporter may call these, for a closed epoch. */
+/* Only the reporter calls these, for a closed epoch. */
 struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);
 struct collector_source_counts *collector_source_counts(

@@ -33,10 +33,10 @@
 /* Readings of the clock per second, between which the TSC gives the time. */
 #define CLOCK_READINGS 1000
 
-/* s; the feeder warns if it must wait longer for the time of a packet */
+/* s; the feeder warns if it must wait longer until a packet is due */
 #define HOUR_S 3600
 
-/* Packets for a queue that the feeder collects before it writes them to the ring. */
+/* Packets that the feeder collects for a queue before it puts them on the ring. */
 #define STAGE_MAX BURST_MAX
 
 struct stage {
@@ -52,28 +52,28 @@ struct feeder {
 	uint32_t reach; /* number of bytes of a packet that filters read */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
-	uint32_t nb_spare; /* empty mbufs in spare[] */
+	uint32_t nb_spare;
 	struct rte_mbuf *spare[BURST_MAX];
 
-	/* The open epoch. */
+	/* The open epoch, or all 0 before the first packet. */
 	bool started;
 	uint64_t epoch;
 	struct epoch_info info;
-	int64_t first_time; /* of a packet, ns since 1970-01-01 UTC */
-	int64_t last_time; /* of a packet, ns since 1970-01-01 UTC */
+	int64_t first_time; /* first packet, ns since 1970 */
+	int64_t last_time;  /* latest packet, ns since 1970 */
 	struct pacer pacer;
 	bool broken_off; /* --packets has ended the run */
-	bool over; /* --duration has ended the run */
+	bool over;       /* --duration has ended the run */
 	bool damaged;
 	int64_t opened; /* ns of CLOCK_MONOTONIC */
 
 	/* Packets are generated with --pace. Their times do not follow changes of the clock. */
 	bool live;
-	int64_t clock_offset; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
-	int64_t read_at; /* last reading of the clock, ns since 1970-01-01 UTC */
-	int64_t now; /* last result of live_time() */
-	uint64_t read_tsc; /* TSC at the last reading */
-	uint64_t read_cycles; /* minimum TSC cycles between two readings */
+	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
+	int64_t read_at;         /* last reading of the clock, ns since 1970-01-01 UTC */
+	int64_t now;             /* last result of live_time() */
+	uint64_t read_tsc;       /* TSC at the last reading */
+	uint64_t read_cycles;    /* minimum TSC cycles between two readings */
 	uint64_t ns_per_cycle32; /* ns per TSC cycle, times 2^32 */
 
 	/* Written by the feeder, read by any thread. */
@@ -88,7 +88,7 @@ static bool stopped(const struct feeder *feeder)
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
 }
 
-/* With --pace, drops packets that do not fit on the ring. Otherwise waits. */
+/* With --pace, drops packets that do not fit on the ring. Otherwise waits for room. */
 static void flush_queue(struct feeder *feeder, uint32_t queue)
 {
 	struct stage *stage = &feeder->stages[queue];
@@ -124,7 +124,7 @@ static void fetch_mbuf(struct rte_mbuf *mbuf)
 	__builtin_prefetch(mbuf + 1, 1); /* the data begins after the header */
 }
 
-/* Waits until the workers free an mbuf, if there is none. */
+/* Waits until workers free an mbuf if there is none. */
 static struct rte_mbuf *take_mbuf(struct feeder *feeder)
 {
 	struct rte_mbuf *mbuf;
@@ -206,7 +206,6 @@ static void start_clock(struct feeder *feeder)
 	feeder->now = 0;
 }
 
-/* Time of live packets, which never decreases. */
 static int64_t live_time(struct feeder *feeder)
 {
 	uint64_t passed = rte_rdtsc() - feeder->read_tsc;
@@ -393,7 +392,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		packet->data, packet->captured, packet->wire_len, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	/* A measurement that needs the TCP header can be added during the run. */
+	/* Measurements that need the TCP header can be added during the run. */
 	uint32_t copied =
 		RTE_MIN(RTE_MAX(parsed.need + PARSE_TCP_BEYOND, feeder->reach), packet->captured);
 	struct stage *stage = &feeder->stages[queue];
@@ -475,7 +474,7 @@ int feeder_work(void *arg)
 		source_take(&packet);
 		feed(feeder, &packet);
 	}
-	/* A read that a stop interrupts does not mean damage. */
+	/* A stop can interrupt a read. The source is then not damaged. */
 	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_mempool_put_bulk(feeder->pool, (void *const *)feeder->spare, feeder->nb_spare);

@@ -33,7 +33,6 @@ struct feeder_options {
 
 OPTION_OWNER(feeder)
 
-/* Callback for option_row.read, only for feeder_options.pace. */
 bool feeder_read_pace(const struct option_text *text);
 
 #define FEEDER_QUEUES_MAX 16
@@ -42,15 +41,15 @@ struct feeder_params {
 	struct source *source;
 	struct epochs *epochs;
 	uint32_t nb_queues;
-	uint32_t descriptors; /* entries of each ring, a power of two */
+	uint32_t descriptors;      /* entries of each ring, a power of two */
 	uint32_t mbufs, mbuf_room; /* number of mbufs, and bytes of data in each */
-	uint32_t mbuf_cache; /* mbufs in the mempool cache of each lcore */
+	uint32_t mbuf_cache;       /* mbufs in the mempool cache of each lcore */
 	int node;
 	enum pace pace;
-	uint64_t pace_rate; /* packets per second */
-	bool lossless; /* wait while a ring is full, also with --pace */
+	uint64_t pace_rate;
+	bool lossless;     /* wait while a ring is full, even with --pace */
 	uint64_t interval; /* length of an epoch, ns; 0: one epoch */
-	uint64_t packets; /* 0: no limit */
+	uint64_t packets;  /* 0: no limit */
 	uint64_t duration; /* ns; 0: no limit */
 	enum idle_mode idle;
 };
@@ -63,14 +62,14 @@ bool feeder_time_is_generated(const struct feeder *feeder);
 struct feeder *feeder_create(const struct feeder_params *params, char *error);
 void feeder_destroy(struct feeder *feeder);
 
-/* Port ID of the ethdev, and ring of its queue for worker w. */
+/* Queue w of the ethdev is for worker w. */
 uint16_t feeder_port(const struct feeder *feeder);
 struct rte_ring *feeder_ring(const struct feeder *feeder, uint32_t w);
 
 /* Makes the feeder copy at least `reach` bytes of each packet. Must be called before the start. */
 void feeder_set_reach(struct feeder *feeder, uint32_t reach);
 
-/* lcore function; returns 0 */
+/* Ends with the source or the run. Returns 0. */
 int feeder_work(void *feeder);
 
 /* Any thread may call this. */
@@ -80,7 +79,7 @@ bool feeder_finished(const struct feeder *feeder);
 struct feeder_progress {
 	uint64_t packets;
 	uint64_t bytes; /* on the wire */
-	double share; /* share of the source that was read, 0 to 1; negative: unknown */
+	double share;   /* share of the source that was read, 0 to 1; negative: unknown */
 };
 /* Any thread may call this. */
 struct feeder_progress feeder_progress(const struct feeder *feeder);

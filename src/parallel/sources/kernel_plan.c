@@ -12,10 +12,10 @@
 #include "sketch/kernel_layout.h"
 #include "sketch/measurement.h"
 
-/* Entries of the ring of each CPU: 1 MB. At 1.2 Mpps, a ring fills up in 13 ms. */
+/* A ring of 1 MB per CPU. At 1.2 Mpps, it fills up in 13 ms. */
 #define ENTRIES_DEFAULT 16384
 
-/* Two tables of a CPU take 5 MB. Packets of flows that do not fit go to the ring. */
+/* Two tables per CPU take 5 MB. Packets of flows that do not fit go to the ring. */
 #define BUCKETS_MAX 16384
 
 /* Returns the sketch that the eBPF program can update, or NULL. All measurements must use it. */
@@ -169,7 +169,6 @@ bool kernel_plan_takes(const struct config *running, const struct config *config
 	return false;
 }
 
-/* Writes "the kernel counts only for exact sketches: " and the names of all exact sketches. */
 static const char *write_exact_only(char why[OPTION_WHY_MAX])
 {
 	size_t used = (size_t)snprintf(
@@ -188,7 +187,7 @@ static const char *write_exact_only(char why[OPTION_WHY_MAX])
 	return why;
 }
 
-/* Returns NULL if the kernel can count for a measurement, otherwise the reason. */
+/* Returns NULL if the kernel can count for the measurement, otherwise the reason. */
 static const char *not_on_path(
 	const struct measurement_config *measurement, char why[OPTION_WHY_MAX])
 {

@@ -10,10 +10,10 @@
 
 struct kernel_plan {
 	uint32_t entries; /* of the ring of each CPU */
-	bool on_path; /* the program counts packets, in flow tables or sketches */
-	bool headers; /* the program writes packet headers, not keys, to the rings */
+	bool on_path;     /* the program counts packets, in flow tables or sketches */
+	bool headers;     /* the program writes packet headers, not keys, to the rings */
 	uint32_t buckets; /* in the flow table of each CPU and generation; 0: no tables */
-	bool all_share; /* all CPUs share one flow table */
+	bool all_share;
 	const struct sketch_ops *sketch; /* one per CPU and generation; NULL: no sketches */
 	uint32_t width;
 };

@@ -306,7 +306,6 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-/* Returns false if an interface was removed. */
 static bool kernel_source_look(void *source, int64_t now, uint64_t epoch)
 {
 	struct kernel_source *input = source;

@@ -15,7 +15,7 @@
 #include "rx/packet/unaligned.h"
 #include "rx/port/clock.h"
 
-/* ns; if the program counts, the worker sleeps for this time after the first empty round */
+/* ns for which the worker sleeps after a round without entries, if the program counts */
 #define NAP_NS 1000000
 
 #define TCP           6
@@ -24,9 +24,9 @@
 #define TCP_LENGTH_AT 12 /* offset of the data offset field in the TCP header */
 
 #define IPV6_HEADER   40
-#define HOP_BY_HOP    0 /* next header value of a hop-by-hop options header */
+#define HOP_BY_HOP    0    /* next header value of a hop-by-hop options header */
 #define JUMBO_PAYLOAD 0xc2 /* type of the jumbo payload option (RFC 2675) */
-#define JUMBO_OPTION  8 /* bytes of a hop-by-hop options header with only this option */
+#define JUMBO_OPTION  8    /* bytes of a hop-by-hop options header with only this option */
 
 /* Sizes of the packets on the wire that GSO or GRO merged into one. */
 struct gso_segments {
@@ -47,14 +47,13 @@ static struct gso_segments joined_of(
 	segments.payload = entry->length - segments.headers;
 	if (segments.headers > added)
 		segments.headers -= added;
-	/* If the sizes are inconsistent, the payload is divided evenly. */
+	/* Inconsistent sizes: divide the payload evenly. */
 	if ((uint64_t)entry->segment * (segments.packets - 1) < segments.payload &&
 		(uint64_t)entry->segment * segments.packets >= segments.payload)
 		segments.segment = entry->segment;
 	return segments;
 }
 
-/* Length of packet i on the wire. */
 static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 {
 	uint64_t payload = segments->payload;
@@ -84,8 +83,8 @@ static uint32_t headers_of(
 
 struct kernel_packet {
 	enum parse_verdict verdict;
-	struct key4 key4; /* only for PARSE_IPV4 */
-	struct key6 key6; /* only for PARSE_IPV6 */
+	struct key4 key4;
+	struct key6 key6;
 	struct key_extra extra;
 	struct gso_segments segments;
 	int64_t time;
@@ -196,7 +195,7 @@ static void count_weights(struct generation *generation)
 	empty_burst(generation);
 }
 
-/* `monotonic` 0: the eBPF program recorded no time, so that of reading the ring is returned. */
+/* `monotonic` 0: the eBPF program recorded no time, so the time of reading the ring is used. */
 static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 {
 	return monotonic > 0 ? (int64_t)monotonic + taker->utc_of_monotonic
@@ -386,7 +385,7 @@ static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, 
 	generation->counts.verdicts[verdict] += packets;
 }
 
-/* Adds two entries, because sketches need the times of the first and of the last packet. */
+/* A flow becomes two burst entries, because sketches need its first and its last time. */
 static void take_flow(void *arg, const struct kernel_flow *flow)
 {
 	struct kernel_taker *taker = arg;
@@ -413,7 +412,7 @@ static void take_decoded(const struct sketch_candidate *flow, void *arg)
 	struct kernel_taker *taker = arg;
 	struct worker *worker = taker->worker;
 
-	/* A flow with 0 packets was not decoded completely. Its packets count as undecoded. */
+	/* A flow without packets was not decoded completely. */
 	if (flow->packets > 0)
 		add_weight(worker_generation(worker, worker->epoch), &flow->key,
 			worker->reader.times.polled, 0, flow->packets, flow->bytes);
@@ -483,7 +482,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 								    : KERNEL_TIMES_NONE);
 }
 
-/* If the program counts, rings have only packets of flows that do not fit in its tables. */
+/* If the program counts, only packets of flows that do not fit in its tables are in the rings. */
 static void rest_on_path(struct kernel_taker *taker)
 {
 	static const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -495,7 +494,6 @@ static void rest_on_path(struct kernel_taker *taker)
 		nanosleep(&nap, NULL);
 }
 
-/* poll_until_end() for the eBPF program. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
 	struct kernel_taker *taker = worker->source;

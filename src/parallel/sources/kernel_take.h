@@ -12,7 +12,7 @@ struct worker;
 struct kernel_origin {
 	struct kernel_program *program;
 	uint32_t entries; /* of each ring */
-	bool on_path; /* the program counts packets; rings have only the others */
+	bool on_path;     /* the program counts; rings have only packets that it could not count */
 	enum kernel_times stamps; /* kind of timestamps, if a measurement needs them */
 	uint32_t nb_interfaces;
 	uint32_t interfaces[OPTION_LIST_MAX]; /* interface index of each --kernel option */
@@ -26,13 +26,13 @@ struct kernel_taker {
 	/* [nb_readers]: values of the counters of each ring that are already in an epoch. */
 	uint64_t *ring_full;
 	uint64_t (*filtered)[2];
-	uint32_t empty_rounds; /* successive rounds without entries */
-	uint64_t taken; /* packets in the whole run */
+	uint32_t empty_rounds;    /* successive rounds without entries */
+	uint64_t taken;           /* packets in the whole run */
 	int64_t utc_of_monotonic; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, ns */
-	int64_t compared; /* CLOCK_MONOTONIC when utc_of_monotonic was measured, ns */
+	int64_t compared;         /* CLOCK_MONOTONIC when utc_of_monotonic was measured, ns */
 };
 
-/* Returns false if out of memory. kernel_taker_free() is then needed, too. */
+/* On failure, the caller must still call kernel_taker_free(). */
 bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *origin,
 	struct worker *worker, uint32_t nb_workers);
 void kernel_taker_free(struct kernel_taker *taker); /* does not free `taker` */

@@ -12,16 +12,16 @@
 #include "base/units.h"
 
 enum pace {
-	PACE_UNPACED, /* maximum rate; the sender waits while a ring is full */
+	PACE_UNPACED,  /* maximum rate; the sender waits while a ring is full */
 	PACE_RECORDED, /* rate of the timestamps; the sender drops packets if a ring is full */
-	PACE_RATE, /* fixed packet rate; the sender drops packets if a ring is full */
+	PACE_RATE,     /* fixed packet rate; the sender drops packets if a ring is full */
 };
 
 struct pacer {
 	enum pace pace;
 	uint64_t start_tsc; /* TSC at which the first packet is due */
 	int64_t first_time; /* timestamp of the first packet, ns */
-	__uint128_t step; /* PACE_RATE: TSC cycles between packets, times 2^64 */
+	__uint128_t step;   /* PACE_RATE: TSC cycles between packets, times 2^64 */
 };
 
 /* The first packet is due now. first_time: its timestamp, ns. rate: packets/s, for PACE_RATE. */
@@ -56,7 +56,7 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 	return due > elapsed ? due - elapsed : 0;
 }
 
-/* A sender that is late by more packets than `most` does not catch up with the others. */
+/* If more than `most` packets are overdue, delays the schedule so that `most` are. */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
 	uint64_t elapsed, due;
@@ -69,7 +69,7 @@ static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t m
 		pacer->start_tsc += elapsed - due;
 }
 
-/* Sleeps for half of `cycles`, at most 20 ms. Returns false, without sleeping, below 1 ms. */
+/* Sleeps for half of `cycles`, at most 20 ms. Returns false if that would be below 0.5 ms. */
 static inline bool pacer_nap(uint64_t cycles)
 {
 	uint64_t hz = rte_get_tsc_hz();

@@ -17,12 +17,15 @@ struct role_snapshot {
 	/* Protected by lock. Written by the reporter. */
 	struct interface_role_row *rows;
 	uint32_t n, room;
-	bool useful; /* result of are_useful() */
+	bool useful;
 	uint64_t epoch;
 
 	int64_t changed_at; /* ns since 1970-01-01 UTC; owned by the reporter */
 	atomic_bool changed;
-	/* [exporters], owned by the decoder: 1 + epoch in which the slot changed hands; 0: never */
+	/*
+	 * [exporters]: 1 + epoch in which another exporter got the slot; 0: never. Owned by the
+	 * decoder.
+	 */
 	uint64_t *forgotten;
 };
 

@@ -13,11 +13,10 @@
 
 struct role_snapshot;
 
-/* `exporters`: number of exporter slots. Returns NULL if out of memory. */
 struct role_snapshot *role_snapshot_create(uint32_t exporters);
 void role_snapshot_destroy(struct role_snapshot *snapshot);
 
-/* Adds a row of the template file. saved_at: ns since 1970-01-01 UTC. Only before the start. */
+/* Must be called before the start. saved_at: ns since 1970. */
 void role_snapshot_restore(
 	struct role_snapshot *snapshot, const struct interface_role_row *row, int64_t saved_at);
 
@@ -28,14 +27,14 @@ void role_snapshot_restore(
 void role_snapshot_set(struct role_snapshot *snapshot, struct interface_role_row *rows, uint32_t n,
 	uint64_t epoch, int64_t now);
 
-/* Sorted by exporter, interface and side. Only for the reporter. */
+/* Only the reporter calls this. Rows are sorted by exporter, interface and side. */
 const struct interface_role_row *role_snapshot_rows(
 	const struct role_snapshot *snapshot, uint32_t *n);
 
 /* Returns true if the template file must be written again. Any thread may call this. */
 bool role_snapshot_changed(const struct role_snapshot *snapshot);
 
-/* Only the decoder calls this. No longer saves the slot's roles from before `epoch`. */
+/* Only the decoder calls this. Roles that were learned before `epoch` are no longer saved. */
 void role_snapshot_forget(struct role_snapshot *snapshot, uint32_t exporter, uint64_t epoch);
 
 /*

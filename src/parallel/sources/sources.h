@@ -24,7 +24,7 @@ struct worker;
 struct source_params {
 	const struct config *config;
 	const struct plan *plan;
-	struct worker *const *workers; /* [nb_workers] */
+	struct worker *const *workers;
 	uint32_t nb_workers;
 	struct rx_core *rx_core; /* NULL: the design has no receiver */
 };
@@ -41,20 +41,19 @@ struct source_ops {
 	void (*destroy)(void *source); /* must not be NULL */
 	/* Called before start(). NULL: workers filter packets. */
 	void (*set_filter)(void *source, const struct filter *filter);
-	/* For a source that applies --prefixes itself: all four, or none. */
+	/* Set all four if the source applies --prefixes itself. */
 	size_t (*rules_bytes)(const struct prefix_list *rules);
 	void *(*rules_create)(const struct prefix_list *rules, char *error); /* any thread */
 	void (*rules_use)(void *source, uint64_t epoch, const void *rules);
 	void (*rules_destroy)(void *rules);
-	/* Workers still get the input from before stop(). */
+	/* After stop(), workers still read the earlier input. */
 	void (*start)(void *source);
 	void (*stop)(void *source);
 	/*
 	 * now: ns of CLOCK_MONOTONIC. epoch: the open one. Returns false if the input has failed.
 	 */
 	bool (*look)(void *source, int64_t now, uint64_t epoch);
-	uint64_t (*received)(
-		const void *source); /* packets in the run; any thread */
+	uint64_t (*received)(const void *source); /* packets in the run; any thread */
 	struct source_losses (*losses)(void *source);
 	/* Packets that no worker has got. Called after the run. */
 	uint64_t (*difference)(const void *source);
@@ -78,5 +77,5 @@ extern const struct option_owner sources_owner;
  */
 int sources_open(const struct config *config, struct source **source, char *error);
 
-/* Returns true if a source is selected. Otherwise sets *fault to "nothing to VERB: ...". */
+/* Returns false, with *fault set to "nothing to VERB: ...", if no source is selected. */
 bool sources_check(const struct config *config, const char *verb, struct option_fault *fault);

@@ -6,7 +6,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Bit r of `rules`: mask and hash for key rule r. `timer` is constant NULL in untimed bursts. */
+/* Bit r of `rules` selects key rule r. */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
 	const uint32_t rules, struct stage_timer *timer)
 {
@@ -52,7 +52,7 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
 }
 
-/* Returns the key rules for which all packets must be hashed (bit r: rule r). */
+/* Returns the key rules for which all packets must be hashed. Bit r is rule r. */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
 {
@@ -90,7 +90,7 @@ uint64_t drill_down_entries(
 	return key_set_find(sets->sets[m], &counting->bursts[counting->networks_rule[m]]);
 }
 
-/* Copies entries, with the keys of measurement m. Bit r of `hashed`: bursts[r] has hashes. */
+/* Copies entries, with their keys for measurement m. Bit r of `hashed`: bursts[r] has hashes. */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
 {
@@ -144,7 +144,6 @@ static const struct key_burst *burst_of(const struct counting *counting,
 	return burst;
 }
 
-/* Sums the packets of the keys in the sample of one in 2^keys keys. */
 static struct key_sample_counts sum_share(
 	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {

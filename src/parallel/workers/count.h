@@ -15,16 +15,15 @@
 #include "sketch/key_sampling.h"
 #include "sketch/sketch.h"
 
-/* The measurements of a thread, and its bursts. */
 struct counting {
 	/* Set before start. */
-	uint64_t set; /* number of the set of measurements (struct measurements) */
+	uint64_t set; /* number of the struct measurements */
 	const struct hash_key *hash_key;
-	bool details; /* a measurement needs packet times or TCP flags */
-	bool extra; /* a key has a field outside the 5-tuple */
+	bool details;  /* a measurement needs packet times or TCP flags */
+	bool extra;    /* a key has a field outside the 5-tuple */
 	bool overhead; /* a measurement needs the size of IP packets; implies `details` */
-	bool tcp; /* a measurement needs TCP fields; implies `details` */
-	/* flows must time out even while no packets arrive */
+	bool tcp;      /* a measurement needs TCP fields; implies `details` */
+	/* idle flows must be removed even while no packets arrive */
 	bool removes_idle;
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX];
@@ -33,25 +32,25 @@ struct counting {
 	uint32_t nb_key_rules;
 	const struct key_rule *key_rules[COSTS_KEYS_MAX]; /* key_rules[0] is the 5-tuple */
 
-	/* [nb_key_rules]; bursts[0] comes from the parser, without hashes */
+	/* [nb_key_rules]; the parser fills bursts[0] */
 	struct key_burst *bursts;
 	/*
 	 * [nb_key_rules]: the previous weighted burst, for prefetching. NULL: without prefetching
 	 */
 	struct key_burst *waiting;
-	bool waits; /* waiting[] has a burst */
+	bool waits;
 
-	/* weights of bursts[0], and of waiting[0] or picked[]; NULL: without weights */
+	/* [2]: for bursts[0], and for waiting[0] or picked[]; NULL: packets have no weights */
 	struct key_weights *weights;
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX];
 	uint32_t low_ranked; /* bit m: another measurement has a higher priority than m */
 
-	bool drill_down; /* at least one measurement has drill-down */
+	bool drill_down;
 	/* Key rule of the networks of measurement m. */
 	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX];
-	/* Key rules that measurement m needs if it has networks (bit r: rule r). */
+	/* Bit r: measurement m needs key rule r if it has networks. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
 	/* [PICKED_BURSTS]: copies of the entries that a measurement counts */
 	struct key_burst *picked;
@@ -67,7 +66,7 @@ struct stage_timer;
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *timer);
 
-/* Bit i: entry i is inside the networks of measurement m, whose burst must have hashes. */
+/* Bit i is set if entry i is inside the networks of measurement m. */
 uint64_t drill_down_entries(
 	const struct counting *counting, const struct drill_down_sets *sets, uint32_t m);
 
@@ -87,6 +86,6 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
-/* Counts the burst in counting->waiting, if any. Must be called before a sketch is read. */
+/* Must be called before a sketch is read. */
 void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);

@@ -39,7 +39,7 @@ struct drill_down {
 	uint32_t networks; /* number of the measurement whose heavy keys are the networks */
 	struct heavy_keys heavy;
 	struct key_set sets[2]; /* indexed by generation */
-	struct log_ratelimit full; /* limits the warning about too many heavy keys */
+	struct log_ratelimit full;
 };
 
 /* Replaces the networks in the generation of `epoch`, which no worker may be using. */

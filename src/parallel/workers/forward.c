@@ -13,7 +13,7 @@
 #include "parallel/workers/poll.h"
 #include "rx/packet/captured.h"
 
-/* us between two flushes of a socket, so that they do not delay other queues */
+/* us between two flushes of a socket */
 #define FLUSH_US 50
 
 static size_t bytes_of(uint32_t nb_ways)

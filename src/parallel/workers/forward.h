@@ -17,27 +17,26 @@
 
 struct poller;
 
-/* Counts of one lcore for one ingress port in one epoch. */
 struct forward_counts {
 	uint64_t received;
 	uint64_t taken; /* packets that the device accepted; it may still drop some */
 	uint64_t bytes; /* bytes of `taken` packets, without FCS */
-	/* Dropped packets. too_long: the port cannot send them. no_link: the link was down. */
+	/* too_long: the port cannot send such frames. no_link: the link was down. */
 	uint64_t tx_full, too_long, no_link;
 	/* TSC cycles from arrival to sending. All packets of a burst have the same value. */
 	struct histogram times;
 };
 
 struct forward_path {
-	uint16_t in; /* ingress port */
+	uint16_t in;          /* ingress port */
 	uint16_t port, queue; /* egress port and queue */
 	const struct port_send *send;
-	bool lingers; /* a packet socket may have unsent packets */
-	uint64_t flush_at; /* earliest TSC of the next flush of the socket */
+	bool lingers;
+	uint64_t flush_at;               /* earliest TSC of the next flush of the socket */
 	struct forward_counts counts[2]; /* indexed by generation */
 };
 
-/* ways[q] is the path of queue q of the lcore's poller. */
+/* ways[q] is for queue q of the lcore's poller. */
 struct forward {
 	uint32_t nb_ways;
 	struct forward_path ways[];

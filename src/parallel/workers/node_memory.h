@@ -17,10 +17,10 @@
 
 #include "sketch/sketch.h"
 
-/* -1: any node */
+/* node -1: any node. */
 struct sketch_allocator node_memory_on_node(int node);
 
-/* Returns zeroed memory, or NULL. -1: any node. */
+/* Returns zeroed memory, or NULL. node -1: any node. */
 void *node_memory_get(int node, size_t size);
 void node_memory_give_back(void *memory, size_t size); /* NULL is allowed */
 
@@ -35,12 +35,12 @@ void node_memory_look(const void *memory, size_t size, int node);
 
 /* All 0 if the kernel does not report nodes. */
 struct memory_tally {
-	uint64_t pages; /* checked pages on another node */
+	uint64_t pages;
 	uint64_t elsewhere; /* checked pages on another node */
-	int where; /* node of one of the pages in `elsewhere` */
+	int where;          /* node of one of the pages in `elsewhere` */
 };
 
-/* Returns true if more than 1 % of the pages are elsewhere. A few always are. */
+/* Returns true if more than 1 % of the pages are on another node. A few always are. */
 bool node_memory_is_misplaced(const struct memory_tally *tally);
 
 /* Returns and resets this thread's tally of a node. */

@@ -15,22 +15,22 @@
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* CPU time, because a thread that waits for its CPU does not lose the waiting packets. */
+/* A thread that waits for its CPU does not lose packets, so its CPU time is limited. */
 #define DRAIN_CPU_NS  INT64_C(200000000)
 #define DRAIN_MOST_MS 1000
 
 /* 0: not set yet */
 struct drain {
-	int64_t cpu; /* CPU time of the thread, ns */
+	int64_t cpu;      /* CPU time of the thread, ns */
 	uint64_t give_up; /* TSC at which polling ends even if packets arrive */
-	uint64_t quiet; /* TSC at which polling ends if no packets arrive before */
+	uint64_t quiet;   /* TSC at which polling ends if no packets arrive before */
 };
 
-/* yields in successive empty rounds before a thread sleeps */
+/* A thread yields in this many empty rounds before it sleeps. */
 #define IDLE_YIELDS   8
-/* us; empty rounds are successive if less time is between them */
+/* Empty rounds are successive if they are less than this time apart. */
 #define AT_ONCE_US    50
-/* ns, without the timer slack of the thread, usually 50 us */
+/* The kernel adds the timer slack of the thread, usually 50 us. */
 #define IDLE_SLEEP_NS 1000
 
 /* ns; longest sleep while packets arrive */
@@ -41,7 +41,7 @@ struct drain {
 #define WAIT_MAX_MS        10
 /* A waiting thread wakes up at least this often in an interval. */
 #define WAITS_PER_INTERVAL 10
-/* empty rounds with short sleeps, about 1 ms, before a poller blocks in poll(2) */
+/* After this many empty rounds with short sleeps, about 1 ms, a poller blocks in poll(2). */
 #define ROUNDS_AWAKE       24
 
 static _Thread_local struct {
@@ -169,7 +169,6 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 		queue->fill = QUEUE_FILL_POLLS;
 }
 
-/* Returns how many quarters of a queue are full, 0 to 3. */
 static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
@@ -179,7 +178,7 @@ static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 	return quarters;
 }
 
-/* QUEUE_FILL_DESCRIPTORS returns a lower bound, QUEUE_FILL_POLLS an estimate. */
+/* QUEUE_FILL_DESCRIPTORS gives a lower bound, QUEUE_FILL_POLLS an estimate. */
 static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 {
 	uint32_t quarter = queue->entries >> 2, quarters = 0;

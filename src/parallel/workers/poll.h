@@ -13,7 +13,6 @@
 #include "parallel/plan/plan.h"
 #include "parallel/workers/shed_worker.h"
 
-/* How to find the number of packets that wait in a queue. */
 enum queue_fill {
 	QUEUE_FILL_DESCRIPTORS,
 	QUEUE_FILL_COUNT,
@@ -28,10 +27,10 @@ struct poll_queue {
 	uint64_t received; /* packets in the whole run */
 	/* Only used with load shedding: */
 	enum queue_fill fill;
-	uint32_t entries; /* number of descriptors */
+	uint32_t entries;
 	struct rte_ring *ring; /* only for QUEUE_FILL_RING */
-	uint32_t waiting; /* packets that waited after the last poll */
-	uint32_t full_polls; /* successive full polls, for QUEUE_FILL_POLLS */
+	uint32_t waiting;      /* packets that waited after the last poll */
+	uint32_t full_polls;   /* successive full polls, for QUEUE_FILL_POLLS */
 	struct shedding_queue shedding;
 };
 
@@ -41,18 +40,18 @@ struct poller {
 	enum idle_mode idle; /* not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at; /* queue whose packets take() receives */
+	uint32_t at;    /* queue whose packets take() receives */
 	uint32_t burst; /* maximum packets of one poll, up to POLL_BURST_MAX */
 	/* For poll(2). nb_fds is 0 if the queues have no file descriptors. */
 	uint32_t nb_fds;
 	int fds[OPTION_LIST_MAX];
-	uint32_t wait_ms; /* timeout of poll(2), ms */
-	uint32_t nap_ns; /* sleep after the first empty round, ns; 0: poll_idle() */
+	uint32_t wait_ms;      /* timeout of poll(2), ms */
+	uint32_t nap_ns;       /* sleep after the first empty round, ns; 0: poll_idle() */
 	uint32_t empty_rounds; /* successive rounds without packets */
-	/* After the stop, queues are empty if no packet arrives for this time, ms. */
+	/* ms; after the stop, a queue counts as empty if no packet arrives for this time */
 	uint32_t quiet_ms;
-	uint64_t epoch; /* epoch of the packets that take() receives */
-	uint64_t polled; /* TSC after the last poll that returned packets */
+	uint64_t epoch;           /* epoch of the packets that take() receives */
+	uint64_t polled;          /* TSC after the last poll that returned packets */
 	struct shed_worker *shed; /* NULL: without load shedding */
 
 	void *arg;
@@ -70,10 +69,9 @@ struct poller {
 
 void poll_until_end(struct poller *poller);
 
-/* Updates the shedding level after a poll of queue q. */
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
-/* Selects queue->fill. `ring` is the software ring behind the queue, or NULL. */
+/* `ring`: software ring behind the queue, or NULL. */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
 void poll_idle(enum idle_mode idle);
@@ -82,11 +80,10 @@ void poll_nap(uint32_t ns);
 /* Yields and returns true in the first empty rounds. Returns false when it is time to sleep. */
 bool poll_yields(void);
 
-/* Longest sleep in ms of a thread that waits for packets, as a part of the interval (ns). */
+/* Returns the longest sleep, in ms, of a thread that waits for packets. interval: ns. */
 uint32_t poll_wait_ms(uint64_t interval);
 
-/* Waits after a round without packets: sleeps briefly, or blocks in poll(2). */
 void poll_wait(struct poller *poller);
 
-/* Returns a sleep in ns, at most 1 ms, in which `entries` descriptors do not fill up at 16 Mpps. */
+/* Returns the ns in which `entries` descriptors do not fill up at 16 Mpps, at most 1 ms. */
 uint32_t poll_nap_ns(uint32_t entries);

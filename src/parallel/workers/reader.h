@@ -23,8 +23,8 @@
 #define PACKET_CLOCK_SECOND 1000000000
 
 struct packet_clock {
-	uint64_t hz; /* 0: the system clock was not read yet */
-	int64_t utc; /* last reading of the system clock, ns since 1970-01-01 UTC */
+	uint64_t hz;  /* 0: the system clock was not read yet */
+	int64_t utc;  /* last reading of the system clock, ns since 1970-01-01 UTC */
 	uint64_t tsc; /* TSC at that reading */
 	double ns_of_tsc;
 };
@@ -49,8 +49,8 @@ static inline int64_t packet_clock_now(struct packet_clock *clock)
 
 struct reader {
 	/* Set before start. */
-	bool replay; /* mbufs have a struct packet_meta */
-	const struct filter *filter; /* NULL: all packets are measured */
+	bool replay;                         /* mbufs have a struct packet_meta */
+	const struct filter *filter;         /* NULL: all packets are measured */
 	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of the --port option by DPDK port ID */
 
 	struct packet_clock clock;
@@ -73,10 +73,10 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
 	struct parse_counts *counts);
 
-/* Does not reorder the packets, unlike reader_read(). */
+/* Does not reorder pkts[]. */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);
 
-/* Returns the TSC at the arrival of a packet by its timestamp, or `polled` if it has none. */
+/* Returns the TSC at the packet's timestamp, or `polled` if it has none. */
 uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

@@ -13,14 +13,14 @@
 #include "parallel/workers/worker.h"
 #include "rx/packet/rss_hash.h"
 
-/* Counters of one epoch. Owned like struct generation (parallel/workers/worker.h). */
+/* Owned by the receiver while it is in the epoch, then by the reporter. */
 struct rx_core_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* TSC cycles of polls with packets and of dispatch to workers */
 	/* Only with off-path forwarding (parallel/designs/forward_off_path.h): */
 	uint64_t filtered;
-	struct parse_counts counts; /* without bytes */
-	uint64_t ppt_cycles; /* TSC cycles of parsing and of writing digests */
+	struct parse_counts counts;
+	uint64_t ppt_cycles;  /* TSC cycles of parsing and of writing digests */
 	uint64_t free_cycles; /* TSC cycles of sending */
 	/* Packets or digests dropped because the ring of a worker was full. */
 	uint64_t ring_full[PLAN_WORKERS_MAX];
@@ -37,14 +37,14 @@ struct off_path;
 struct rx_core {
 	/* Set before start. */
 	const struct run *run;
-	void *source; /* see struct worker */
-	uint32_t participant; /* number of this receiver in struct epochs */
+	void *source;         /* data of a struct source_ops; NULL: packets come from ports */
+	uint32_t participant; /* number as a participant of the epochs (parallel/epoch.h) */
 	uint32_t nb_workers;
 	struct worker *const *workers;
 	bool may_drop; /* design async: drop packets if a ring is full */
 	enum dispatch dispatch;
-	uint8_t reta[RSS_RETA_SIZE]; /* index of the worker, by flow hash modulo RSS_RETA_SIZE */
-	struct rss_mask hashed; /* fields of the flow hash, if the device computes none */
+	uint8_t reta[RSS_RETA_SIZE]; /* worker in the group, by flow hash modulo RSS_RETA_SIZE */
+	struct rss_mask hashed;      /* fields of the flow hash, if the device computes none */
 	struct poller poller;
 	struct forward *forward; /* NULL: without --forward */
 
@@ -52,8 +52,8 @@ struct rx_core {
 	alignas(64) uint64_t epoch;
 	struct rx_core_generation generations[2];
 	struct rx_core_group *groups; /* [nb_workers]; only for design async */
-	struct off_path *off_path; /* NULL: without off-path forwarding */
-	uint32_t next; /* worker of the next packet, if not selected by flow hash */
+	struct off_path *off_path;    /* NULL: without off-path forwarding */
+	uint32_t next;                /* worker of the next packet, unless a flow hash selects it */
 
 	/* Set by the receiver after its loop, with release. */
 	alignas(64) _Atomic bool finished;

@@ -203,7 +203,7 @@ static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker)
 {
-	/* `seed` also gives the hash key. ~seed makes the samples independent of hashes. */
+	/* `seed` also determines the hash key, so ~seed makes the samples independent of hashes. */
 	uint64_t state = ~seed;
 
 	*shed = (struct shed_worker){

@@ -14,24 +14,24 @@
 
 struct counting;
 
-/* What one measurement did not count, modulo 2^64: `added` decreases if its weights are larger. */
+/* What one measurement did not count, modulo 2^64. `added` can decrease. */
 struct shed_counts_measurement {
 	uint64_t measured, bytes; /* packets that other measurements processed */
-	/* shed_counts.added, minus what this measurement added by its own weights */
+	/* shed_counts.added, minus the part that is in this measurement's weights */
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes; /* packets of completely skipped bursts */
-	uint64_t weight; /* largest weight of a counted packet; 0 means 1 */
+	uint64_t weight;               /* largest weight of a counted packet; 0 means 1 */
 };
 
 /* Packets not measured in an epoch. Owned by the worker until it leaves the epoch. */
 struct shed_counts {
 	uint64_t skipped, skipped_bytes; /* packets that no measurement processed */
 	uint64_t unseen, unseen_bytes; /* part of `skipped`: in bursts without a processed packet */
-	uint64_t added, added_bytes; /* what sampled packets represent besides themselves */
-	uint64_t backlog_max; /* packets waiting after a poll */
-	uint64_t level_max; /* highest shedding level after a poll */
+	uint64_t added, added_bytes; /* packets that sampled packets represent besides themselves */
+	uint64_t backlog_max;        /* most packets waiting after a poll */
+	uint64_t level_max;          /* highest shedding level after a poll */
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
-	/* by rank of the key (sketch/key_sampling.h) */
+	/* indexed by rank of the key (sketch/key_sampling.h) */
 	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
@@ -40,7 +40,9 @@ struct shed_counts_burst {
 	uint64_t skipped, skipped_bytes;
 };
 
-/* rarer[k], for the bits k of state->shifts: the part of the burst in the sample of one in 2^k. */
+/*
+ * rarer[k] is the part of the burst in the sample of one in 2^k, for each bit k of state->shifts.
+ */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
 	uint32_t nb_measurements);
@@ -48,24 +50,24 @@ void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *st
 struct shed_worker {
 	/* Set before start. */
 	uint64_t seed;
-	const struct steps *steps; /* of the measurements */
+	const struct steps *steps;
 	struct shed_mailbox *line; /* NULL: without a controller in the reporter */
-	uint64_t interrupted; /* TSC cycles; a burst that takes longer was preempted */
+	uint64_t interrupted;      /* TSC cycles; a burst that takes longer was preempted */
 
-	const struct shed_schedule_entry *decisions; /* next entry of the schedule */
+	const struct shed_schedule_entry *decisions; /* next entry */
 	struct queue_shedding shedding;
 	uint64_t backlog; /* packets that waited after the last poll, over all queues */
-	uint64_t packet; /* number of the next packet */
-	uint64_t entry; /* number of the next processed packet with a key */
+	uint64_t packet;  /* number of the next packet */
+	uint64_t entry;   /* number of the next processed packet with a key */
 	struct burst_shed_level level;
-	const struct shed_setting *states; /* current settings */
-	struct shed_setting decided; /* settings of the schedule */
-	struct burst_shedding state; /* combined effect of level and settings */
-	uint64_t state_of; /* epoch for which `state` was computed */
-	bool stale; /* `state` must be computed again */
-	bool remade; /* flow tables must be updated to `state` */
+	const struct shed_setting *states;
+	struct shed_setting decided;
+	struct burst_shedding state;     /* combined effect of level and settings */
+	uint64_t state_of;               /* epoch for which `state` was computed */
+	bool stale;                      /* `state` must be computed again */
+	bool remade;                     /* flow tables must be updated to `state` */
 	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX] */
-	bool whole; /* the settings keep full detail */
+	bool whole;
 };
 
 /* Returns true if a burst needs no load shedding: full detail, and no backlog. */
@@ -77,16 +79,15 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 					      memory_order_relaxed) == shed->states);
 }
 
-/* Applies the newest settings and the level of queue shedding. */
 void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
 
-/* Returns how many of the next n > 0 packets have the same detail in the schedule. */
+/* Returns for how many of the next n packets the schedule does not change, at least 1. */
 uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n);
 
 const struct burst_shedding *shed_worker_state(
 	struct shed_worker *shed, const struct counting *counting, uint64_t epoch);
 
-/* Samples the last n <= BURST_MAX packets that shed_worker_take() returned (bit i: packet i). */
+/* Bit i is set if packet i, of the last n that shed_worker_take() returned, is in the sample. */
 uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n);
 
 /* Returns how many packets of a burst to process, of which `looked_at` are sampled. */
@@ -98,7 +99,9 @@ static inline uint32_t shed_worker_cut(
 		       : n;
 }
 
-/* Bit i of rarer[k], for the bits k of state.shifts: entry i is in the sample of one in 2^k. */
+/*
+ * For each bit k of state.shifts, bit i of rarer[k] is set if entry i is in the sample of 1 in 2^k.
+ */
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 
@@ -124,7 +127,7 @@ static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uin
 	atomic_store_explicit(&line->shift, shedding->shift, memory_order_relaxed);
 }
 
-/* Full detail, without queue shedding and schedule. `seed` is the seed of the run. */
+/* `seed` is the seed of the run. */
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker);
 
 /* Call before start. `schedule` and `steps` must outlive `shed`. */

@@ -25,7 +25,6 @@ static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
 	timer->last = now;
 }
 
-/* `part`: a member of struct costs. */
 #define STAGE_TIMER_END(timer, part)                                                               \
 	do {                                                                                       \
 		if ((timer) != NULL)                                                               \

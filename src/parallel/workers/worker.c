@@ -138,7 +138,7 @@ static struct stage_timer begin_lap(struct generation *generation, uint32_t n, u
 	return (struct stage_timer){.costs = &generation->costs};
 }
 
-/* Not inlined, to keep the timer out of the code of other bursts. */
+/* Keeps the code of the timer out of the path of other bursts. */
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -177,7 +177,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 		state, rarer, generation->kept.left_out, NULL);
 }
 
-/* Bit i of looked_at: packet i is processed. UINT64_MAX: all are. */
+/* Bit i of looked_at is set if packet i is processed. UINT64_MAX: all packets are. */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
 	const struct burst_shedding *state)
@@ -337,7 +337,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		/* Filtering reorders the copy. Packets are sent in their order. */
+		/* Filtering reorders the copy, but packets are sent in their order. */
 		struct rte_mbuf *copy[BURST_MAX];
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The part of a worker that is the same in all designs. */
-
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,17 +26,17 @@
 /* Owned by the worker while it is in the epoch, then by the reporter (parallel/epoch.h). */
 struct generation {
 	alignas(64) uint64_t received; /* packets that this worker polled; 0 if a receiver polls */
-	uint64_t counted; /* packets that this worker got */
-	uint64_t filtered; /* part of `counted` that does not match the filter or --prefixes */
+	uint64_t counted;              /* packets that this worker got */
+	uint64_t filtered;  /* part of `counted` that does not match the filter or --prefixes */
 	uint64_t duplicate; /* packets that another flow record has reported (collector_source.h) */
 	uint64_t ring_full; /* received packets that were dropped because a ring was full */
 	uint64_t measured;
 	struct sketch_undecoded undecoded; /* part of `measured` whose flow could not be decoded */
 	struct parse_counts counts;
-	uint64_t rx_cycles; /* TSC cycles of polls with packets */
-	uint64_t ppt_cycles; /* TSC cycles of parsing and counting */
+	uint64_t rx_cycles;   /* TSC cycles of polls with packets */
+	uint64_t ppt_cycles;  /* TSC cycles of parsing and counting */
 	uint64_t free_cycles; /* TSC cycles of freeing or sending packets */
-	uint64_t bursts; /* bursts in the whole run */
+	uint64_t bursts;      /* bursts in the whole run */
 	/* NULL: without --prefixes */
 	const struct prefix_filter *monitor;
 	struct prefix_counts *rules;
@@ -46,7 +44,7 @@ struct generation {
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX];
 	/* Shared by all workers with --sharing shared. */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];
-	struct costs costs; /* times of the timed bursts */
+	struct costs costs;      /* times of the timed bursts */
 	struct shed_counts kept; /* packets that load shedding did not measure */
 	struct drill_down_sets within;
 };
@@ -64,16 +62,16 @@ struct worker {
 	const struct run *run;
 	void *source; /* input, if the source delivers keys or flow records */
 	enum idle_mode idle;
-	bool blocks; /* sleeps until another thread wakes it */
+	bool blocks;      /* sleeps until another thread wakes it */
 	uint32_t wait_ms; /* longest sleep, ms */
 	struct epochs *epochs;
 	struct shed_worker *shed; /* NULL: without load shedding */
-	struct poller poller; /* rss: queues of this worker; async: `ring`, for load shedding */
-	struct forward *forward; /* NULL: without --forward */
-	/* design_ops.done; its time counts in free_cycles */
+	struct poller poller;     /* rss: queues of this worker; async: `ring`, for load shedding */
+	struct forward *forward;  /* NULL: without --forward */
+	/* Its time counts in free_cycles. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
-	struct sync_slot *slot; /* sync: bursts from the receiver */
-	struct rte_ring *ring; /* async: packets from the receiver */
+	struct sync_slot *slot;      /* sync: bursts from the receiver */
+	struct rte_ring *ring;       /* async: packets from the receiver */
 	struct digest_ring *digests; /* async with --forward */
 
 	/* Owned by the worker. */
@@ -81,8 +79,8 @@ struct worker {
 	struct generation generations[2];
 	struct reader reader;
 
-	struct wakeup wakeup; /* signaled by the receiver */
-	struct shed_mailbox states; /* exchange with the controller in the reporter */
+	struct wakeup wakeup;       /* signaled by the receiver */
+	struct shed_mailbox states; /* exchanges data with the controller in the reporter */
 
 	/* Set by the worker after its loop, with release. */
 	alignas(64) _Atomic bool finished;
@@ -93,17 +91,16 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 	return &worker->generations[epoch & 1];
 }
 
-/* Waits until the reporter has emptied the generation of `epoch`. */
+/* Waits until the reporter has cleared the generation of `epoch`. */
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
 /* `epoch` is the first one after the end of the run. */
 void worker_leave(struct worker *worker, uint64_t epoch);
 
 /* Must be called if no packets arrived. */
 void worker_rest(struct worker *worker);
-/* Lets sketches with an idle timeout remove idle keys. */
 void worker_look_for_idle_keys(struct worker *worker);
 
-/* Must be called by the receiver after it has filled the ring or slot of the worker. */
+/* The receiver calls this after it has filled the ring or the slot. */
 static inline void worker_wake(struct worker *worker)
 {
 	if (worker->blocks)
@@ -115,7 +112,6 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 /* Counts n <= BURST_MAX packets and passes them to done(). rx_cycles: TSC cycles of their poll. */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* With load shedding. */
 void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
