@@ -8,7 +8,7 @@
  * (parallel/epoch.h).
  *
  * A digest takes one or more consecutive units of 32 bytes. `head` and `tail` count units and never
- * decrease. A digest near the end of the array extends into spare units behind it. The same number
+ * decrease. A digest near the end of the array extends into spare units after it. The same number
  * of units at the start of the array then stays unused.
  */
 

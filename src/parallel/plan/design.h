@@ -14,7 +14,7 @@ struct design_options {
 
 OPTION_OWNER(design)
 
-/* How the receiver of the async design selects the worker of a packet. */
+/* Rule by which the receiver of the async design selects the worker of a packet. */
 enum dispatch {
 	DISPATCH_FLOW, /* all packets of a flow go to the same worker */
 	DISPATCH_ROUND_ROBIN,
@@ -41,7 +41,7 @@ struct design_ops {
 	/* A receiver per group polls the ports. Otherwise each worker polls its own queues. */
 	bool rx_core;
 	bool rings;   /* a ring connects the receiver and each worker */
-	bool digests; /* with --forward, these rings carry digests instead of packets */
+	bool digests; /* rings carry digests instead of packets with --forward */
 	bool forwards;
 	bool queues; /* each worker has its own queue or ring, which --overload requires */
 	bool hashes; /* supports --dispatch flow */

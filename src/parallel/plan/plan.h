@@ -202,7 +202,7 @@ struct plan {
 	struct plan_shedding policy;
 	size_t packet_bytes; /* EAL memory: packets, rings, tables of rules */
 	size_t sketch_bytes;
-	size_t digest_bytes; /* of all digest rings; part of rule_bytes */
+	size_t digest_bytes; /* all digest rings; part of rule_bytes */
 	/* Memory outside EAL and sketches: rules, digest rings, the source, and --overload. */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
@@ -273,7 +273,7 @@ struct plan_device {
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);
 
-/* Plans measurements beside those of a running instance. `topology` has the present free memory. */
+/* Plans new measurements for a running instance. `topology` has the present free memory. */
 bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
 	const struct topology *topology, char *error);
 

@@ -314,7 +314,7 @@ const struct option_owner eal_owner = {
 	.check = check_eal,
 };
 
-#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* level "debug": DPDK logs, too */
+#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* LOG_LEVEL_INFO, and DPDK also logs */
 
 static bool log_debug_level(const struct config *config)
 {

@@ -27,7 +27,7 @@ struct measurements {
 	struct plan plan;
 	const struct hash_key *hash_key;
 	bool waits;   /* workers wait until the reporter has taken the output of a sketch */
-	bool kept_up; /* with load shedding, packets can be skipped and have weights */
+	bool kept_up; /* load shedding: packets can be skipped and have weights */
 	/* [generation][plan_instance() of the worker][measurement] */
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	/* [generation][worker][measurement] */

@@ -43,10 +43,11 @@ struct run {
 	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_rx_cores; /* one per group; 0: workers receive packets */
 	struct rx_core *rx_cores[PLAN_GROUPS_MAX];
-	struct rte_mempool *pools[PLAN_GROUPS_MAX];  /* of live ports, by group */
-	struct filter *filter;                       /* NULL: all packets are measured */
-	struct prefix_reload monitor;                /* all 0 without --prefixes */
-	struct shed_schedule *decisions;             /* NULL: without a schedule */
+	struct rte_mempool
+		*pools[PLAN_GROUPS_MAX]; /* packet pools of live ports, indexed by group */
+	struct filter *filter;           /* NULL: all packets are measured */
+	struct prefix_reload monitor;    /* all 0 without --prefixes */
+	struct shed_schedule *decisions; /* NULL: without a schedule */
 	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* steps that `decisions` names */
 	const struct source_ops *ops;                /* source_no_ops if workers receive packets */
 	void *source;                                /* argument of ops; NULL: not created */

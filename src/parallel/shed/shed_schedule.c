@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 }
 
 /*
- * Removes the quotes of a field, and moves *rest behind it. Returns NULL if a quote is not closed.
+ * Removes the quotes of a field, and moves *rest after it. Returns NULL if a quote is not closed.
  */
 static char *next_field(char **rest)
 {

@@ -97,7 +97,7 @@ struct collector_source {
 	_Atomic uint64_t datagrams;
 
 	/* Owned by the reporter. */
-	uint32_t largest_frame; /* of the run, bytes */
+	uint32_t largest_frame; /* largest of the run, bytes */
 };
 
 _Static_assert(sizeof(struct observation) % 4 == 0, "rte_ring_create_elem() requires this");
@@ -262,7 +262,7 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Exporters that have sent datagrams without records are alive, too. */
+/* Exporters that have sent datagrams without records are also alive. */
 static void hear_others(struct counter *counter)
 {
 	const struct collector_source_rows *rows =

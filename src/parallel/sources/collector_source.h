@@ -17,7 +17,7 @@
 #include "parallel/workers/worker.h"
 
 struct collector_source_rows {
-	void *items; /* from realloc() */
+	void *items; /* allocated by realloc() */
 	uint64_t n, room;
 	bool no_memory; /* rows are missing because memory was exhausted */
 };

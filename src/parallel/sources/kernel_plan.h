@@ -9,7 +9,7 @@
 #include "parallel/plan/plan.h"
 
 struct kernel_plan {
-	uint32_t entries; /* of the ring of each CPU */
+	uint32_t entries; /* entries of the ring of each CPU */
 	bool on_path;     /* the program counts packets, in flow tables or sketches */
 	bool headers;     /* the program writes packet headers, not keys, to the rings */
 	uint32_t buckets; /* in the flow table of each CPU and generation; 0: no tables */

@@ -11,7 +11,7 @@ struct worker;
 
 struct kernel_origin {
 	struct kernel_program *program;
-	uint32_t entries; /* of each ring */
+	uint32_t entries; /* entries of each ring */
 	bool on_path;     /* the program counts; rings have only packets that it could not count */
 	enum kernel_times stamps; /* kind of timestamps, if a measurement needs them */
 	uint32_t nb_interfaces;

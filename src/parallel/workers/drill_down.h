@@ -14,7 +14,7 @@
 #include "key/hash.h"
 #include "key/key_set.h"
 
-#define DRILL_DOWN_NAME_MAX 64 /* with the final 0 */
+#define DRILL_DOWN_NAME_MAX 64 /* bytes, including the final 0 */
 
 struct drill_down_options {
 	struct drill_down_source {
@@ -47,7 +47,7 @@ void drill_down_renew(struct drill_down *down, const struct hash_key *hash_key, 
 
 struct drill_down_counts {
 	uint64_t packets, bytes;
-	/* What sampled packets represent in addition to themselves. */
+	/* Packets and bytes that sampled packets represent besides themselves. */
 	uint64_t added, added_bytes;
 };
 

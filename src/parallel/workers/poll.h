@@ -71,7 +71,7 @@ void poll_until_end(struct poller *poller);
 
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
-/* `ring`: software ring behind the queue, or NULL. */
+/* `ring`: software ring that the queue reads, or NULL. */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
 void poll_idle(enum idle_mode idle);

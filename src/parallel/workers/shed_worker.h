@@ -14,7 +14,7 @@
 
 struct counting;
 
-/* What one measurement did not count, modulo 2^64. `added` can decrease. */
+/* Packets that one measurement did not count, modulo 2^64. `added` can decrease. */
 struct shed_counts_measurement {
 	uint64_t measured, bytes; /* packets that other measurements processed */
 	/* shed_counts.added, minus the part that is in this measurement's weights */
