@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reads and writes integers in network byte order at any address. Each put function returns the
- * address after the bytes that it wrote.
+ * Reads and writes big-endian integers at any address. Each put function
+ * returns the address after its last byte.
  */
 
 #include <endian.h>
@@ -34,7 +34,7 @@ static inline uint64_t read_u64(const uint8_t *data)
 	return be64toh(value);
 }
 
-/* Reads a number of 0 to 8 bytes. */
+/* `len` is 0 to 8. */
 static inline uint64_t read_number(const uint8_t *data, uint32_t len)
 {
 	uint64_t value = 0;

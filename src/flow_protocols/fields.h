@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Constants of NetFlow v9 and IPFIX messages. Reads field specifiers of templates, and the lengths
- * of fields.
- */
+/* Message constants of NetFlow v9 and IPFIX, and parsing of template fields. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,21 +9,20 @@
 #include "flow_protocols/big_endian.h"
 
 #define NETFLOW9_VERSION 9
-#define NETFLOW9_HEADER  20 /* bytes of a message header */
+#define NETFLOW9_HEADER  20
 #define IPFIX_VERSION    10
 #define IPFIX_HEADER     16
 #define SET_HEADER       4
 
-/* Set IDs. */
 enum {
 	SET_NETFLOW9_TEMPLATES = 0,
 	SET_NETFLOW9_OPTIONS = 1,
 	SET_IPFIX_TEMPLATES = 2,
 	SET_IPFIX_OPTIONS = 3,
-	SET_DATA = 256, /* lowest template ID */
+	SET_DATA = 256,
 };
 
-/* length in a template that means: each record contains the length (RFC 7011, 7) */
+/* length in a template: each record contains the length (RFC 7011, 7) */
 #define FIELD_VARIABLE       UINT16_MAX
 #define FIELD_ENTERPRISE_BIT 0x8000
 
@@ -37,8 +33,8 @@ struct field {
 };
 
 /*
- * Reads a field specifier; `left` bytes are available. Returns the length of the specifier, or 0 if
- * it is truncated. NetFlow v9 has no enterprise numbers: its vendors use field types from 32768.
+ * Returns the bytes of the field specifier, 0 if truncated. NetFlow v9 has no enterprise numbers:
+ * its vendors use types from 32768.
  */
 static inline uint32_t field_read(
 	const uint8_t *data, uint32_t left, bool ipfix, struct field *field)
@@ -58,8 +54,8 @@ static inline uint32_t field_read(
 }
 
 /*
- * Reads the length prefix of a variable-length field (RFC 7011, 7). Returns the length of the
- * value. Stores the length of the prefix in *before: 1 or 3, or 0 if the prefix is truncated.
+ * Reads the length prefix (RFC 7011, 7) of a value. *before: bytes of the prefix, 1 or 3; 0 if
+ * truncated.
  */
 static inline uint32_t field_variable_len(const uint8_t *data, uint32_t left, uint32_t *before)
 {

@@ -7,10 +7,10 @@
 
 enum {
 	NETFLOW_OLD_MAX = 8,
-	NETFLOW1_HEADER = 16, /* bytes of the shortest header of NetFlow v1 to v8 */
-	NETFLOW8_RECORD = 28, /* bytes of the shortest record of NetFlow v1 to v8 */
+	NETFLOW1_HEADER = 16,
+	NETFLOW8_RECORD = 28,
 	SFLOW_VERSION_MAX = 15,
-	DTLS_FIRST = 20, /* content type of a record */
+	DTLS_FIRST = 20, /* content type */
 	DTLS_LAST = 23,
 	DTLS_HEADER = 13,
 	DTLS_1_0 = 0xfeff,
@@ -54,10 +54,6 @@ static bool has_version(const struct flow_protocol_ops *protocol, const uint8_t 
 	       (protocol->version_bytes == 2 ? read_u16(data) : read_u32(data));
 }
 
-/*
- * Returns the protocol with the version at the start of `data`. FLOW_PROTOCOL_COUNT: unknown
- * version.
- */
 static uint32_t protocol_of(const uint8_t *data, uint32_t len)
 {
 	uint32_t p = 0;
@@ -130,7 +126,7 @@ static inline uint64_t read_word(const uint8_t *data)
 	return word;
 }
 
-/* The product does not depend on `sum`, so the CPU computes several products at once. */
+/* The product does not depend on `sum`, so the CPU can multiply several words at once. */
 static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ ODD_BITS) * (b ^ ~ODD_BITS);
@@ -162,8 +158,8 @@ uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 }
 
 /*
- * Returns true for NetFlow v1 to v8. Other protocols may start with the same version numbers, so
- * the record count must also fit the length.
+ * Other protocols start with the same version numbers, so the record count must also fit the
+ * length.
  */
 static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {

@@ -11,7 +11,7 @@
 #define LABEL           4
 #define BOTTOM_OF_STACK 0x01
 
-/* Bits of dataLinkFrameType. */
+/* dataLinkFrameType */
 #define FRAME_TYPE_ETHERNET 0x01
 
 #define NOWHERE SIZE_MAX
@@ -80,7 +80,7 @@ static void set_extents(struct sections *sections)
 	}
 }
 
-/* Returns the information element of the payload that follows the header in `element`; 0: none. */
+/* Returns the element of the payload after the header in `element`; 0: none. */
 static uint32_t payload_of(uint32_t element)
 {
 	switch (element) {
@@ -90,9 +90,7 @@ static uint32_t payload_of(uint32_t element)
 	}
 }
 
-/*
- * Returns the length of the IP header or MPLS label stack at `data`, or NOWHERE if it is unknown.
- */
+/* Returns the bytes of the IP header or MPLS labels; NOWHERE: unknown. */
 static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 {
 	if (element == SECTION_IP_HEADER) {
@@ -106,7 +104,7 @@ static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 	return NOWHERE;
 }
 
-/* Returns the offset from `data` at which the bytes of the section `other` belong, or NOWHERE. */
+/* Returns where the section `other` continues `data`, or NOWHERE. */
 static size_t offset_in(
 	uint32_t element, const uint8_t *data, size_t len, const struct section *other)
 {
@@ -120,7 +118,7 @@ static size_t offset_in(
 	return end != NOWHERE ? end + other->offset : NOWHERE;
 }
 
-/* Appends to joined[0..len) the sections that continue it. Returns the new length. */
+/* Appends sections to joined[0..len). Returns the new length. */
 static size_t join(const struct sections *sections, uint32_t element, uint8_t *joined, size_t len)
 {
 	for (uint32_t pass = 0; pass < sections->n; pass++)
@@ -148,7 +146,6 @@ static enum link_type link_of(uint32_t element)
 	}
 }
 
-/* Reads the packet whose headers begin with this section. */
 static enum section_verdict read_from(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -169,10 +166,7 @@ static enum section_verdict read_from(
 		&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl, &flow->segment);
 }
 
-/*
- * Reads an MPLS payload that was sent without its labels. The parser expects labels, so a
- * placeholder precedes the payload.
- */
+/* The parser expects labels, so a placeholder precedes the payload. */
 static enum section_verdict read_payload(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -203,7 +197,6 @@ static bool has_labels(const struct sections *sections)
 	return false;
 }
 
-/* Reads the packet from a section, if the section has the start of a header. */
 static enum section_verdict read_section(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -249,7 +242,7 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 		}
 		if (verdict < best)
 			best = verdict;
-		/* Another section may contain other headers of the same packet. */
+		/* Another section may contain other headers of the packet. */
 		KEY_EXTRA_FIELDS(COMPLETE)
 	}
 	return best;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Reads the first bytes of packets that exporters send: sampled headers of sFlow, and packet
- * sections of IPFIX (RFC 5477, RFC 7133) and NetFlow v9. The parser is the same as for received
- * packets (rx/packet/parse.h).
- */
+/* Reads truncated packets in sFlow samples, IPFIX (RFC 5477, RFC 7133) and NetFlow v9. */
 
 #include <net/ethernet.h>
 #include <stdbool.h>
@@ -22,34 +18,34 @@ struct packet_part {
 	uint32_t len;
 	enum link_type link;
 	uint32_t frame; /* bytes of the packet on the wire; 0: unknown */
-	/* bytes that the exporter removed from the start and the end of the frame */
+	/* bytes removed from both ends of the frame */
 	uint32_t stripped;
 };
 
 struct packet_flow {
 	struct key key;
 	struct key_extra extra;
-	uint64_t bytes;   /* layer 3; 0: unknown */
-	uint8_t ttl;      /* TTL or hop limit */
+	uint64_t bytes; /* layer 3; 0: unknown */
+	uint8_t ttl;
 	uint16_t segment; /* hash of the MAC addresses; 0: unknown */
 };
 
-/* Result of reading a packet. If its sections have different results, the smallest value counts. */
+/* If sections of a packet differ in their result, the smallest value counts. */
 enum section_verdict {
 	SECTION_FLOW,
 	SECTION_CUT, /* truncated or inconsistent */
 	SECTION_NON_IP,
-	SECTION_OFFSET, /* no section contains the start of a header */
+	SECTION_OFFSET, /* no section begins with a header */
 	SECTION_OTHER,  /* no section contains a supported header */
 };
 
 #define ETHERNET_HEADER     14
 #define PART_IPV6_HEADER    40
-#define PART_IPV4_TTL       8 /* offset in the header */
+#define PART_IPV4_TTL       8
 #define PART_IPV6_HOP_LIMIT 7
-#define PART_PADDING_MAX    64 /* most bytes of padding and trailer after the IP packet */
+#define PART_PADDING_MAX    64 /* bytes of padding and trailer after the IP packet */
 
-/* Returns true if the packet has ports, but the sampled bytes end before them. */
+/* Returns true if the sampled bytes end before the ports. */
 static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
 {
 	return parsed->cut && parsed->transport_at + 4 > len &&
@@ -57,10 +53,9 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 }
 
 /*
- * Returns the layer 3 bytes of the packet; 0: unknown. The length in the IP header may be forged.
- * It is used only if it fits in the frame and at most PART_PADDING_MAX bytes of the frame follow
- * the packet. Otherwise the frame length is used. Some agents have subtracted the stripped bytes
- * from the frame length; the check allows for this.
+ * Returns 0 if unknown. The length in the IP header may be forged: it counts only if it fits the
+ * frame, with at most PART_PADDING_MAX bytes after it. Some agents subtract the stripped bytes from
+ * the frame length.
  */
 static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
 {
@@ -69,7 +64,7 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 	uint64_t ip_len = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
 	uint64_t room = part->frame > outside ? part->frame - outside : 0;
 
-	/* The length is 0 in a jumbogram, and in a packet that the network card segments. */
+	/* Jumbograms have length 0, and packets that the network card segments. */
 	if (ip_len == 0)
 		return room;
 	ip_len += ipv6 ? PART_IPV6_HEADER : 0;
@@ -82,8 +77,8 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 }
 
 /*
- * Returns a hash of the MAC addresses of an IP packet in an Ethernet frame, or 0. The TTL of IP
- * counts the segments that a packet passes, but not under labels and in tunnels: then it returns 0.
+ * Hashes the MAC addresses if the TTL counts network segments, else returns 0: under labels and in
+ * tunnels it does not count them.
  */
 static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at)
 {
@@ -100,9 +95,8 @@ static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at
 }
 
 /*
- * Reads the headers of a partial packet. `extra` always receives the fields that were read. `key`,
- * `bytes`, `ttl` and `segment` are set only with SECTION_FLOW. A packet with truncated ports is
- * SECTION_CUT.
+ * `extra` always receives the fields that were read, the other results only with SECTION_FLOW.
+ * Truncated ports give SECTION_CUT.
  */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
@@ -114,8 +108,8 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
 		/*
-		 * With LINK_RAW, data begins with an IP header. So an IP version other than 4 or 6
-		 * is malformed.
+		 * With LINK_RAW, data begins with an IP header, so a version other than 4 or 6 is
+		 * an error.
 		 */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
@@ -133,13 +127,13 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	return SECTION_FLOW;
 }
 
-/* Information elements that describe one packet. NetFlow v9 uses 102 to 104. */
+/* Elements that describe one packet. */
 enum section_element {
 	SECTION_OFFSET_OF_V9 = 102,    /* layer2packetSectionOffset */
 	SECTION_SIZE_OF_V9 = 103,      /* layer2packetSectionSize */
 	SECTION_OF_V9 = 104,           /* layer2packetSectionData */
 	SECTION_IP_LENGTH = 224,       /* ipTotalLength */
-	SECTION_SELECTION = 301,       /* selectionSequenceId (RFC 5476): the packet was selected */
+	SECTION_SELECTION = 301,       /* selectionSequenceId (RFC 5476) */
 	SECTION_FRAME_SIZE = 312,      /* dataLinkFrameSize */
 	SECTION_IP_HEADER = 313,       /* ipHeaderPacketSection */
 	SECTION_IP_PAYLOAD = 314,      /* ipPayloadPacketSection */
@@ -151,14 +145,14 @@ enum section_element {
 	SECTION_EXPORTED = 410,        /* sectionExportedOctets */
 };
 
-/* Returns true if the field holds bytes of the packet. */
+/* Returns true for bytes of the packet. */
 bool section_is_data(const struct field *field);
-/* Returns true if the field holds a header that packet_part_read() can read. */
+/* Returns true for a header that packet_part_read() reads. */
 bool section_is_header(const struct field *field);
-/* Returns true if a record that has this field, and no counters, describes one packet. */
+/* Returns true if records with this field, and without counters, describe one packet. */
 bool section_is_report(const struct field *field);
 
-#define SECTIONS_MAX 8 /* sections per record; more are ignored */
+#define SECTIONS_MAX 8
 
 struct section {
 	uint16_t element;
@@ -167,27 +161,21 @@ struct section {
 	const uint8_t *data;
 };
 
-/*
- * Packet sections of one record. The caller sets this structure to 0 before the first
- * sections_add().
- */
+/* Packet sections of one record; initialize with 0. */
 struct sections {
 	struct section list[SECTIONS_MAX];
 	uint32_t n;
-	/*
-	 * Values of sectionOffset and sectionExportedOctets. The nth value applies to the nth
-	 * section (RFC 7133).
-	 */
+	/* The nth value applies to the nth section (RFC 7133). */
 	uint16_t offsets[SECTIONS_MAX], exported[SECTIONS_MAX];
 	uint32_t nb_offsets, nb_exported;
 	uint32_t frame;     /* bytes; 0: unknown */
-	uint32_t type;      /* dataLinkFrameType; 0: not given */
+	uint32_t type;      /* dataLinkFrameType; 0: unknown */
 	uint64_t ip_length; /* bytes; 0: unknown */
 };
 
-/* Adds one field of the record. Fields that do not describe a packet have no effect. */
+/* Ignores fields that do not describe a packet. */
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 
-/* Reads the packet after all fields were added. Missing fields of `flow` are 0. */
+/* Missing fields of `flow` are 0. */
 enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow);

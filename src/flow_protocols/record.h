@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Contents of a datagram, independent of the protocol: flow records, sampled packets, options and
- * interface counters. Numbers are in host byte order, keys in network byte order (key/key.h).
+ * Contents of a datagram, independent of its protocol. Numbers are in host byte order, keys in
+ * network byte order.
  */
 
 #include <netinet/in.h>
@@ -13,13 +13,13 @@
 
 #include "key/key.h"
 
-/* Bits of flow_record.has. They tell which fields are set; all others are 0. */
+/* The members of flow_record that are set; all others are 0. */
 enum flow_has {
-	/* member `packets`, counted since the previous record of the flow */
+	/* `packets` since the previous record of the flow */
 	FLOW_PACKETS = 1 << 0,
-	/* member `bytes` (layer 3), counted since the previous record of the flow */
+	/* `bytes` (layer 3) since the previous record of the flow */
 	FLOW_BYTES = 1 << 1,
-	/* member `total_packets`, counted since the start of the flow */
+	/* since the start of the flow */
 	FLOW_TOTAL_PACKETS = 1 << 2,
 	FLOW_TOTAL_BYTES = 1 << 3,
 	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` include layer 2 */
@@ -27,24 +27,22 @@ enum flow_has {
 	FLOW_OUTPUT = 1 << 6,
 	FLOW_NEXT_HOP = 1 << 7,
 	FLOW_DIRECTION = 1 << 8,
-	/* member `sampler`; an options record gives its sampling interval */
 	FLOW_SAMPLER = 1 << 9,
-	/* member `sampling`, from the record, the sample or the message header */
 	FLOW_SAMPLING = 1 << 10,
-	FLOW_SAMPLE = 1 << 11,  /* the record is one sampled packet; `packets` is 1 */
+	FLOW_SAMPLE = 1 << 11,  /* one sampled packet */
 	FLOW_REVERSE = 1 << 12, /* reverse direction of a biflow (RFC 5103) */
-	/* packets are sampled; without FLOW_SAMPLING the interval is unknown */
+	/* packets are sampled; without FLOW_SAMPLING at an unknown interval */
 	FLOW_SAMPLED = 1 << 13,
 	FLOW_SELECTED = 1 << 14,           /* the exporter selects flows (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */
 	FLOW_ENDED = 1 << 16,              /* last record of the flow */
-	/* counts since the start of the session (Cisco ASA); they include earlier records */
+	/* counts since the start of the session, so they include earlier records (Cisco ASA) */
 	FLOW_SESSION = 1 << 17,
-	FLOW_AGE = 1 << 18,       /* `age` */
-	FLOW_IDLE = 1 << 19,      /* `idle` */
+	FLOW_AGE = 1 << 18,
+	FLOW_IDLE = 1 << 19,
 	FLOW_CUT_TIMES = 1 << 20, /* `age` is up to 1 s too large, `idle` up to 1 s too small */
-	FLOW_EXPORTER = 1 << 21,  /* `exporter`: the record came from a mediator (RFC 6183) */
-	FLOW_EXPORTER_DOMAIN = 1 << 22, /* `exporter_domain` */
+	FLOW_EXPORTER = 1 << 21,  /* the record came from a mediator (RFC 6183) */
+	FLOW_EXPORTER_DOMAIN = 1 << 22,
 };
 
 enum flow_direction {
@@ -53,30 +51,29 @@ enum flow_direction {
 };
 
 struct flow_record {
-	struct key key;         /* the 5-tuple */
-	struct key_extra extra; /* further key fields of the record; the collector sets in_port */
-	uint32_t has;           /* enum flow_has */
-	uint32_t input, output; /* SNMP interface indexes */
-	uint32_t sampling;      /* N: one of N packets is sampled; 1: no sampling */
+	struct key key;
+	struct key_extra extra; /* in_port is set by the collector */
+	uint32_t has;
+	uint32_t input, output; /* SNMP indexes */
+	uint32_t sampling;      /* 1 of N packets is sampled */
 	uint64_t sampler;       /* selectorId (IPFIX) or samplerId (v9) */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
 	/* ms from the first packet (age) and the last packet (idle) to the export */
 	uint32_t age, idle;
-	uint8_t next_hop[16];     /* IPv4 in the first four bytes */
-	uint8_t exporter[16];     /* the original exporter; IPv4 in the first four bytes */
-	uint32_t exporter_domain; /* observation domain of the original exporter */
+	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
+	uint8_t exporter[16]; /* original exporter; IPv4 in the first four bytes */
+	uint32_t exporter_domain;
 	bool next_hop_ipv6, exporter_ipv6;
-	uint8_t direction;    /* enum flow_direction */
-	uint8_t ttl;          /* largest TTL of its packets; 0: unknown */
-	uint8_t vlan_tags;    /* number of VLAN tags in its frames */
-	uint16_t template_id; /* v9 and IPFIX; else 0 */
-	uint16_t segment;     /* hash of the MAC addresses of a sampled frame; 0: unknown */
+	uint8_t direction; /* enum flow_direction */
+	uint8_t ttl;       /* largest TTL of its packets; 0: unknown */
+	uint8_t vlan_tags;
+	uint16_t template_id; /* 0: no template */
+	uint16_t segment;     /* hash of the MAC addresses; 0: unknown */
 };
 
 /*
- * Returns true if the protocol has ports. For other protocols, the port fields may hold other
- * values, such as ICMP type and code in NetFlow v5.
+ * Port fields of other protocols may hold other values, such as ICMP type and code in NetFlow v5.
  */
 static inline bool flow_has_ports(uint32_t proto)
 {
@@ -87,14 +84,14 @@ static inline bool flow_has_ports(uint32_t proto)
 
 _Static_assert(sizeof(struct flow_record) % FLOW_RECORD_BLOCK == 0, "whole blocks");
 
-/* Sets all fields to 0, in blocks that the compiler expands inline. */
+/* Clears 16-byte blocks, which the compiler expands inline. */
 static inline void flow_record_clear(struct flow_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += FLOW_RECORD_BLOCK)
 		memset((uint8_t *)record + at, 0, FLOW_RECORD_BLOCK);
 }
 
-/* Copies a record in blocks that the compiler expands inline. A call of memcpy() is slower. */
+/* The compiler expands these blocks inline. A call of memcpy() is slower. */
 static inline void flow_record_copy(struct flow_record *to, const struct flow_record *from)
 {
 	for (size_t at = 0; at < sizeof(*to); at += FLOW_RECORD_BLOCK)
@@ -102,7 +99,7 @@ static inline void flow_record_copy(struct flow_record *to, const struct flow_re
 }
 
 enum sampling_source {
-	SAMPLING_NONE, /* no sampling is known: each packet counts once */
+	SAMPLING_NONE, /* not sampled, as far as known */
 	SAMPLING_SAMPLE,
 	SAMPLING_HEADER,
 	SAMPLING_OPTIONS,
@@ -113,37 +110,37 @@ enum sampling_source {
 
 extern const char *const sampling_source_words[SAMPLING_SOURCE_COUNT];
 
-/* Value of a sampling interval if packets are sampled at an unknown ratio. */
+/* packets are sampled at an unknown ratio */
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum option_record_has {
-	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope: `sampler` */
-	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: `interface` */
-	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
-	/* member `name`: of the interface in the scope; of the exporter if the scope has no interface */
+	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope */
+	OPTION_RECORD_INTERFACE = 1 << 1, /* scope */
+	OPTION_RECORD_SAMPLING = 1 << 2,  /* may be SAMPLING_RATIO_UNKNOWN */
+	/* name of the interface in the scope, or of the exporter */
 	OPTION_RECORD_NAME = 1 << 3,
-	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope: `template_id` */
-	OPTION_RECORD_PART = 1 << 5,     /* scope: `part` */
-	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope: `domain` */
-	OPTION_RECORD_FLOWS = 1 << 7,    /* the sampling selects flows, not packets (RFC 7014) */
+	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope */
+	OPTION_RECORD_PART = 1 << 5,     /* scope */
+	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope */
+	OPTION_RECORD_FLOWS = 1 << 7,    /* flows are selected, not packets (RFC 7014) */
 };
 
-/* Loss counters of an exporter, which count since its start. */
+/* Counters since the start of the exporter. */
 enum loss_counter {
-	LOSS_COUNTER_IGNORED_PACKETS, /* packets not metered */
+	LOSS_COUNTER_IGNORED_PACKETS, /* not metered */
 	LOSS_COUNTER_IGNORED_BYTES,
-	LOSS_COUNTER_FLOWS, /* flows metered but not sent */
+	LOSS_COUNTER_FLOWS, /* metered but not sent */
 	LOSS_COUNTER_PACKETS,
 	LOSS_COUNTER_BYTES,
 	LOSS_COUNTER_COUNT,
 };
 
-/* Options record. If it has no scope, it applies to the whole observation domain. */
+/* Without a scope, it applies to the whole observation domain. */
 struct option_record {
 	uint32_t has; /* enum option_record_has */
 	uint32_t interface;
 	uint64_t sampler;
-	/* hash of scopes that flow records do not have, such as line card, cache or process */
+	/* hash of scopes that flow records do not have, such as line cards */
 	uint64_t part;
 	uint32_t domain;
 	uint16_t template_id;
@@ -155,8 +152,8 @@ struct option_record {
 };
 
 /*
- * Interface counters of sFlow since the start of the agent. UINT64_MAX: unknown. Packets and
- * discards are sent as 32 bits, so they and their sums wrap at 2^32.
+ * sFlow counters since the start of the agent. UINT64_MAX: unknown. Packets and discards wrap at
+ * 2^32.
  */
 struct interface_counters {
 	uint32_t interface;
@@ -165,13 +162,13 @@ struct interface_counters {
 	uint64_t in_discards, out_discards;
 };
 
-/* State of an sFlow sampler. Each of its samples contains it. */
+/* Every sample contains this state of its sFlow sampler. */
 struct sampler_state {
 	uint64_t source;   /* sFlowDataSource: class << 32 | index */
 	uint32_t sequence; /* number of the sample, from 1 */
-	uint32_t sampling; /* N: one of N packets is sampled */
-	uint32_t pool;     /* packets that the sampler processed, modulo 2^32 */
+	uint32_t sampling; /* 1 of N packets is sampled */
+	uint32_t pool;     /* packets that the sampler has seen, modulo 2^32 */
 	uint32_t drops;    /* samples that the agent lost, modulo 2^32 */
-	/* 1: the sample is a packet that the switch discarded (discarded_packet) */
+	/* 1: the sample is a packet that the switch discarded */
 	uint32_t discarded;
 };

@@ -8,14 +8,14 @@
 #include "base/units.h"
 
 #define MS           (SECOND_NS / 1000)
-#define TOLERANCE    5000 /* ms; largest difference between clocks, and delay of a late message */
+#define TOLERANCE    5000 /* ms; largest difference of clocks, and largest delay of a message */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
-#define VOTES_MISSED 4  /* votes that a wrong convention loses if another one was right */
+#define VOTES_MISSED 4  /* loss of a wrong convention if another one was right */
 #define COPY_DELAY   MS /* ns */
-/* successive messages with earlier times and low numbers that prove a restart */
+/* successive messages that prove a restart with a clock set back */
 #define OLD_ENOUGH   3
-#define BURST        65536   /* datagrams that an exporter can lose in a burst */
+#define BURST        65536   /* datagrams that an exporter can lose at once */
 #define RATE_FACTOR  16      /* an exporter can reach 16 times its mean rate */
 #define RATE_MAX     1000000 /* datagrams per second */
 
@@ -30,11 +30,10 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_CONSTANT] = "nothing",
 };
 
-/* Properties of a message with which its sequence number is checked. */
 struct sequence_message {
 	uint32_t number, data, flows;
 	bool uncertain;
-	bool unknown_sets; /* has data sets with an unknown template */
+	bool unknown_sets;
 };
 
 static enum sequence_convention standard(enum flow_protocol protocol)
@@ -56,7 +55,7 @@ void sequence_init_like(struct sequence *sequence, const struct sequence *before
 	memcpy(sequence->votes, before->votes, sizeof(sequence->votes));
 }
 
-/* Returns b - a modulo 2^32, as a signed distance. */
+/* Returns b - a modulo 2^32, signed. */
 static inline int32_t ahead(uint32_t a, uint32_t b)
 {
 	return (int32_t)(b - a);
@@ -75,9 +74,8 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 }
 
 /*
- * Returns the units that are missing between sequence->base and this message, if `convention` is
- * right. Negative: the message is late. Clears *certain if the result depends on records that could
- * not be counted.
+ * Returns the units missing between sequence->base and the message, if `convention` is right;
+ * negative if late. Clears *certain if it depends on records that could not be counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
 	const struct sequence_message *message, bool *certain)
@@ -105,9 +103,8 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * Adds a vote to each convention that predicted the number, and takes VOTES_MISSED votes from each
- * other one. If no convention predicted the number, the votes stay. If some records could not be
- * counted, only the votes of SEQUENCE_MESSAGES change, and only if it is the standard.
+ * Each convention that predicted the number gets a vote. The others lose VOTES_MISSED votes. If
+ * some records could not be counted, only a standard of SEQUENCE_MESSAGES is judged.
  */
 static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
@@ -141,9 +138,8 @@ static uint32_t most_votes(const struct sequence *sequence)
 }
 
 /*
- * Returns true if the convention may be the right one. A recognized convention remains possible
- * until another one is recognized. Any other one then needs two votes, because a single vote can be
- * chance: with two records per message, a lost message looks like a count of records.
+ * A convention that replaces a recognized one needs two votes, because one can be chance: with two
+ * records per message, a lost message looks like a count of records.
  */
 static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
 {
@@ -156,7 +152,7 @@ static bool is_possible(const struct sequence *sequence, uint32_t convention, ui
 	return sequence->votes[convention] * 2 > most;
 }
 
-/* Sets the convention to the one with the most votes. Returns true if it changed. */
+/* Returns true if the convention changed. */
 static bool recognize(struct sequence *sequence)
 {
 	uint32_t most = most_votes(sequence);
@@ -175,9 +171,7 @@ static bool recognize(struct sequence *sequence)
 	return true;
 }
 
-/*
- * Returns the gap closest to 0 of all possible conventions. Returns 0 if their gaps differ in sign.
- */
+/* Returns the gap closest to 0 of all possible conventions; 0 if their signs differ. */
 static int32_t gap_of(const struct sequence *sequence, const struct sequence_message *message)
 {
 	int32_t least = INT32_MAX, largest = INT32_MIN;
@@ -199,10 +193,7 @@ static int32_t gap_of(const struct sequence *sequence, const struct sequence_mes
 	return largest < 0 ? largest : 0;
 }
 
-/*
- * Returns the largest distance, in sequence numbers, at which a late message is recognized: that of
- * SEQUENCE_WINDOW messages. If numbers count records, a message adds its mean number of records.
- */
+/* Returns SEQUENCE_WINDOW messages in units of the sequence numbers. */
 static int32_t window(const struct sequence *sequence)
 {
 	uint64_t mean = 1;
@@ -219,7 +210,7 @@ static uint32_t part_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) | 1;
 }
 
-/* The factors are odd, so that different numbers have different products modulo 2^64. */
+/* Multiplication by an odd factor is invertible modulo 2^64. */
 #define ODD_NUMBER UINT64_C(0x9e3779b97f4a7c15)
 #define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
 #define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
@@ -254,7 +245,7 @@ static bool is_recent(const struct sequence *sequence, uint32_t whole)
 
 static void remember(struct sequence *sequence, struct sequence_print print)
 {
-	/* Keeps nb_recent from wrapping after 2^32 messages. The ring stays full. */
+	/* prevents a wrap after 2^32 messages; the ring stays full */
 	if (sequence->nb_recent == 2 * SEQUENCE_WINDOW)
 		sequence->nb_recent = SEQUENCE_WINDOW;
 	ASSERT(sequence->nb_recent, <, 2 * SEQUENCE_WINDOW);
@@ -274,10 +265,7 @@ bool sequence_take_copy(struct sequence *sequence, const struct datagram_header 
 	return false;
 }
 
-/*
- * Returns true if the exporter may send a constant sequence number. Two messages with equal
- * contents can then be different ones.
- */
+/* With a constant sequence number, equal messages can be different ones. */
 static bool may_stand_still(const struct sequence *sequence)
 {
 	if (sequence->convention != SEQUENCE_UNSURE)
@@ -285,10 +273,7 @@ static bool may_stand_still(const struct sequence *sequence)
 	return sequence->votes[SEQUENCE_CONSTANT] > sequence->votes[standard(sequence->protocol)];
 }
 
-/*
- * Returns true if the message arrived within 1 ms of the base. With constant sequence numbers, only
- * such a message can be a copy.
- */
+/* With constant sequence numbers, only a message within 1 ms can be a copy. */
 static bool is_same_moment(const struct sequence *sequence, const struct datagram_header *header)
 {
 	int64_t passed = header->came - sequence->base.came;
@@ -296,7 +281,6 @@ static bool is_same_moment(const struct sequence *sequence, const struct datagra
 	return passed >= -COPY_DELAY && passed <= COPY_DELAY;
 }
 
-/* Returns true if the same message was received before. */
 static bool is_repeated(const struct sequence *sequence, const struct datagram_header *header)
 {
 	bool behind =
@@ -310,15 +294,14 @@ static bool is_repeated(const struct sequence *sequence, const struct datagram_h
 enum life {
 	LIFE_UNKNOWN,
 	LIFE_SAME,
-	LIFE_NEW,  /* the exporter started after the earlier message */
+	LIFE_NEW,  /* restarted since the earlier message */
 	LIFE_SLOW, /* may have restarted: the uptime grew by less than the elapsed time */
 	LIFE_ODD,  /* the uptime does not measure time, or is that of another exporter */
 };
 
 /*
- * Compares the uptime of a message with that of the earlier message `base`. After a restart, the
- * uptime is at most the time between the messages. The exporter's clock and the collector's clock
- * both measure this time. Either may have been adjusted in between.
+ * After a restart, the uptime is at most the time since `base`, by the clock of the exporter or of
+ * the collector. Either clock may have been adjusted.
  */
 static enum life life_of(const struct sequence_base *base, const struct datagram_header *header)
 {
@@ -345,7 +328,6 @@ static enum life life_of(const struct sequence_base *base, const struct datagram
 	return LIFE_SAME;
 }
 
-/* Returns true if the exporter sent the message before `base`, by its own clock. */
 static bool is_older(const struct sequence_base *base, const struct datagram_header *header)
 {
 	if (header->uptime != 0 && base->uptime != 0)
@@ -354,8 +336,8 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 }
 
 /*
- * Returns the largest number of units that the exporter can have sent since `base`: a burst, plus
- * the elapsed time multiplied by RATE_FACTOR times the mean rate.
+ * Returns the most units that the exporter can have sent since `base`: a burst plus RATE_FACTOR
+ * times the mean rate.
  */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
@@ -370,10 +352,7 @@ static double units_possible(const struct sequence *sequence, const struct seque
 	return datagrams * window(sequence) / SEQUENCE_WINDOW;
 }
 
-/*
- * Returns true if the sequence number is the one expected after `base`, and differs from that of
- * `base`.
- */
+/* Returns false if the expected number is that of `base`. */
 static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {
@@ -391,11 +370,9 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 }
 
 /*
- * Classifies a message relative to the earlier message `base`. A smaller number is late if it is
- * within the window. A number is out of range if it is further behind than the window, or further
- * ahead than the exporter can have sent. The uptime shows a restart. Without an uptime, a number
- * that is out of range shows a restart if it is small: the exporter can have counted from 0 to it
- * since `base`.
+ * A smaller number within the window is late. A number beyond it, or further ahead than the
+ * exporter can have sent, is out of range. The uptime shows a restart. Without uptime, a small
+ * number out of range does.
  */
 static enum sequence_fit fit_behind(const struct sequence *sequence,
 	const struct sequence_base *base, const struct datagram_header *header)
@@ -436,10 +413,6 @@ static bool continues_aside(const struct sequence *sequence, const struct datagr
 	       fit_behind(sequence, &sequence->aside, header) >= SEQUENCE_NEAR;
 }
 
-/*
- * Returns true if the exporter restarted and its clock was set back. OLD_ENOUGH successive messages
- * must show it.
- */
 static bool is_anew_and_older(const struct sequence *sequence, const struct datagram_header *header)
 {
 	return !sequence->aside_proven && sequence->nb_aside + 1 >= OLD_ENOUGH &&
@@ -463,10 +436,7 @@ enum sequence_fit sequence_fit(
 	return is_anew_and_older(sequence, header) ? SEQUENCE_ANEW : SEQUENCE_NEAR;
 }
 
-/*
- * Converts lost units to datagrams by the mean number of records in a datagram. Returns at least 1.
- * The next call corrects the rounding error.
- */
+/* Returns at least 1. The next call corrects the rounding error. */
 static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 {
 	uint32_t convention = sequence->convention, expected = standard(sequence->protocol);
@@ -517,8 +487,8 @@ static struct sequence_base base_of(
 }
 
 /*
- * Updates the sums for mean sizes, and the list of recent messages. If the numbers count records, a
- * message without records is not listed: the next message has the same number and is not a copy.
+ * If numbers count records, a message without records is not listed, because the next message has
+ * the same number.
  */
 static void note_message(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, bool counted)
@@ -539,9 +509,8 @@ static void note_message(struct sequence *sequence, const struct datagram_header
 }
 
 /*
- * Converts a gap to losses. `step` is the number minus that of sequence->base. Returns true if the
- * message is ahead of all earlier ones. While no convention is recognized, only a message with a
- * smaller number than sequence->base is late.
+ * Returns true if the message is ahead of all earlier ones. `step`: its number minus that of
+ * sequence->base.
  */
 static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	struct sequence_result *sequence_result)
@@ -563,10 +532,7 @@ static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	return true;
 }
 
-/*
- * Saves sequence->base in sequence->aside before a large gap, which a forged message may have
- * caused.
- */
+/* A large gap may come from a forged message, so `base` must be recoverable. */
 static void keep_base(struct sequence *sequence)
 {
 	sequence->aside = sequence->base;
@@ -576,10 +542,9 @@ static void keep_base(struct sequence *sequence)
 }
 
 /*
- * Selects the earlier message that this one continues: sequence->base or sequence->aside. The first
- * message out of range only becomes `aside`, so that a forged or stray message changes nothing. If
- * the next message continues it, `base` and `aside` change places. Returns false if the message
- * continues neither.
+ * Continues sequence->base or sequence->aside. The first message out of range only becomes `aside`,
+ * so that a forged one changes nothing. If the next one continues it, both change places. Returns
+ * false if the message continues neither.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, enum sequence_fit fit,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decoder and encoder of sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004). Messages are
- * in XDR (RFC 4506): words of 4 bytes, big-endian. Opaque data has a length prefix, and padding to
- * a multiple of 4 bytes.
+ * sFlow version 5 (sflow.org, sflow_version_5.txt) in XDR (RFC 4506): big-endian words. Opaque data
+ * has a length prefix and is padded to 4 bytes.
  */
 
 #include <stdbool.h>
@@ -15,7 +14,7 @@
 #include "flow_protocols/export.h"
 #include "flow_protocols/packet_section.h"
 
-/* Sample formats of enterprise 0. The format word is enterprise << 12 | format. */
+/* enterprise << 12 | format, of enterprise 0 */
 enum sample_format {
 	SAMPLE_FLOW = 1,
 	SAMPLE_COUNTERS = 2,
@@ -47,9 +46,8 @@ enum header_protocol {
 	HEADER_POS = 14,
 };
 
-/* Format of an interface number. */
 enum interface_format {
-	/* interface index; other formats: a reason for a discard, or a number of interfaces */
+	/* other formats: reason of a discard, or number of interfaces */
 	INTERFACE_INDEX = 0,
 };
 
@@ -59,13 +57,13 @@ enum address_type {
 };
 
 #define VERSION 5
-#define HEADER  24 /* plus the agent address */
+#define HEADER  24 /* without the agent address */
 
-/* mask of the index; all bits set: unknown interface, or the agent itself */
+/* mask; all bits set: unknown interface, or the agent itself */
 #define INTERFACE_VALUE 0x3fffffffu
 #define INTERFACE_SHIFT 30
-#define SOURCE_INDEX    0xffffffu /* mask of the index in a source of one word */
-#define CLASS_SHIFT     32        /* in struct sampler_state */
+#define SOURCE_INDEX    0xffffffu /* mask, in a source of one word */
+#define CLASS_SHIFT     32        /* in sampler_state.source */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
 
@@ -73,15 +71,14 @@ enum address_type {
 #define PROTO_UDP  17
 #define PROTO_SCTP 132
 
-#define IPV4_RECORD     32 /* bytes of sampled_ipv4 */
+#define IPV4_RECORD     32 /* bytes */
 #define IPV6_RECORD     56
 #define RAW_RECORD      16 /* bytes before the sampled header */
 #define SWITCH_RECORD   16
 #define GENERIC_RECORD  88
-#define FORMAT_BITS     12 /* bits of the format, below those of the enterprise */
+#define FORMAT_BITS     12
 #define FORMAT_AND_SIZE 8
 
-/* Encoder. */
 #define SAMPLE_LEN     32 /* bytes before the records of a flow sample */
 #define COUNTER_LEN    12 /* bytes before the records of a counter sample */
 #define ROUTER_LEN     16
@@ -90,25 +87,24 @@ enum address_type {
 #define FULL_DUPLEX    1
 #define ADMIN_AND_OPER 3 /* both are up */
 
-/* Data that is not read yet. take() checks each length against `left`. */
+/* Unread data. take() checks each length against `left`. */
 struct sflow_words {
 	const uint8_t *at;
-	uint32_t left; /* bytes */
+	uint32_t left;
 };
 
 struct sflow_decoder {
 	const struct record_handler *sink;
 	struct decode_result *result;
-	uint32_t batched; /* number of records in sink->batch */
+	uint32_t batched;
 };
 
-/* State of a flow sample while its records are read. */
 struct sample {
 	struct flow_record *record;
-	bool header;          /* the key comes from a sampled header */
-	bool key;             /* a key was found */
+	bool header; /* the key comes from a sampled header */
+	bool key;
 	bool non_ip;          /* the sampled header is not IP */
-	enum decode_skip why; /* reason for a missing key */
+	enum decode_skip why; /* reason of a missing key */
 	uint32_t detail;
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };
@@ -119,7 +115,6 @@ static inline void fault(struct sflow_decoder *decoder, enum decode_fault what)
 		decoder->result->fault = what;
 }
 
-/* Returns the next n bytes, or NULL if there are fewer. */
 static inline const uint8_t *take(struct sflow_words *words, uint32_t n)
 {
 	const uint8_t *at = words->at;
@@ -131,10 +126,7 @@ static inline const uint8_t *take(struct sflow_words *words, uint32_t n)
 	return at;
 }
 
-/*
- * Reads the format and length of the next structure and stores its contents in *inner. Returns
- * false if it is truncated.
- */
+/* Returns false if the structure is truncated. */
 static inline bool take_structure(
 	struct sflow_words *words, uint32_t *format, struct sflow_words *inner)
 {
@@ -167,10 +159,7 @@ static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 	}
 }
 
-/*
- * Sets the bytes of a packet. 0 means unknown: keeps the value from another record of the same
- * packet.
- */
+/* `bytes` 0 (unknown) keeps the value from another record of the packet. */
 static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 {
 	if (bytes == 0)
@@ -179,7 +168,7 @@ static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 	record->has |= FLOW_BYTES;
 }
 
-/* Reads a sampled_header. Returns false if it is longer than its record. */
+/* Returns false if the sampled header is longer than its record. */
 static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *head = take(&record, RAW_RECORD);
@@ -217,10 +206,7 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 	return true;
 }
 
-/*
- * Reads ports, TCP flags and type of service, which follow the addresses of sampled_ipv4 and
- * sampled_ipv6.
- */
+/* `words` follow the addresses of sampled_ipv4 or sampled_ipv6. */
 static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t *words,
 	uint8_t *src_port, uint8_t *dst_port)
 {
@@ -308,10 +294,7 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 	return true;
 }
 
-/*
- * Notes an unknown record format as the reason why a sample has no key. Standard formats from 1001
- * never contain a key, so they are not the reason.
- */
+/* Standard formats from 1001 never contain a key, so they are not the reason of a missing one. */
 static void note_format(uint32_t format, struct sample *sample)
 {
 	if (sample->why != DECODE_SKIP_NO_ADDRESSES ||
@@ -342,7 +325,7 @@ static void flush(struct sflow_decoder *decoder)
 	decoder->batched = 0;
 }
 
-/* Reads `count` records of a flow sample, which all describe one packet, into one flow record. */
+/* All records of a sample describe one packet. */
 static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sflow_words *words,
 	struct flow_record *record)
 {
@@ -385,10 +368,7 @@ static inline bool is_known(struct sflow_interface interface)
 	       interface.value != 0;
 }
 
-/*
- * Sets the interfaces, and the direction if `source` is one of them. index_bits: mask of the
- * interface index in `source`.
- */
+/* index_bits: mask of the interface index in `source` */
 static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
 	struct sflow_interface input, struct sflow_interface output)
 {
@@ -425,17 +405,14 @@ static inline struct sflow_interface interface_expanded(const uint8_t *words)
 {
 	uint32_t value = read_u32(words + 4);
 
-	/*
-	 * Converts "unknown" (32 bits set) to that of the compact form (30 bits set). Other indexes
-	 * may be longer than 30 bits.
-	 */
+	/* Converts "unknown" to that of the compact form. Other indexes may exceed 30 bits. */
 	return (struct sflow_interface){
 		read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
 }
 
 /*
- * Reads a flow_sample. Its words: sequence, source, sampling, pool, drops, input, output, number of
- * records. The expanded form has two words for the source and for each interface.
+ * Words: sequence, source, sampling, pool, drops, input, output, number of records. Expanded: two
+ * words per source and interface.
  */
 static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
@@ -474,9 +451,8 @@ static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words w
 }
 
 /*
- * Reads a discarded_packet (sflow_drops.txt). Its first words: sequence, source (two words), drops.
- * It becomes no flow record, because the packet is not a sample of the traffic. It only reports the
- * state of its sampler.
+ * sflow_drops.txt: a packet that the switch discarded. Only the state of its sampler is used,
+ * because such packets are not a sample of the traffic.
  */
 static void read_discarded(struct sflow_decoder *decoder, struct sflow_words words)
 {
@@ -493,10 +469,7 @@ static void read_discarded(struct sflow_decoder *decoder, struct sflow_words wor
 	decoder->sink->sampler(decoder->sink->arg, &sampler);
 }
 
-/*
- * Returns the sum of unicast, multicast and broadcast packets. Unknown multicasts and broadcasts
- * count as 0. UINT64_MAX: the unicasts are unknown.
- */
+/* Returns UINT64_MAX if the unicasts are unknown. Unknown multicasts and broadcasts count as 0. */
 static uint64_t sum_of_packets(const uint8_t *words)
 {
 	uint32_t sum = read_u32(words);
@@ -513,7 +486,6 @@ static uint64_t widened(uint32_t counter)
 	return counter == UNKNOWN32 ? UINT64_MAX : counter;
 }
 
-/* if_counters */
 static void read_generic(struct sflow_decoder *decoder, const uint8_t *at)
 {
 	uint64_t speed = read_u64(at + 8);
@@ -531,9 +503,7 @@ static void read_generic(struct sflow_decoder *decoder, const uint8_t *at)
 	decoder->sink->counters(decoder->sink->arg, &counters);
 }
 
-/*
- * Reads a counters_sample. Its words: sequence, source (two words if expanded), number of records.
- */
+/* Words: sequence, source (two if expanded), number of records. */
 static void read_counters_sample(
 	struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
@@ -627,9 +597,6 @@ static struct decode_result decode_sflow(const struct datagram_header *header,
 	return result;
 }
 
-/* --- encoder --- */
-
-/* Adds a sample header. Returns the address for its `len` bytes, or NULL if the message is full. */
 static uint8_t *add_tagged(struct export_message *message, uint32_t format, uint32_t len)
 {
 	uint8_t *at = message->bytes + message->len;

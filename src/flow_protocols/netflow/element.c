@@ -17,8 +17,7 @@
 		.min_len = 1, .max_len = 8}
 
 /*
- * Rows of the table below for KEY_EXTRA_FIELDS. They have rank 1: if a template also has an element
- * with rank 0 for the same use, that one is read.
+ * Elements of KEY_EXTRA_FIELDS have rank 1: an element with rank 0 for the same use is preferred.
  */
 #define FIELD_ROW(name, word, bits, type, column, number_, form, ...)                              \
 	FIELD_ROW_##form(number_, name, KEY_EXTRA_SIZE(word))

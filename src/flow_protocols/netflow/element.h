@@ -2,9 +2,7 @@
 #pragma once
 
 /*
- * Table of the information elements that the collector reads from IPFIX and NetFlow v9. NetFlow v9
- * field types have the numbers of the same IPFIX elements. The decoder skips all other elements by
- * their length.
+ * Information elements of IPFIX and NetFlow v9 that the collector reads. Both use the same numbers.
  */
 
 #include <stdbool.h>
@@ -14,10 +12,7 @@
 
 #define USE_OF_FIELD(name, ...) USE_##name,
 
-/*
- * Meaning of an element: most elements set a member of struct flow_record. The decoder processes
- * them in this order. If a value needs two elements, the second one completes it.
- */
+/* The decoder processes the fields of a record in this order. */
 enum element_use {
 	USE_SRC_IPV4,
 	USE_DST_IPV4,
@@ -30,8 +25,8 @@ enum element_use {
 	KEY_EXTRA_FIELDS(USE_OF_FIELD) USE_HEADERS_END,
 	USE_TTL = USE_HEADERS_END,
 	/*
-	 * Several of these counters may set the same member. A later one sets it only in records in
-	 * which it is still 0.
+	 * Some of these counters share a member of flow_record. The first one that is not 0 sets
+	 * it.
 	 */
 	USE_PACKETS,
 	USE_INITIATOR_PACKETS,
@@ -47,11 +42,11 @@ enum element_use {
 	USE_LAYER2_TOTAL_BYTES,
 	USE_FIREWALL_EVENT,
 	USE_END_REASON,
-	USE_START_UPTIME, /* start of the flow, in ms of uptime */
+	USE_START_UPTIME, /* ms of uptime */
 	USE_START_SECONDS,
 	USE_START_MILLISECONDS,
 	USE_START_NTP,
-	USE_END_UPTIME, /* time of the last packet, in ms of uptime */
+	USE_END_UPTIME, /* ms of uptime */
 	USE_END_SECONDS,
 	USE_END_MILLISECONDS,
 	USE_END_NTP,
@@ -61,38 +56,34 @@ enum element_use {
 	USE_OUTPUT,
 	USE_NEXT_HOP_IPV4,
 	USE_NEXT_HOP_IPV6,
-	USE_EXPORTER_IPV4, /* original exporter of a record that a mediator sends (RFC 6183) */
+	USE_EXPORTER_IPV4, /* in records of a mediator (RFC 6183) */
 	USE_EXPORTER_IPV6,
 	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
 	USE_SAMPLER,
-	USE_SAMPLING,    /* N: one of N packets is sampled */
-	USE_SAMPLED_RUN, /* number of successive packets that are sampled */
-	USE_SKIPPED_RUN, /* number of packets skipped after USE_SAMPLED_RUN packets */
-	USE_SAMPLE_SIZE, /* number of packets selected out of USE_POPULATION packets */
+	USE_SAMPLING,    /* 1 of N packets is sampled */
+	USE_SAMPLED_RUN, /* successive packets that are sampled */
+	USE_SKIPPED_RUN, /* packets skipped after USE_SAMPLED_RUN packets */
+	USE_SAMPLE_SIZE, /* packets selected out of USE_POPULATION */
 	USE_POPULATION,
 	USE_PROBABILITY,
-	USE_ALGORITHM,      /* sampling algorithm; 0: none */
-	USE_SAMPLED,        /* sampled by time or by a hash range: the interval is unknown */
-	USE_FLOW_SELECTION, /* method of flow selection (RFC 7014) */
+	USE_ALGORITHM,      /* 0: not sampled */
+	USE_SAMPLED,        /* sampled by time or hash: the interval is unknown */
+	USE_FLOW_SELECTION, /* (RFC 7014) */
 	/* Only in options records. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
-	USE_LOST, /* losses that the exporter reports; element.rank is an enum loss_counter */
+	USE_LOST, /* element.rank is an enum loss_counter */
 	ELEMENT_USE_COUNT,
 };
 
-/*
- * Bit for a value of enum element_use in a set. Only values below USE_HEADERS_END have a bit:
- * packet headers also contain these fields.
- */
+/* Only uses below USE_HEADERS_END have a bit: those that packet headers also contain. */
 #define USE_BIT(use) (UINT32_C(1) << (use))
 
 _Static_assert(USE_HEADERS_END <= 32, "USE_BIT() needs one bit for each use below USE_HEADERS_END");
 
-/* Encoding of an element. */
 enum element_form {
-	FORM_NUMBER, /* unsigned integer; may be shorter than its type (RFC 7011, 6.2) */
+	FORM_NUMBER, /* may be shorter than its type (RFC 7011, 6.2) */
 	FORM_ADDRESS,
 	FORM_TEXT,
 	FORM_FLOAT,
@@ -105,18 +96,17 @@ struct element {
 	uint16_t number;
 	uint8_t use;  /* enum element_use */
 	uint8_t form; /* enum element_form */
-	/* if several elements of a template have the same use, the lowest rank is read */
+	/* if several fields have the same use, the lowest rank is read */
 	uint8_t rank;
-	bool reverse;    /* belongs to the reverse direction of a biflow */
-	uint8_t min_len; /* bytes of the shortest field */
-	uint8_t max_len; /* bytes of the longest field; UINT8_MAX: any length */
+	bool reverse; /* reverse direction of a biflow (RFC 5103) */
+	uint8_t min_len;
+	uint8_t max_len; /* UINT8_MAX: any length */
 };
 
-/* All elements. Those of KEY_EXTRA_FIELDS come last. */
+/* Those of KEY_EXTRA_FIELDS come last. */
 extern const struct element elements[];
 extern const uint32_t nb_elements;
 
-/* Enterprise number of elements for the reverse direction of a biflow (RFC 5103). */
 #define ENTERPRISE_REVERSE 29305
 
 /* Returns NULL if the collector does not read the element. */
@@ -127,7 +117,6 @@ static inline bool element_is_counter(const struct element *element)
 	return element->use >= USE_PACKETS && element->use <= USE_LAYER2_TOTAL_BYTES;
 }
 
-/* Returns true if a field of this element can have `len` bytes. */
 static inline bool element_length_fits(const struct element *element, uint32_t len)
 {
 	return len >= element->min_len &&

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Encoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011). Tables of fields describe both the
- * templates and their records.
- */
+/* Encoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011). */
 
 #include "base/assertion.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/netflow/set_writer.h"
 
-#define RANDOM_SAMPLING 2 /* number in v9 */
+#define RANDOM_SAMPLING 2 /* samplerMode in v9 */
 
 struct export_netflow_template {
 	uint16_t id;
@@ -48,7 +45,7 @@ struct export_netflow_template {
 
 static const struct set_field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 static const struct set_field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
-/* The first field is the scope: scope type 1 is the whole system (RFC 3954, 6.1). */
+/* Scope type 1 is the whole system (RFC 3954, 6.1). */
 static const struct set_field v9_sampling[] = {
 	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
 static const struct set_field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
@@ -97,8 +94,6 @@ static uint32_t record_len(const struct export_netflow_template *template)
 	return len;
 }
 
-/* --- sets --- */
-
 static void close_set(struct export_message *message)
 {
 	if (message->set_at == 0)
@@ -110,10 +105,7 @@ static void close_set(struct export_message *message)
 	message->set_at = 0;
 }
 
-/*
- * Reserves `len` bytes in a set with this ID, and opens a new set if necessary. Leaves room for the
- * padding of the set. Returns the address of the bytes, or NULL if the message is full.
- */
+/* Opens a new set if necessary, and keeps room to pad it. Returns NULL if the message is full. */
 static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uint32_t len)
 {
 	bool another = message->set_at == 0 || message->set_id != set_id;
@@ -134,8 +126,6 @@ static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uin
 	return at;
 }
 
-/* --- templates --- */
-
 static void add_flow_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
@@ -148,8 +138,8 @@ static void add_flow_template(struct export_message *message, const struct expor
 }
 
 /*
- * Adds an options template whose first field is the scope. NetFlow v9 contains the length of the
- * field specifiers; IPFIX contains their number.
+ * The header of a v9 options template has the bytes of the field specifiers; that of IPFIX has
+ * their number.
  */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
@@ -165,7 +155,7 @@ static void add_options_template(struct export_message *message, const struct ex
 	else
 		put_options_template(at, template->id, template->fields, n);
 	message->count++;
-	close_set(message); /* the padding of the set must not look like a template */
+	close_set(message); /* so that its padding is not read as a template */
 }
 
 static void add_sampling(struct export_message *message, const struct export_sender *sender,
@@ -177,10 +167,7 @@ static void add_sampling(struct export_message *message, const struct export_sen
 	if (sender->protocol == FLOW_PROTOCOL_NETFLOW9) {
 		put8(put32(at, sender->sampling), RANDOM_SAMPLING);
 	} else {
-		/*
-		 * selectorAlgorithm 4: uniform probabilistic sampling (RFC 5477, 8.2.2). One packet
-		 * is sampled, and the others of the interval are skipped.
-		 */
+		/* selectorAlgorithm 4: uniform probabilistic sampling (RFC 5477, 8.2.2) */
 		put32(put32(put16(at, 4), 1), sender->sampling - 1);
 	}
 	message->count++;
@@ -200,8 +187,6 @@ static void add_templates(struct export_message *message, const struct export_se
 	add_sampling(message, sender, sampling);
 }
 
-/* --- records --- */
-
 static uint64_t number_of(
 	const struct export_flow *flow, const struct export_sender *sender, uint16_t element)
 {
@@ -214,7 +199,7 @@ static uint64_t number_of(
 	case IE_EGRESS_INTERFACE: return flow->output;
 	case IE_LAST_UPTIME: return export_ms(flow->last - sender->booted);
 	case IE_FIRST_UPTIME: return export_ms(flow->first - sender->booted);
-	case IE_DIRECTION: return 0; /* ingress */
+	case IE_DIRECTION: return 0;
 	case IE_END_REASON: return flow->end;
 	case IE_START_MILLISECONDS: return (uint64_t)(flow->first / (SECOND_NS / 1000));
 	case IE_END_MILLISECONDS: return (uint64_t)(flow->last / (SECOND_NS / 1000));
@@ -279,8 +264,6 @@ static bool add_flow_record(struct export_message *message, const struct export_
 	message->data++;
 	return true;
 }
-
-/* --- messages --- */
 
 static uint32_t end_netflow9(struct export_message *message, const struct export_sender *sender,
 	int64_t now, uint32_t sequence)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Decoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011): a header, then sets of templates and data.
- */
+/* Decoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011). */
 
 #include "base/assertion.h"
 #include "base/units.h"
@@ -17,7 +15,7 @@ struct decoding {
 	const struct datagram_header *header;
 	struct templates *templates;
 	struct decode_result result;
-	uint32_t filled; /* number of records in sink->batch */
+	uint32_t filled;
 	bool ipfix;
 };
 
@@ -27,10 +25,7 @@ static void set_fault(struct decoding *message, enum decode_fault fault)
 		message->result.fault = fault;
 }
 
-/*
- * Passes the batch to the sink. Call it before any other callback, to keep the order of the
- * message.
- */
+/* Must precede any other callback, to keep the order of the message. */
 static void flush(struct decoding *message)
 {
 	if (message->filled == 0)
@@ -55,10 +50,6 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
 	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES |   \
 		FLOW_LAYER2_TOTAL_BYTES)
 
-/*
- * Changes a record to the reverse direction of its flow. `has`: bits of enum flow_has for the
- * reverse counters.
- */
 static void make_reverse(struct flow_record *record, uint32_t has)
 {
 	struct key *key = &record->key;
@@ -89,8 +80,8 @@ static inline bool has_counts(const struct flow_record *record)
 }
 
 /*
- * Removes directions without packets and bytes. records[i] and reverse[i] are the two directions of
- * a flow. One of them always stays, in records[i]. Returns the number of records left in `reverse`.
+ * records[i] and reverse[i] are the directions of a flow. Removes directions without packets, but
+ * never both. Returns the number left in `reverse`.
  */
 static uint32_t keep_with_counts(
 	struct flow_record *records, struct flow_record *reverse, uint32_t n)
@@ -122,13 +113,10 @@ static void decode_reverse(struct decoding *message, const struct template_entry
 	message->filled += keep_with_counts(records, reverse, n);
 }
 
-#define NTP_EPOCH  INT64_C(2208988800) /* seconds from 1900 to 1970 */
+#define NTP_EPOCH  INT64_C(2208988800)
 #define AGE_MAX_MS (INT64_C(1) << 31)
 
-/*
- * Converts a time field to ms since 1970-01-01 UTC. A start in whole seconds becomes the first ms
- * of its second, and an end becomes the last ms.
- */
+/* Returns ms since 1970-01-01 UTC: the first ms of a start in seconds, the last ms of an end. */
 static int64_t time_ms(uint64_t time, enum element_use use)
 {
 	switch (use) {
@@ -142,15 +130,8 @@ static int64_t time_ms(uint64_t time, enum element_use use)
 	}
 }
 
-/*
- * Message headers truncate the export time to whole seconds. The real time is up to 999 ms later.
- */
 #define HEADER_CUT_MS 999
 
-/*
- * Returns the ms from `time` to the export; negative: unknown. `cut` is added to the export time,
- * which the header truncates: 0 gives the shortest age, HEADER_CUT_MS the longest.
- */
 static int64_t age_of(
 	const struct decoding *message, enum element_use use, uint64_t time, int64_t cut)
 {
@@ -183,8 +164,7 @@ static void set_idle(struct flow_record *record, int64_t idle)
 }
 
 /*
- * Sets the ages of records with two times in ms of `len` bytes, the format of nearly all routers.
- * `exported` is the export time on the clock of these times, in ms. It was truncated by at most
+ * Fast path for two times in ms, which nearly all routers send. `exported`: ms, truncated by up to
  * `cut` ms.
  */
 static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
@@ -242,10 +222,7 @@ static void set_times(const struct decoding *message, const struct template_entr
 	}
 }
 
-/*
- * Decodes n data records of entry->record_len bytes each into the batch. from[i] points to the
- * field for entry->moves[i] in the first record.
- */
+/* In the first record, from[i] points to the field that entry->moves[i] reads. */
 static void make_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
@@ -287,9 +264,8 @@ static void decode_rows(struct decoding *message, const struct template_entry *e
 }
 
 /*
- * IPFIX pads a set with zeros after the last record (RFC 7011, 3.3.1). Other bytes there show a
- * truncated record or a wrong template. NetFlow v9 does not define the value of its padding, so up
- * to 3 bytes are not checked.
+ * IPFIX pads with zeros (RFC 7011, 3.3.1). NetFlow v9 does not define the value of its padding, of
+ * up to 3 bytes.
  */
 #define NETFLOW9_PADDING_MAX 3
 
@@ -299,10 +275,6 @@ static void check_rest(struct decoding *message, const uint8_t *data, uint32_t l
 		set_fault(message, DECODE_LENGTH);
 }
 
-/*
- * Returns the number of data records for which the batch has room: at least 1. Passes on a full
- * batch first.
- */
 static uint32_t batch_room(struct decoding *message, const struct template_entry *entry)
 {
 	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
@@ -312,7 +284,7 @@ static uint32_t batch_room(struct decoding *message, const struct template_entry
 	return (DECODE_BATCH - message->filled) / each;
 }
 
-/* Counts n unusable records. Records of non-IP frames are counted without a reason. */
+/* Records of non-IP frames are counted without a reason. */
 static void skip_records(struct decoding *message, const struct template_entry *entry, uint32_t n)
 {
 	if (entry->harmless)
@@ -348,9 +320,8 @@ static void decode_fixed(struct decoding *message, const struct template_entry *
 }
 
 /*
- * Locates the fields of a record of variable length. Sets from[i] to the address of the field for
- * entry->moves[i]. Adds packet sections to `sections` unless it is NULL. Returns the length of the
- * record, or 0 if it is truncated.
+ * Sets from[i] to the field for entry->moves[i] in a record of variable length. `sections` may be
+ * NULL. Returns the length of the record, 0 if truncated.
  */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	const uint8_t **from, struct sections *sections)
@@ -382,7 +353,6 @@ static uint32_t walk_record(const struct template_entry *entry, const uint8_t *d
 	return (uint32_t)(data - begin);
 }
 
-/* Pointers to the fields of an IPv4 or IPv6 key. */
 struct key_parts {
 	uint8_t *src_ip, *dst_ip, *src_port, *dst_port, *proto;
 	uint32_t address_len;
@@ -401,8 +371,8 @@ static struct key_parts parts_of(struct key *key)
 #define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
 
 /*
- * Copies a field from a to b if `uses` contains one of `bits`. Returns false if `must` is set and
- * the values differ.
+ * Copies a field from a to b if `uses` has one of `bits`. Returns false if `must` and the values
+ * differ.
  */
 static bool put_field(
 	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
@@ -416,8 +386,8 @@ static bool put_field(
 }
 
 /*
- * Completes the key of a record from its packet section. Returns false if addresses or protocol
- * differ: the section then contains another header, such as that of a tunnel or from before NAT.
+ * Returns false if the addresses or the protocol of the packet section differ from those of the
+ * record, for example in a tunnel or before NAT.
  */
 static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 {
@@ -452,9 +422,7 @@ static void complete_extra(
 	KEY_EXTRA_FIELDS(COMPLETE)
 }
 
-/*
- * Sets packets and bytes of a record that describes one packet. `bytes`: layer 3 bytes; 0: unknown.
- */
+/* `bytes`: layer 3; 0: unknown */
 static void set_packet_counts(struct flow_record *record, const struct template_entry *entry,
 	const struct sections *sections, uint64_t bytes)
 {
@@ -489,7 +457,6 @@ static void skip_packet(
 	}
 }
 
-/* Decodes a record with a packet section. */
 static void decode_packet(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct sections *sections)
 {
@@ -619,10 +586,6 @@ static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t 
 		set_fault(message, DECODE_SET);
 }
 
-/*
- * Decodes all sets and returns their number. If the last set is truncated, its complete records are
- * decoded.
- */
 static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb_sets = 0;
@@ -650,8 +613,8 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 }
 
 /*
- * Checks the record count of a NetFlow v9 header. It must count all records, including templates
- * (RFC 3954, 5.1). Some exporters count only data records, only flow records (softflowd), or sets.
+ * The count must include templates (RFC 3954, 5.1). Some exporters count only data records, only
+ * flow records (softflowd), or sets.
  */
 static void check_count(
 	struct decoding *message, const struct datagram_header *header, uint32_t nb_sets)
@@ -711,8 +674,6 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 	return message.result;
 }
 
-/* --- protocols --- */
-
 static enum decode_fault read_netflow9_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
@@ -754,7 +715,6 @@ static enum decode_fault read_ipfix_header(
 	return header->total < IPFIX_HEADER || header->total > len ? DECODE_LENGTH : DECODE_FINE;
 }
 
-/* Returns true if the header and the first set are plausible. */
 static bool is_framed_ipfix(const uint8_t *data, uint32_t len)
 {
 	uint32_t total, set, set_len;

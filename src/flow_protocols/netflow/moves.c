@@ -7,10 +7,7 @@
 
 #define MOVE_OF_FIELD(name, ...) MOVE_##name,
 
-/*
- * Operation that reads a field of a data record. Operations that differ only in the length of a
- * number are successive, shortest first.
- */
+/* Operations that differ only in the length of a number are successive, shortest first. */
 enum move_op {
 	MOVE_BYTES_1,
 	MOVE_BYTES_2,
@@ -30,13 +27,12 @@ enum move_op {
 	MOVE_U64_7,
 	MOVE_U64_8,
 	MOVE_TOS,
-	KEY_EXTRA_FIELDS(MOVE_OF_FIELD) /* parts of a number */
-	MOVE_DIRECTION,
+	KEY_EXTRA_FIELDS(MOVE_OF_FIELD) MOVE_DIRECTION,
 	MOVE_NEXT_HOP_IPV4,
 	MOVE_NEXT_HOP_IPV6,
 	MOVE_EXPORTER_IPV4,
 	MOVE_EXPORTER_IPV6,
-	MOVE_SKIPPED_1, /* SKIPPED and POPULATION operations complete the interval in `sampling` */
+	MOVE_SKIPPED_1, /* SKIPPED and POPULATION complete the interval in flow_record.sampling */
 	MOVE_SKIPPED_2,
 	MOVE_SKIPPED_3,
 	MOVE_SKIPPED_4,
@@ -48,7 +44,7 @@ enum move_op {
 	MOVE_DOUBLE,
 	MOVE_ALGORITHM_1,
 	MOVE_ALGORITHM_2,
-	MOVE_OTHER_1, /* stores a counter only if the member is still 0 */
+	MOVE_OTHER_1, /* sets a counter if it is still 0 */
 	MOVE_OTHER_8 = MOVE_OTHER_1 + 7,
 	MOVE_OTHER_LAYER2_1,
 	MOVE_OTHER_LAYER2_8 = MOVE_OTHER_LAYER2_1 + 7,
@@ -56,16 +52,16 @@ enum move_op {
 	MOVE_END_REASON,
 	MOVE_DOT1Q_VLAN,
 	MOVE_DOT1Q_CUSTOMER,
-	MOVE_TIME, /* does nothing: message.c reads the time; `to` is the length of the field */
+	MOVE_TIME, /* does nothing, because message.c reads the time; move.to is the length of the field */
 };
 
-#define FIREWALL_DELETED 2 /* firewallEvent (RFC 8158): the flow was deleted */
+#define FIREWALL_DELETED 2 /* firewallEvent (RFC 8158) */
 #define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow continues */
 #define END_REASON_MAX   5
 
 #define VLAN_ID 0x0fff
 
-/* Low bits of an element that are not part of its value. */
+/* low bits of an element that are not part of its value */
 #define FORM_SHIFT_NUMBER     0
 #define FORM_SHIFT_MPLS_ENTRY 4 /* traffic class and bottom of stack */
 #define FORM_SHIFT_INTERFACE  0
@@ -76,8 +72,8 @@ enum move_op {
 #define AT6(member) AT(key.v6.member)
 
 /*
- * Offsets of the IPv4 addresses in a record whose template has addresses of both families. They are
- * stored after the IPv6 key until move_choose_family() selects a family.
+ * If a template has addresses of both families, move_choose_family() finds the IPv4 addresses here,
+ * after the IPv6 key.
  */
 enum {
 	WAITING_SRC = sizeof(struct key6),
@@ -94,8 +90,8 @@ _Static_assert(sizeof(struct flow_record) <= UINT8_MAX,
 	"offsets in struct flow_record must fit in uint8_t");
 
 /*
- * Member of struct flow_record that an element sets. ipv4, ipv6: offset in records of each family.
- * width: bytes to copy; 0: the member is a number in host byte order. has: bits of enum flow_has.
+ * ipv4, ipv6: offset in struct flow_record by address family. width: bytes to copy; 0: a number in
+ * host byte order. has: enum flow_has.
  */
 struct target {
 	uint8_t ipv4, ipv6;
@@ -166,7 +162,7 @@ void move_choices_add(struct move_choices *choices, const struct field *field, u
 	*choice = (struct move_choice){.element = element, .at = at, .len = field->len};
 }
 
-/* Selects the operation for a number. Only the low `longest` bytes of a longer field are read. */
+/* Reads only the low `longest` bytes of a longer field. */
 static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8_t op_of_1)
 {
 	if (len > longest) {
@@ -176,10 +172,7 @@ static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8
 	move->op = (uint8_t)(op_of_1 + len - 1);
 }
 
-/*
- * Selects the operation that copies a big-endian field to a member of `width` bytes, aligned at the
- * low bytes.
- */
+/* Copies a big-endian field, aligned at the low bytes of a member of `width` bytes. */
 static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 {
 	if (len > width) {
@@ -209,10 +202,6 @@ static void last_byte_move(struct move *move, uint32_t len, enum move_op op)
 	move->op = (uint8_t)op;
 }
 
-/*
- * Selects the operation for a key field. A field that is not a whole number of bytes needs its own
- * operation.
- */
 static void field_move(
 	struct move *move, const struct move_choice *choice, enum move_op op, uint32_t bits)
 {
@@ -267,10 +256,7 @@ static void drop(struct move_choice *choices, enum element_use use)
 	choices[use].element = NULL;
 }
 
-/*
- * Returns bits of enum flow_has about sampling. The presence of the fields decides, not their
- * values.
- */
+/* The presence of the fields decides, not their values. */
 static uint32_t sampling_of_fields(const struct move_choice *choices)
 {
 	if (chosen(choices, USE_FLOW_SELECTION))
@@ -290,10 +276,7 @@ static void drop_all(struct move_choice *choices, enum element_use from, enum el
 		drop(choices, use);
 }
 
-/*
- * Removes fields that need a second field which the template lacks, and fields that only options
- * records use.
- */
+/* Removes fields whose second half the template lacks, and fields of options records. */
 static void drop_halves(struct move_choice *choices)
 {
 	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN)) {
@@ -316,7 +299,6 @@ static bool any_chosen(
 	return false;
 }
 
-/* Returns the first use from `from` to `to` for which the template has a field; 0: none. */
 static uint8_t first_chosen(
 	const struct move_choice *choices, enum element_use from, enum element_use to)
 {
@@ -326,7 +308,7 @@ static uint8_t first_chosen(
 	return 0;
 }
 
-/* Keeps only the first use from `from` to `to`: the fields have the same meaning. */
+/* These fields have the same meaning, so only the first one is kept. */
 static void keep_one(struct move_choice *choices, enum element_use from, enum element_use to)
 {
 	bool one = false;
@@ -339,16 +321,16 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 }
 
 /*
- * Removes fields that are useless in this template: the end of a flow if there are no total
- * counters, a second start or end time, and customer VLAN tags if there are no layer 2 bytes.
+ * Removes the end of a flow if there are no total counters, a second start or end time, and
+ * customer VLAN tags if there are no layer 2 bytes.
  */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
 
 	/*
-	 * Cisco ASA: an update counts since the previous update, but the last record counts since
-	 * the start of the session.
+	 * Cisco ASA: an update counts since the previous one, the last record since the start of
+	 * the session.
 	 */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
 		any_chosen(choices, USE_PACKETS, USE_PACKETS))
@@ -361,7 +343,6 @@ static void drop_session(struct move_choice *choices)
 		drop(choices, USE_DOT1Q_CUSTOMER);
 }
 
-/* Returns true if the template has an earlier counter for the same member. */
 static bool is_other(const struct move_choice *choices, enum element_use use)
 {
 	if (use < USE_PACKETS || use > USE_LAYER2_TOTAL_BYTES)
@@ -405,10 +386,7 @@ static uint32_t add_moves(
 	return has;
 }
 
-/*
- * Adds the moves of the reverse direction. Its key needs no moves: message.c swaps the key of the
- * forward record.
- */
+/* The reverse key needs no moves: message.c swaps the forward key. */
 static void add_reverse(struct move_plan *plan, struct move_choice *choices, bool variable)
 {
 	uint32_t before = plan->nb_moves;
@@ -448,10 +426,7 @@ void move_plan_make(
 		(plan->addresses || traits->header) &&
 		(traits->report || any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
 			any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
-	/*
-	 * Without address fields, the packet section decides the family. Until then, the key has
-	 * the layout of IPv6.
-	 */
+	/* Without addresses, the packet section decides the family later. */
 	plan->family = ipv6 || !plan->addresses ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
@@ -475,7 +450,7 @@ void move_plan_make(
 
 uint32_t sampling_interval(double interval)
 {
-	if (!(interval >= 1)) /* also NaN */
+	if (!(interval >= 1)) /* also if NaN */
 		return 0;
 	return interval < (double)SAMPLING_RATIO_UNKNOWN ? (uint32_t)lround(interval)
 							 : SAMPLING_RATIO_UNKNOWN;
@@ -487,8 +462,8 @@ static uint32_t interval_of(double probability)
 }
 
 /*
- * Computes the sampling interval. *sampling holds the number of sampled packets. `other` is the
- * number of all packets if other_is_all, else the number of skipped ones.
+ * *sampling: number of sampled packets. `other`: number of all packets if other_is_all, else of
+ * skipped ones.
  */
 static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 {
@@ -525,10 +500,7 @@ static inline void store_u64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-/*
- * Stores part of a number of `len` bytes: drops the lowest `shift` bits and keeps the next `bits`
- * bits.
- */
+/* Stores `bits` bits of the field, above its lowest `shift` bits. */
 static inline void store_field(
 	uint8_t *to, const uint8_t *from, uint32_t len, uint32_t shift, uint32_t bits)
 {
@@ -585,7 +557,7 @@ static void store_end_reason(struct flow_record *record, uint8_t reason)
 		record->has |= FLOW_ENDED;
 }
 
-/* Counts and stores a VLAN ID. ID 0 can mean that the frame has no tag. */
+/* VLAN ID 0 can mean an untagged frame. */
 static void store_dot1q(struct flow_record *record, const uint8_t *from, bool customer)
 {
 	uint32_t id = read_u16(from) & VLAN_ID;
@@ -599,7 +571,7 @@ static void store_dot1q(struct flow_record *record, const uint8_t *from, bool cu
 	}
 }
 
-/* Address 0 means that there is no next hop. */
+/* Address 0 means no next hop. */
 static void store_next_hop(struct flow_record *record, const uint8_t *from, uint32_t len)
 {
 	static const uint8_t none[16];
@@ -622,7 +594,7 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	record->has |= FLOW_EXPORTER;
 }
 
-/* Runs a statement for each record, so that the switch around it runs once for all records. */
+/* The loop is inside each case of a switch, so that the switch runs once for all records. */
 #define EACH(statement)                                                                            \
 	do {                                                                                       \
 		for (uint32_t row = 0; row < n;                                                    \
@@ -632,10 +604,6 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	} while (0)
 #define RECORD (&records[row])
 
-/*
- * Makes a move of one of these kinds: end of a flow, VLAN tag, or a counter that sets a member only
- * if it is 0.
- */
 static void make_counter_move(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n)
 {

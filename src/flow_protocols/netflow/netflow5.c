@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* NetFlow v5: a header and up to 30 IPv4 records of 48 bytes. */
-
 #include "base/assertion.h"
 #include "base/units.h"
 #include "flow_protocols/big_endian.h"
@@ -10,11 +8,10 @@
 #define VERSION  5
 #define HEADER   24
 #define RECORD   48
-#define INTERVAL 0x3fff /* mask of the sampling interval; two bits above it are the mode */
+#define INTERVAL 0x3fff /* low bits; the two bits above are the mode */
 
-#define RANDOM_SAMPLING 2 /* mode */
+#define RANDOM_SAMPLING 2
 
-/* Offsets in a record. */
 enum {
 	SRC_IP = 0,
 	DST_IP = 4,
@@ -23,7 +20,7 @@ enum {
 	OUTPUT = 14,
 	PACKETS = 16,
 	BYTES = 20,
-	FIRST = 24, /* ms of uptime */
+	FIRST = 24,
 	LAST = 28,
 	SRC_PORT = 32,
 	DST_PORT = 34,
@@ -118,8 +115,6 @@ static struct decode_result decode_netflow5(const struct datagram_header *header
 	result.data_records = result.records;
 	return result;
 }
-
-/* --- encoder --- */
 
 static bool add_record(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Reads options records. They are rare, so the template is not compiled: it is read again for each
- * record.
+ * Reads options records of NetFlow v9 and IPFIX. They are rare, so their templates are not
+ * compiled.
  */
 
 #include "base/random.h"
@@ -15,7 +15,6 @@ enum netflow9_scope {
 	SCOPE_TEMPLATE = 5,
 };
 
-/* IPFIX elements that are scopes, but are not fields of flow records. */
 enum ipfix_scope {
 	SCOPE_TEMPLATE_ID = 145,
 	SCOPE_OBSERVATION_DOMAIN = 149,
@@ -23,12 +22,11 @@ enum ipfix_scope {
 
 #define NOT_GIVEN (-1.0)
 
-/* Sampling fields of one options record. end_sampling() computes the interval from them. */
 struct ratios {
 	double sampled_run, skipped_run;
 	double sample_size, population;
 	double probability;
-	bool sampled; /* an element shows that packets are sampled, but not the interval */
+	bool sampled; /* packets are sampled at an unknown interval */
 	uint8_t name_rank;
 };
 
@@ -53,7 +51,6 @@ static void set_interface(struct option_record *option, uint64_t interface)
 	option->has |= OPTION_RECORD_INTERFACE;
 }
 
-/* Stores a name without the zeros that pad names of fixed length. */
 static void set_name(struct option_record *option, const uint8_t *data, uint32_t len)
 {
 	while (len > 0 && data[len - 1] == 0)
@@ -108,10 +105,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 	}
 }
 
-/*
- * Computes the sampling interval. It is unknown if one of the two numbers of a ratio is missing or
- * 0.
- */
+/* The interval is unknown if one of the two numbers of a ratio is missing or 0. */
 static void end_sampling(struct option_record *option, const struct ratios *ratios)
 {
 	/* The sampling elements then describe the selection of flows, not of packets. */
@@ -144,11 +138,7 @@ static uint64_t mix_part(
 	return mixed;
 }
 
-/*
- * Reads a scope field. Interfaces, samplers, templates and the domain select the flow records to
- * which the options apply. Other scopes, such as line cards, only become part of the hash
- * option->part.
- */
+/* Scopes that flow records do not have, such as line cards, only change the hash option->part. */
 static void take_scope(struct option_record *option, bool ipfix, const struct field *field,
 	const uint8_t *data, uint32_t len)
 {
@@ -169,7 +159,6 @@ static void take_scope(struct option_record *option, bool ipfix, const struct fi
 	}
 }
 
-/* Returns true for interfaces and samplers: flow records also have these elements. */
 static bool is_of_records(const struct element *element)
 {
 	return element != NULL && (element->use == USE_INPUT || element->use == USE_OUTPUT ||

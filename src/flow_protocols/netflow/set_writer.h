@@ -2,18 +2,15 @@
 #pragma once
 
 /*
- * Writes message headers of IPFIX (RFC 7011), and sets and templates of IPFIX and NetFlow v9. Each
- * function returns the address after the bytes that it wrote.
+ * Writes IPFIX headers, and sets of IPFIX and NetFlow v9. Each function returns the
+ * address after its last byte.
  */
 
 #include "base/units.h"
 #include "flow_protocols/fields.h"
 #include "flow_protocols/big_endian.h"
 
-/*
- * Information elements that the encoders write. Elements up to 127 have the same numbers in NetFlow
- * v9. The elements that the decoder reads are in netflow/element.c.
- */
+/* Elements up to 127 have the same numbers in NetFlow v9. */
 enum element_number {
 	IE_OCTET_DELTA_COUNT = 1,
 	IE_PACKET_DELTA_COUNT = 2,
@@ -63,7 +60,6 @@ enum element_number {
 	IE_LAYER2_OCTET_DELTA_COUNT = 352,
 };
 
-/* A field of a template. */
 struct set_field {
 	uint16_t element, len;
 };
@@ -80,7 +76,6 @@ static inline uint8_t *put_set_header(uint8_t *set, uint16_t id, uint32_t len)
 	return put16(put16(set, id), len);
 }
 
-/* Writes the length of a set that ends at `at`. */
 static inline uint8_t *end_set(uint8_t *set, uint8_t *at)
 {
 	put16(set + 2, (uint64_t)(at - set));
@@ -100,7 +95,6 @@ static inline uint8_t *put_template(
 	return put_fields(put16(put16(at, id), n), fields, n);
 }
 
-/* Writes an options template of IPFIX with one scope field. */
 static inline uint8_t *put_options_template(
 	uint8_t *at, uint16_t id, const struct set_field *fields, uint32_t n)
 {

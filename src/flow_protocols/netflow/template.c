@@ -8,37 +8,36 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-#define ETHER_TYPE 256 /* element ethernetType: records that have it describe frames */
+#define ETHER_TYPE 256 /* ethernetType; its records describe frames */
 
-#define GROWTH        8 /* templates by which the list grows */
-/* most templates; a change moves all pointers after it in the list */
+#define GROWTH        8
+/* limits the cost of inserting into the sorted list */
 #define COUNT_MAX     4096
-#define HEAP_OVERHEAD 16           /* bytes of overhead per allocation */
-#define RECORD_MAX    (65535 - 20) /* largest record in bytes: a message without its headers */
-#define SPECIFIER     4            /* bytes of a field specifier without an enterprise */
-#define EMPTY_MAX     16           /* fields of length 0 */
-#define CHANGES_LEAST 64           /* template changes allowed in any message */
-#define CHANGE_BYTES  32           /* bytes of a message that allow one more change */
-#define MOVED_SHIFT   4            /* moving 2^4 pointers counts as the work of one field */
+#define HEAP_OVERHEAD 16           /* bytes per allocation */
+#define RECORD_MAX    (65535 - 20) /* bytes */
+#define SPECIFIER     4
+#define EMPTY_MAX     16
+#define CHANGES_LEAST 64 /* in any message */
+#define CHANGE_BYTES  32 /* bytes of a message per further change */
+#define MOVED_SHIFT   4  /* moving 16 pointers counts as the work of one field */
 
 struct templates {
-	struct template_entry **list; /* sorted by ID */
+	struct template_entry **list;
 	uint32_t count, room;
 	uint32_t nb_options;
 	size_t limit, bytes;
 	uint64_t changes, work;
-	uint32_t changes_left; /* changes that this message may still make */
+	uint32_t changes_left; /* in this message */
 };
 
-/* A definition in a set. */
 struct definition {
 	uint16_t set_id, id;
 	uint16_t nb_fields, nb_scopes;
-	uint32_t nb_empty;     /* fields of length 0 */
-	const uint8_t *data;   /* starts at the ID */
-	uint32_t len;          /* bytes of `data` */
-	const uint8_t *fields; /* first field specifier */
-	uint32_t record_len;   /* bytes; the minimum if records have variable length */
+	uint32_t nb_empty;
+	const uint8_t *data;
+	uint32_t len;
+	const uint8_t *fields;
+	uint32_t record_len; /* bytes; the minimum if records have variable length */
 	bool variable;
 };
 
@@ -141,7 +140,6 @@ uint64_t templates_changes(const struct templates *templates)
 	return templates->changes;
 }
 
-/* Returns the index of the first template with an ID of at least `id`. */
 static uint32_t position_of(const struct templates *templates, uint16_t id)
 {
 	uint32_t from = 0, to = templates->count;
@@ -174,7 +172,6 @@ bool templates_has(const struct templates *templates, uint16_t id)
 	return templates_find(templates, id) != NULL;
 }
 
-/* Moves the end of the list from index `from` to index `to`. */
 static void move_list(struct templates *templates, uint32_t to, uint32_t from)
 {
 	uint32_t n = templates->count - from;
@@ -191,7 +188,7 @@ static void free_place(struct templates *templates, uint32_t place)
 	templates->changes++;
 }
 
-/* Removes the pointer at `place` from the list. The caller has freed the entry. */
+/* The caller has freed the entry. */
 static void close_place(struct templates *templates, uint32_t place)
 {
 	move_list(templates, place, place + 1);
@@ -199,8 +196,8 @@ static void close_place(struct templates *templates, uint32_t place)
 }
 
 /*
- * Removes a template. If the message makes too many changes, removes all templates: an outdated one
- * would misread records.
+ * If the message makes too many changes, removes all templates: outdated ones would misread
+ * records.
  */
 static void withdraw(struct templates *templates, uint16_t id)
 {
@@ -216,10 +213,7 @@ static void withdraw(struct templates *templates, uint16_t id)
 	close_place(templates, place);
 }
 
-/*
- * Removes all options templates, or all other templates, in one pass. Returns at once if there are
- * none, because a datagram can request the removal thousands of times.
- */
+/* Returns at once if there are none, because a datagram can request this thousands of times. */
 static void withdraw_kind(struct templates *templates, bool options)
 {
 	uint32_t kept = 0;
@@ -246,10 +240,7 @@ static void withdraw_kind(struct templates *templates, bool options)
 	templates->nb_options = options ? 0 : kept;
 }
 
-/*
- * Makes room for one more template. Returns false if the list is full or the memory limit is
- * reached.
- */
+/* Returns false if the list is full or the memory limit is reached. */
 static bool grow(struct templates *templates)
 {
 	size_t more = GROWTH * sizeof(*templates->list);
@@ -272,13 +263,12 @@ static bool grow(struct templates *templates)
 	return true;
 }
 
-/* Properties of a template, in addition to its moves. */
 struct definition_traits {
 	bool non_ip;      /* records describe non-IP frames */
 	bool counts;      /* has counters, even unreadable ones, or describes a packet */
-	uint16_t section; /* element that holds a packet section; 0: none */
+	uint16_t section; /* element with a packet section; 0: none */
 	bool packet;      /* has a field that describes one packet */
-	bool report;      /* a record describes one packet */
+	bool report;      /* each record describes one packet */
 };
 
 static bool is_counter(const struct field *field)
@@ -297,7 +287,7 @@ static enum decode_skip skip_of(
 	return traits->section != 0 ? DECODE_SKIP_SECTION : DECODE_SKIP_NO_ADDRESSES;
 }
 
-/* Compiles the list of fields, which measure_fields() has already checked. */
+/* measure_fields() has checked the fields. */
 static struct definition_traits plan_definition(
 	const struct definition *definition, struct move_plan *plan)
 {
@@ -354,16 +344,12 @@ static void store_definition(struct template_entry *entry, const struct definiti
 	memcpy(set + SET_HEADER, definition->data, definition->len);
 }
 
-/* Returns true if fields of length 0 are left out when records are read field by field. */
+/* Returns true if records are read field by field, without fields of length 0. */
 static bool leaves_fields_out(const struct definition *definition)
 {
 	return definition->nb_empty > 0 && (definition->variable || is_options(definition->set_id));
 }
 
-/*
- * Counts the fields that are not empty, and the bytes of their specifiers. Adds empty scope fields
- * to the entry.
- */
 static void count_walked(struct template_entry *entry, const struct definition *definition)
 {
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
@@ -405,7 +391,6 @@ static void store_walked(struct template_entry *entry, const struct definition *
 	}
 }
 
-/* Compiles a definition. Returns NULL if the memory limit is reached or malloc() fails. */
 static struct template_entry *make_entry(
 	struct templates *templates, const struct definition *definition)
 {
@@ -481,7 +466,7 @@ static bool is_acceptable(const struct definition *definition)
 	       definition->nb_empty <= EMPTY_MAX;
 }
 
-/* Stores a template at index `place`. Replaces the pointer there, or inserts one before it. */
+/* Replaces the pointer at index `place`, or inserts one before it. */
 static enum decode_fault define_at(struct templates *templates, uint32_t place, bool replaces,
 	const struct definition *definition)
 {
@@ -505,10 +490,7 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 	return DECODE_FINE;
 }
 
-/*
- * Defines a template. Removes the old one with the same ID even if the new one is invalid, because
- * it would misread records.
- */
+/* Removes the old template even if the new one is invalid, because it would misread records. */
 static enum decode_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
@@ -530,10 +512,7 @@ static enum decode_fault define(
 	return fault;
 }
 
-/*
- * Computes the length of the definition and of its records. Returns false if the field specifiers
- * are truncated.
- */
+/* Returns false if the field specifiers are truncated. */
 static bool measure_fields(struct definition *definition, uint32_t left)
 {
 	const uint8_t *at = definition->fields;
@@ -561,27 +540,23 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 	return true;
 }
 
-/* Reads the field counts of an options template, which follow its ID. */
 static bool read_options_counts(struct definition *definition)
 {
 	uint32_t first = read_u16(definition->data + 2), second = read_u16(definition->data + 4);
 
-	/* IPFIX: `first` is the number of fields, `second` that of scope fields */
+	/* IPFIX: numbers of all fields and of scope fields */
 	if (is_ipfix(definition->set_id)) {
 		definition->nb_fields = (uint16_t)first;
 		definition->nb_scopes = (uint16_t)second;
 		return second <= first;
 	}
-	/* NetFlow v9: `first` is the bytes of the scope specifiers, `second` those of the others */
+	/* NetFlow v9: bytes of the scope specifiers and of the others */
 	definition->nb_fields = (uint16_t)((first + second) / SPECIFIER);
 	definition->nb_scopes = (uint16_t)(first / SPECIFIER);
 	return first % SPECIFIER == 0 && second % SPECIFIER == 0;
 }
 
-/*
- * Reads a template definition; a withdrawal has nb_fields 0. After a fault, the start of the next
- * definition is unknown.
- */
+/* nb_fields 0 is a withdrawal. After a fault, the start of the next definition is unknown. */
 static enum decode_fault read_definition(
 	struct definition *definition, uint16_t set_id, const uint8_t *data, uint32_t left)
 {
@@ -591,7 +566,7 @@ static enum decode_fault read_definition(
 		.set_id = set_id, .id = read_u16(data), .nb_fields = read_u16(data + 2)};
 	definition->data = data;
 	definition->len = 4;
-	/* A withdrawal has 4 bytes, even that of an options template. */
+	/* Every withdrawal has 4 bytes, even that of an options template. */
 	if (definition->nb_fields == 0 && (is_ipfix(set_id) || !is_options(set_id)))
 		return DECODE_FINE;
 	if (left < header)
