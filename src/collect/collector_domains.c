@@ -17,10 +17,7 @@ static void print_address(const struct in6_addr *address, char text[INET6_ADDRST
 		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
-/*
- * Stores the name of a slot: NAME or ADDRESS, followed by /DOMAIN if the exporter has several
- * domains.
- */
+/* Stores NAME or ADDRESS, followed by /DOMAIN if the exporter has several domains. */
 static void put_name(struct collector *collector, uint32_t slot, bool several)
 {
 	const struct exporter_id *id = exporter_id(collector->exporters, slot);
@@ -57,7 +54,6 @@ void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum samp
 	row->sampling_source = source;
 }
 
-/* Adds the counts of a domain to the row `others` before its slot is reassigned. */
 static void add_to_others(struct collector *collector, const struct domain *domain)
 {
 	const struct exporter_row *row = &domain->row;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results of the collector at the end of an epoch. */
 
 #include <inttypes.h>
 
@@ -7,10 +6,7 @@
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-/*
- * Age at which data sets that wait for a template are dropped. Exporters repeat their templates at
- * least every half hour.
- */
+/* Exporters repeat their templates at least every half hour. */
 #define WAITING_AGE_NS (3600 * SECOND_NS)
 
 static void share_losses(struct collector *collector)
@@ -44,10 +40,7 @@ static void share_losses(struct collector *collector)
 	}
 }
 
-/*
- * Returns true if packets may be missing in the row. `harmless`: unusable records that contain no
- * packets.
- */
+/* `harmless`: unusable records that contain no packets */
 static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
 {
 	return row->waiting + row->unknown_template + (row->unusable - harmless) + row->malformed +
@@ -62,10 +55,7 @@ static bool is_empty(const struct exporter_row *row)
 	       row->shed == 0;
 }
 
-/*
- * Adds the sampling interval of a domain to the epoch if the exporter is alive, even if it sent no
- * records.
- */
+/* The exporter counts if it is alive, even if it sent no records. */
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
 {

@@ -12,8 +12,6 @@
 
 #define PROTO_TCP 6
 
-/* --- log lines --- */
-
 static bool may_log(const struct collector *collector)
 {
 	return !collector->logged || collector->now < collector->logged_at ||
@@ -62,8 +60,6 @@ bool collector_log(struct collector *collector, bool warning, const char *format
 	collector_log_next(collector);
 	return true;
 }
-
-/* --- problems --- */
 
 /* Captures are short: their problems are logged at the end, with final counts. */
 static void log_new(struct collector *collector, enum problem kind, struct problem_entry *entry)
@@ -119,7 +115,6 @@ void collector_note_sender(struct collector *collector, enum problem kind,
 	log_new(collector, kind, entry);
 }
 
-/* Counts data sets that still have no template at the end of the run. */
 static void note_waiting(struct collector *collector)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++) {
@@ -139,11 +134,9 @@ void collector_log_problems(struct collector *collector)
 	problems_log(collector->problems, log_line, collector);
 }
 
-/* --- ports --- */
-
 bool collector_is_export_port(const struct collector *collector, uint16_t port)
 {
-	/* 4740: IPFIX over DTLS (IANA). The other ports are often used for NetFlow. */
+	/* 4740: IPFIX over DTLS (IANA). The others are often used for NetFlow. */
 	static const uint16_t more[] = {4740, 2056, 9995, 9996};
 
 	if (collector->params.live)
@@ -163,9 +156,6 @@ void collector_prove(struct collector *collector, struct domain *domain)
 	collector->export_ports[domain->dst_port / 64] |= UINT64_C(1) << domain->dst_port % 64;
 }
 
-/* --- datagrams with unreadable headers --- */
-
-/* Returns NULL if the table is full. */
 static struct sender *sender_of(struct collector *collector, const struct in6_addr *address)
 {
 	const struct exporter_rule *rule;
@@ -188,7 +178,7 @@ static struct sender *sender_of(struct collector *collector, const struct in6_ad
 	return sender;
 }
 
-/* `exports`: the datagrams are certainly of a flow protocol, on any port. */
+/* `exports`: certainly a flow protocol, on any port */
 static void count_unreadable(struct collector *collector, const struct in6_addr *address,
 	uint16_t dst_port, uint64_t datagrams, uint64_t bytes, bool exports)
 {
@@ -204,10 +194,7 @@ static void count_unreadable(struct collector *collector, const struct in6_addr 
 	sender->dst_port = dst_port;
 }
 
-/*
- * Stores the sender of a datagram of unknown version until the end of the epoch. If the sender is
- * an exporter by then, the datagram counts as malformed.
- */
+/* The datagram counts as malformed if the sender is an exporter by the end of the epoch. */
 static void take_stranger(struct collector *collector, const struct datagram *datagram)
 {
 	struct stranger *stranger = NULL;
@@ -246,8 +233,8 @@ static enum problem problem_of(
 }
 
 /*
- * Returns true if packets of other protocols look like this version. DTLS carries many protocols.
- * NetFlow v2 to v4 were never released, and TFTP packets start with these numbers.
+ * DTLS carries many protocols. NetFlow v2 to v4 were never released, and TFTP packets start with
+ * these numbers.
  */
 static bool has_other_uses(const struct export_version *version)
 {
@@ -284,10 +271,7 @@ void collector_take_unreadable(
 	collector_note_sender(collector, kind, &datagram->src, detail, 1);
 }
 
-/*
- * Returns true if an exporter sends from this address. The address of an sFlow agent may differ
- * from the address from which it sends.
- */
+/* The address of an sFlow agent may differ from the address from which it sends. */
 static bool sends_for_an_agent(const struct collector *collector, const struct in6_addr *sender)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++)

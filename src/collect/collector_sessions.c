@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of a domain. Template IDs, sequence numbers and options are valid for one exporting
- * process until it restarts (RFC 3954, 9; RFC 7011, 8). So each process has its own session, and a
- * restart begins a new one. The old session is kept for a while, so that a forged or stray datagram
- * does not destroy it.
+ * Template IDs, sequence numbers and options are valid for one exporting process until it restarts
+ * (RFC 3954, 9; RFC 7011, 8). So each process has a session. After a restart, the old session stays
+ * for a while, so that a forged datagram does not destroy it.
  */
 
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "collect/collector_state.h"
 #include "flow_protocols/fields.h"
 
-#define LATE_MAX         4 /* most late messages of the old session after a restart */
+#define LATE_MAX         4 /* late messages of the old session after a restart */
 #define RETURNS_CERTAIN  2 /* messages of the old session that disprove a restart */
 #define MEANS_OF_SILENCE 4 /* silence that ends a process, in mean intervals of its messages */
 
@@ -36,8 +35,6 @@ static bool same_destination(const struct session_key *a, const struct session_k
 {
 	return a->dst_port == b->dst_port && memcmp(&a->dst, &b->dst, sizeof(a->dst)) == 0;
 }
-
-/* --- adding and ending --- */
 
 static void unlink_session(struct domain *domain, const struct session *session)
 {
@@ -75,7 +72,7 @@ void domain_end_sessions(struct collector *collector, struct domain *domain)
 		end_session(collector, domain->sessions);
 }
 
-/* Returns the least useful session that is neither the first nor `keep`; NULL if there is none. */
+/* Ignores the first session and `keep`. Returns NULL if there is no other. */
 static struct session *worst_of(const struct domain *domain, const struct session *keep)
 {
 	struct session *worst = NULL;
@@ -86,10 +83,7 @@ static struct session *worst_of(const struct domain *domain, const struct sessio
 	return worst;
 }
 
-/*
- * Ends a session of another domain that has several. There is such a domain, because there are more
- * sessions than domains.
- */
+/* Some other domain has several sessions, because there are more sessions than domains. */
 static void end_any_other(struct collector *collector, const struct domain *domain)
 {
 	for (;;) {
@@ -164,9 +158,6 @@ const struct session *session_like(const struct domain *domain, const struct ses
 	return domain->sessions;
 }
 
-/* --- finding --- */
-
-/* Returns the session with this key that the datagram fits best; NULL if there is none. */
 static struct session *find_by_key(const struct domain *domain, const struct session_key *key,
 	const struct datagram_header *header, enum sequence_fit *fit)
 {
@@ -210,9 +201,8 @@ static bool templates_fit(const struct session *session, const struct datagram *
 }
 
 /*
- * Finds the session of a message from new ports by its sequence number. A process whose source port
- * changed, for example by NAT, continues with the next number. A copy for another collector has the
- * same number. Returns NULL if the message is from another process.
+ * Finds the session of a message from new ports: NAT may have changed the source port, or the
+ * message is a copy for another collector. Returns NULL if it is from another process.
  */
 static struct session *find_by_number(const struct domain *domain, const struct session_key *key,
 	const struct datagram *datagram, const struct datagram_header *header,
@@ -255,8 +245,8 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 	if (before != NULL)
 		found->before_taken = before->sequence.taken;
 	/*
-	 * After a restart the loss counters of the exporter start at 0. losses_reported() then
-	 * needs their old values.
+	 * The loss counters of the exporter restart at 0. losses_reported() needs their old values
+	 * to notice that.
 	 */
 	if (found->restart)
 		found->reported = before->reported;
@@ -264,11 +254,9 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 	return found;
 }
 
-/* --- progress --- */
-
 /*
- * Notes that a session continues, so that no later session is its restart. After a counted restart,
- * a single message proves nothing, because it may be late.
+ * The session continues, so no later session is its restart. After a counted restart a single
+ * message proves nothing, because it may be late.
  */
 static void return_to(struct domain *domain, struct session *session)
 {
@@ -291,7 +279,6 @@ static void return_to(struct domain *domain, struct session *session)
 	}
 }
 
-/* Notes that two processes send concurrently. */
 static void note_several(struct domain *domain, const struct session *session)
 {
 	if (domain->several || session->other_port == 0)
@@ -312,10 +299,7 @@ static void move_first(struct domain *domain, struct session *session)
 	domain->sessions = session;
 }
 
-/*
- * Counts a restart. Drops data sets of the previous session that wait for templates, which will not
- * arrive.
- */
+/* Data sets of the previous session wait for templates that will not arrive. */
 static void count_restart(struct collector *collector, struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -335,7 +319,7 @@ static void count_restart(struct collector *collector, struct session *session)
 		waiting_forget(collector->waiting, session_index(collector, before));
 }
 
-/* Ends a session whose single message was not continued, because it was forged or stray. */
+/* The session has a single message, which was forged or stray. */
 static void end_stray(struct collector *collector, const struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -368,9 +352,8 @@ void session_heard(struct collector *collector, struct session *session)
 }
 
 /*
- * Returns true if the previous session has certainly ended. It must have been silent since this
- * session began: for at least MEANS_OF_SILENCE of its mean message intervals, and for at least the
- * time between its last message and this session.
+ * The previous session must have been silent since this one began: for MEANS_OF_SILENCE of its mean
+ * message intervals, and for at least the time between its last message and this session.
  */
 static bool is_silent(const struct session *session, int64_t now)
 {
@@ -401,8 +384,6 @@ bool session_take_copy(
 			return true;
 	return false;
 }
-
-/* --- templates and waiting data --- */
 
 static size_t template_limit(const struct collector *collector, const struct domain *domain)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --templates: saves templates across restarts. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,23 +12,21 @@
 #include "flow_protocols/fields.h"
 
 /*
- * Set ID that the template file uses for the sampling intervals of a domain. Template sets have
- * other IDs.
+ * Set ID in the template file for the sampling intervals of a domain. Template sets have other IDs.
  */
 #define SAMPLING_SET      UINT16_MAX
 /*
- * Set ID that the template file uses for the roles of an exporter's interfaces. The set contains
- * the time of saving (64 bits, ns since 1970-01-01 UTC). Then it contains for each interface the
- * side (8 bits), the role (8 bits) and the index (32 bits).
+ * Set ID in the template file for roles of interfaces. Contents: time of saving (64 bits, ns since
+ * 1970-01-01 UTC); then per interface the side (8 bits), role (8) and index (32).
  */
 #define ROLES_SET         (UINT16_MAX - 1)
 #define ROLES_HEADER      (SET_HEADER + 8)
 #define ROLE_BYTES        6
-/* bytes per exporter to save roles, in addition to ROLE_BYTES per interface */
+/* bytes per exporter, in addition to ROLE_BYTES per interface */
 #define ROLES_OF_EXPORTER 128
-/* Limit of saved interfaces of an exporter: the length of a set has 16 bits. */
+/* interfaces of one exporter: the length of a set has 16 bits */
 #define ROLES_MAX         ((UINT16_MAX - ROLES_HEADER) / ROLE_BYTES)
-/* Limit of saved interfaces of all exporters: senders could invent any number of them. */
+/* interfaces of all exporters: senders could invent any number of them */
 #define ROLES_ALL         UINT16_MAX
 
 static bool is_roles(const struct template_file_entry *entry)
@@ -92,7 +89,7 @@ static bool restore(void *arg, const struct template_file_entry *entry)
 	else if (exporter_table_used(collector->exporters) < collector->params.exporters_max)
 		domain = domain_admit(collector, &entry->id, rule);
 	else
-		return true; /* an exporter that may be absent must not evict another */
+		return true; /* A saved exporter that may no longer exist must not evict another one. */
 	if (domain == NULL)
 		return true;
 	exporter_restore(collector->exporters, slot_of(collector, domain));
@@ -204,12 +201,11 @@ static void copy_sampling(struct copying *copying, const struct sampling *sampli
 		copy_set(copying, set, len);
 }
 
-/* Collects the roles of an exporter in a set. */
 struct copying_roles {
 	struct collector *collector;
 	struct copying copying;
-	uint32_t slot, n; /* n: rows in the set */
-	uint32_t all;     /* rows in all sets */
+	uint32_t slot, n;
+	uint32_t all; /* rows in the sets of all exporters */
 	uint8_t set[ROLES_HEADER + ROLES_MAX * ROLE_BYTES];
 };
 
@@ -262,7 +258,7 @@ static bool copy_roles(struct collector *collector)
 	return true;
 }
 
-/* Returns false if the copy is incomplete, and must be made again. */
+/* Returns false if the copy is incomplete. */
 static bool copy_templates(struct collector *collector)
 {
 	uint32_t used = exporter_table_used(collector->exporters);
@@ -274,7 +270,7 @@ static bool copy_templates(struct collector *collector)
 		const struct session *session = domain->sessions;
 
 		/*
-		 * The file contains no ports, so it cannot distinguish the templates of several
+		 * The file contains no ports, so it cannot distinguish templates of several
 		 * processes.
 		 */
 		if (session == NULL || session->templates == NULL || domain->several)
@@ -335,13 +331,13 @@ static bool finish_saving(struct collector *collector)
 	if (collector->saver == NULL)
 		return true;
 	template_saver_wait(collector->saver);
-	/* Saves the roles of the last epoch and the current time, from which their age counts. */
+	/* The age of saved roles counts from the time of saving. */
 	collector->file_due |= collector->has_roles || roles_changed(collector);
 	if (collector->file_due || template_saver_status(collector->saver) != 0)
 		start_saving(collector);
 	template_saver_wait(collector->saver);
 	status = template_saver_status(collector->saver);
-	/* Logs a failed save again, without the limit of one line per second. */
+	/* The limit of one log line per second must not suppress this failure. */
 	collector->logged = false;
 	if (status != 0 || collector->file_failure_logged)
 		log_saving(collector, status);

@@ -35,19 +35,18 @@ enum {
 #define FRAGMENT_HEADER 8
 #define UDP_HEADER      8
 #define IP_LENGTH_MAX   65535
-#define UNIT            8 /* unit of offsets, bytes */
+#define UNIT            8 /* bytes per unit of fragment offsets */
 #define UNITS           ((IP_LENGTH_MAX + UNIT) / UNIT)
 #define NONE            UINT32_MAX
 
-/* Identification of a fragmented datagram. */
 struct identity {
 	struct in6_addr src, dst;
 	uint32_t id;
-	/* IPv4: protocol. IPv6: constant, because IDs are common to all protocols */
+	/* IPv4: protocol. IPv6: constant, because IDs are common to all protocols. */
 	uint32_t proto;
 };
 
-/* A fragment with validated lengths. */
+/* Lengths are validated. */
 struct fragment {
 	struct identity identity;
 	const uint8_t *data;
@@ -60,16 +59,16 @@ struct fragment {
 struct fragments_waiting {
 	struct identity identity;
 	int64_t began;
-	uint32_t bucket_next; /* next entry of the bucket */
-	/* list of incomplete datagrams in order of their first fragments */
+	uint32_t bucket_next;
+	/* incomplete datagrams in order of their first fragments */
 	uint32_t older, newer;
 	uint32_t total;                 /* bytes of the payload; 0: the last fragment is missing */
-	uint32_t received;              /* bytes received */
+	uint32_t received;              /* bytes */
 	uint32_t reach;                 /* highest end of a fragment */
 	bool contradicted;              /* fragments overlapped: later ones are dropped */
 	uint8_t next;                   /* protocol of the first fragment (RFC 8200, 4.5) */
 	uint64_t units[UNITS / 64 + 1]; /* one bit per eight bytes received */
-	/* Space for an IP header, then the reassembled payload. */
+	/* an IP header, then the reassembled payload */
 	uint8_t bytes[IPV6_HEADER + UNITS * UNIT];
 };
 
@@ -111,7 +110,7 @@ struct fragments *fragments_create(const struct fragments_limits *limits)
 		free(fragments);
 		return NULL;
 	}
-	/* calloc() does not write the memory, so that the kernel allocates only pages in use. */
+	/* calloc() does not touch the pages, so the kernel allocates only those in use. */
 	fragments->waiting = calloc(room, sizeof(*fragments->waiting));
 	fragments->buckets = calloc(buckets, sizeof(*fragments->buckets));
 	if (fragments->waiting == NULL || fragments->buckets == NULL) {
@@ -151,7 +150,7 @@ uint32_t *fragments_lost_ports(struct fragments *fragments)
 	return fragments->lost_ports;
 }
 
-/* Counts a lost datagram by reason and destination port (0: unknown). Always returns false. */
+/* `port` 0: unknown. Always returns false. */
 static bool lose(struct fragments *fragments, uint64_t *reason, uint16_t port)
 {
 	++*reason;
@@ -184,7 +183,7 @@ static uint32_t find_datagram(struct fragments *fragments, const struct identity
 	return at;
 }
 
-/* Frees an entry; its bytes stay valid until the entry is reused. */
+/* The bytes stay valid until the entry is reused. */
 static void release(struct fragments *fragments, uint32_t at)
 {
 	struct fragments_waiting *waiting = &fragments->waiting[at];
@@ -202,7 +201,7 @@ static void release(struct fragments *fragments, uint32_t at)
 	fragments->nb_waiting--;
 }
 
-/* Returns the destination port; 0: the first fragment is missing, or other headers precede UDP. */
+/* Returns 0 if the first fragment is missing, or if other headers precede UDP. */
 static uint16_t waiting_port(const struct fragments_waiting *waiting)
 {
 	bool has_first = (waiting->units[0] & 1) != 0 && waiting->next == PROTO_UDP;
@@ -225,10 +224,7 @@ void fragments_give_up(struct fragments *fragments)
 		give_up_oldest(fragments);
 }
 
-/*
- * Returns `time` minus `began`. The arithmetic is unsigned, because the times of a capture are
- * arbitrary and may overflow.
- */
+/* Unsigned arithmetic, because the times of a capture are arbitrary and may overflow. */
 static int64_t since(int64_t began, int64_t time)
 {
 	return (int64_t)((uint64_t)time - (uint64_t)began);
@@ -287,9 +283,7 @@ static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t fi
 	return there;
 }
 
-/*
- * Adds a fragment. Returns false if it overlaps earlier ones. It may repeat an earlier one exactly.
- */
+/* Returns false if the fragment overlaps earlier ones, unless it repeats one exactly. */
 static bool put(struct fragments_waiting *waiting, const struct fragment *fragment)
 {
 	uint32_t end = fragment->offset + fragment->len;
@@ -319,7 +313,6 @@ static bool put(struct fragments_waiting *waiting, const struct fragment *fragme
 	return true;
 }
 
-/* Writes the IP header of the unfragmented packet before the payload. */
 static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 {
 	uint8_t *header = waiting->bytes;
@@ -342,7 +335,7 @@ static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 	return header;
 }
 
-/* Returns the end of the IP packet by its header; 0: the end is inside the headers. */
+/* Returns 0 if the packet ends inside its headers. */
 static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *parsed)
 {
 	const uint8_t *ip = packet + parsed->ip_at;
@@ -362,10 +355,7 @@ static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *
 	}
 }
 
-/*
- * Extracts the UDP datagram of a complete packet. `end` is the end of the IP packet; all bytes
- * before it were captured.
- */
+/* All bytes before `end`, the end of the IP packet, were captured. */
 static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
 	const struct parsed *parsed, struct datagram *out)
 {
@@ -385,7 +375,7 @@ static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t 
 	return true;
 }
 
-/* Returns the fragment header; NULL: none in the packet. */
+/* Returns NULL if the packet has none. */
 static const uint8_t *find_fragment_header(const uint8_t *packet, size_t ip_at, size_t end)
 {
 	uint8_t proto = packet[ip_at + 6];
@@ -451,7 +441,6 @@ static bool read_fragment6(
 	return fragment->offset + fragment->len <= IP_LENGTH_MAX;
 }
 
-/* Processes a completely reassembled datagram. */
 static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct datagram *out)
 {
 	struct fragments_waiting *waiting = &fragments->waiting[at];
@@ -526,7 +515,7 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	return true;
 }
 
-/* Returns the offset of the user data in the first DATA chunk, or `len` if there is none. */
+/* Returns `len` if there is no DATA chunk. */
 static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
 {
 	uint32_t at = SCTP_HEADER;
@@ -541,7 +530,6 @@ static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
 	return len;
 }
 
-/* Extracts captured user data of a TCP segment or SCTP packet. */
 static void read_stream(const uint8_t *packet, size_t end, bool ipv6, const struct parsed *parsed,
 	struct datagram *out)
 {

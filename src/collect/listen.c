@@ -18,14 +18,14 @@
 #include "base/clock.h"
 
 /*
- * Bytes of a buffer: UDP datagrams are shorter than 64 KB. Buffers start at a larger distance, so
- * that they use different sets of a cache.
+ * UDP datagrams are shorter than 64 KB. The distance of buffers is larger, so that they use
+ * different cache sets.
  */
 #define BUFFER_BYTES 65536u
 #define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
 #define POOL_BYTES   ((size_t)LISTEN_BATCH * BUFFER_STEP)
 
-/* An IPv6 address followed by an interface name. */
+/* address, '%', interface */
 #define ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1)
 
 struct open_socket {
@@ -39,7 +39,7 @@ struct open_socket {
 struct listener {
 	uint32_t n;
 	uint32_t next;               /* next socket to read */
-	int64_t gather_ns;           /* duration of a sleep, ns */
+	int64_t gather_ns;           /* duration of a sleep */
 	struct open_socket *sockets; /* [n] */
 	struct pollfd *polled;       /* [n] */
 	uint8_t *pool;               /* one buffer per datagram of a batch */
@@ -209,7 +209,7 @@ static bool open_one(
 	socket->fd = listen_socket(address, SOCK_DGRAM, &ipv4);
 	if (socket->fd < 0)
 		return false;
-	/* The buffer is set before binding, so that no datagram arrives while it is small. */
+	/* No datagram may arrive while the buffer is small. */
 	set_buffer(socket, buffer);
 	if (!listen_bind(socket->fd, address, ipv4))
 		return false;
@@ -263,7 +263,7 @@ static bool is_public(const struct in6_addr *address)
 	       !IN6_IS_ADDR_SITELOCAL(address) && (address->s6_addr[0] & 0xfe) != 0xfc;
 }
 
-/* Returns false for addresses of other families. */
+/* Returns false for other address families. */
 static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 {
 	struct sockaddr_in6 wide;
@@ -281,7 +281,7 @@ static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 	return true;
 }
 
-/* Returns true if the host has a public address. ipv4, ipv6: address families to check. */
+/* ipv4, ipv6: address families to check */
 static bool host_is_public(bool ipv4, bool ipv6)
 {
 	struct ifaddrs *all;
@@ -308,14 +308,13 @@ bool listen_is_public(const struct listen_address *address)
 	return is_public(&address->address.sin6_addr);
 }
 
-/* Returns true if a socket for `one` also covers `other`. */
+/* Returns true if a socket for `one` also receives the datagrams for `other`. */
 static bool covers_address(const struct listen_address *one, const struct listen_address *other)
 {
 	return one->address.sin6_port == other->address.sin6_port &&
 	       (one->all || (is_every(one) && is_ipv4(one) == is_ipv4(other)));
 }
 
-/* Writes the reason why opening failed, from errno. */
 static void explain(const struct listen_address *addresses, uint32_t at, char *error)
 {
 	const struct listen_address *address = &addresses[at];
@@ -385,7 +384,7 @@ static struct listener *make_listener(uint32_t n)
 }
 
 /*
- * Returns the time in which datagrams of 100 MB/s fill half of the smallest buffer. At most
+ * Returns the time in which datagrams of 100 MB/s fill half of the smallest buffer, at most
  * LISTEN_REST_MS.
  */
 static int64_t gather_ns(const struct listener *listener)
@@ -450,7 +449,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 	datagram->socket = socket;
 }
 
-/* Receives up to `max` datagrams into the buffers from index `first`. */
+/* `first`: index of the first buffer to use */
 static uint32_t receive_from(struct listener *listener, uint32_t socket, struct datagram *datagrams,
 	uint32_t first, uint32_t max)
 {

@@ -27,7 +27,7 @@ static uint32_t read_rules(const struct config *config, struct exporter_rule *ru
 	return n;
 }
 
-/* Returns true if a rule limits senders; a prefix of length 0 does not. */
+/* A prefix of length 0 does not limit senders. */
 static bool limits_senders(const struct config *config)
 {
 	struct exporter_rule rules[OPTION_LIST_MAX];
@@ -119,7 +119,8 @@ struct dedup_params collect_dedup_params(const struct config *config)
 }
 
 /*
- * ingress and egress need the paths of flows, which can be tracked only from the start of the run.
+ * ingress and egress need the paths of flows, which are known only if tracked from the start of the
+ * run.
  */
 bool collect_takes(const struct config *running, const struct config *config, char *why)
 {

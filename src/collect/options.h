@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Options of sketchtap collect: sources, allowed exporters, duplicates. */
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,11 +10,11 @@
 #include "rx/source.h"
 
 struct collect_options {
-	struct option_list listen;    /* --listen; empty: read a capture */
-	struct option_list exporters; /* --exporter */
-	const char *templates;        /* NULL: templates are not saved */
-	uint32_t dedup;               /* enum dedup_method */
-	uint64_t export_timeout;      /* ns */
+	struct option_list listen; /* empty: read a capture */
+	struct option_list exporters;
+	const char *templates;   /* NULL: templates are not saved */
+	uint32_t dedup;          /* enum dedup_method */
+	uint64_t export_timeout; /* ns */
 	uint64_t observed_flows;
 	uint64_t receive_buffer; /* bytes per socket */
 	uint32_t link_overhead;  /* bytes per packet */
@@ -25,28 +23,25 @@ struct collect_options {
 
 OPTION_OWNER(collect)
 
-/* Member of an option_row: only `sketchtap collect` has the option. */
+/* Only `sketchtap collect` has the option. */
 #define COLLECT_OPTION .not_for = SOURCE_PACKETS | SOURCE_KEYS
 
 /*
- * Returns the first --listen with a public address if --exporter does not limit the senders. NULL:
- * there is none, or senders are limited.
+ * Returns the first --listen with a public address if --exporter does not limit the senders, else
+ * NULL.
  */
 const char *collect_open_address(const struct config *config);
 
-/*
- * Returns the parameters of the collector, except callbacks. `rules` has room for OPTION_LIST_MAX
- * and must outlive the collector.
- */
+/* Callbacks are not set. `rules` has OPTION_LIST_MAX entries and must outlive the collector. */
 struct collector_params collect_collector_params(
 	const struct config *config, struct exporter_rule *rules);
 struct dedup_params collect_dedup_params(const struct config *config);
 
 /*
- * Returns true if a running collector can switch to another configuration; otherwise writes the
- * reason to why[OPTION_WHY_MAX].
+ * Returns true if a running collector can switch to `config`, else writes the reason to
+ * why[OPTION_WHY_MAX].
  */
 bool collect_takes(const struct config *running, const struct config *config, char *why);
 
-/* Returns the bytes of memory of one decoder and `workers` workers, without sketches. */
+/* Returns the bytes of one decoder and `workers` workers, without sketches. */
 size_t collect_memory(const struct config *config, uint32_t workers);

@@ -9,7 +9,7 @@
 #include "base/assertion.h"
 #include "flow_protocols/flow_protocol.h"
 
-#define FORMAT_BITS 12 /* low bits of an sFlow data_format: format; high bits: enterprise */
+#define FORMAT_BITS 12 /* low bits of an sFlow data_format; the enterprise is above them */
 
 struct problems_kind {
 	struct problem_entry entries[PROBLEM_PLACES];
@@ -21,7 +21,7 @@ struct problems {
 	struct problems_kind kinds[PROBLEM_COUNT];
 };
 
-/* Format of a detail, printed between `what` and `why`. */
+/* printed between `what` and `why` */
 enum problems_detail {
 	DETAIL_NONE,
 	DETAIL_NUMBER,
@@ -31,7 +31,7 @@ enum problems_detail {
 	DETAIL_FORMAT,   /* sFlow's data_format: enterprise << 12 | format */
 };
 
-/* Text of a log line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
+/* Log line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
 struct kind_text {
 	const char *unit, *what, *advice;
 	enum problems_detail detail;
@@ -115,7 +115,7 @@ static const struct {
 	{317, "mplsPayloadPacketSection"},
 };
 
-/* sflow_version_5.txt, enum header_protocol. */
+/* sflow_version_5.txt, enum header_protocol */
 static const char *const header_protocols[] = {"unknown", "Ethernet", "token bus", "token ring",
 	"FDDI", "frame relay", "X.25", "PPP", "SMDS", "AAL5", "AAL5-IP", "IPv4", "IPv6", "MPLS",
 	"POS", "802.11 MAC", "802.11 AMPDU", "802.11 AMSDU"};

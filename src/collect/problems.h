@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Counts everything that a collector cannot read or use, per kind and exporter, and formats the log
- * lines. Lists PROBLEM_PLACES exporters per kind and counts the others together, so that memory is
- * bounded. Single-threaded.
+ * Counts what a collector cannot read or use, per kind and exporter. Memory is bounded: exporters
+ * beyond PROBLEM_PLACES per kind share one entry. Single-threaded.
  */
 
 #include <netinet/in.h>
@@ -14,7 +13,7 @@
 #include "base/router_names.h"
 
 enum problem {
-	/* Datagrams. */
+	/* Datagrams */
 	PROBLEM_MALFORMED,       /* detail: enum decode_fault */
 	PROBLEM_NETFLOW_VERSION, /* detail: the version */
 	PROBLEM_SFLOW_VERSION,   /* detail: the version */
@@ -26,9 +25,9 @@ enum problem {
 	PROBLEM_NEW_DOMAINS,
 	PROBLEM_NO_EXPORT, /* unknown version */
 	PROBLEM_JUMP,      /* jump of a sequence number */
-	/* Data sets. */
+	/* Data sets */
 	PROBLEM_NO_TEMPLATE,
-	/* Records: in the order of enum decode_skip. */
+	/* Records, in the order of enum decode_skip */
 	PROBLEM_NO_ADDRESSES,
 	PROBLEM_NO_PACKETS,
 	PROBLEM_SECTION,         /* detail: the element */
@@ -36,12 +35,12 @@ enum problem {
 	PROBLEM_HEADER,
 	PROBLEM_OFFSET,        /* detail: the element */
 	PROBLEM_SAMPLE_FORMAT, /* detail: enterprise << 12 | format */
-	PROBLEM_FLOW_FORMAT,   /* detail: the same */
+	PROBLEM_FLOW_FORMAT,   /* detail: enterprise << 12 | format */
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	PROBLEM_SUM,
 	PROBLEM_NO_PLACE, /* no slot for the original exporter of forwarded records */
-	/* Packets of a capture. */
+	/* Packets of a capture */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,
 	PROBLEM_OVERLAPPING,
@@ -53,7 +52,6 @@ enum problem {
 #define PROBLEM_UNPROVEN   32 /* entries per kind for senders without readable datagrams */
 #define PROBLEM_LINE_BYTES 320
 
-/* A domain of an exporter, or a sender. */
 struct problem_source {
 	struct in6_addr address; /* :: if the kind is not counted per exporter */
 	uint32_t domain;
@@ -63,7 +61,7 @@ struct problem_source {
 struct problem_entry {
 	struct problem_source source;
 	uint32_t detail;
-	uint64_t count, logged;     /* logged: value of `count` in the last log line; 0: none */
+	uint64_t count, logged;     /* logged: `count` in the last log line; 0: none */
 	char name[ROUTER_NAME_MAX]; /* set by the owner; "": not set */
 };
 
@@ -75,14 +73,13 @@ struct problems *problems_create(void);
 void problems_destroy(struct problems *problems);
 
 /*
- * Counts a problem n times. `proven`: the exporter has sent readable datagrams. Other exporters get
- * at most PROBLEM_UNPROVEN entries. Returns NULL if the kind has no free entry; then n is counted
- * for all other exporters together.
+ * `proven`: the exporter has sent readable datagrams; others get at most PROBLEM_UNPROVEN entries.
+ * Returns NULL if the kind has no free entry: n then counts for all other exporters together.
  */
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
 
-/* Formats the log line of an entry. Returns true if it is a warning, false if a notice. */
+/* Returns true if the line is a warning, false if a notice. */
 bool problem_line(
 	enum problem kind, const struct problem_entry *entry, char line[PROBLEM_LINE_BYTES]);
 

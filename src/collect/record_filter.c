@@ -22,7 +22,7 @@ enum {
 	TYPE_IPV6 = 0x86dd,
 };
 
-#define STEPS_MAX (1U << 20) /* most instructions per program and kind of frame */
+#define STEPS_MAX (1U << 20) /* instructions per program and kind of frame */
 
 _Static_assert(ETHERNET_HEADER + VLAN_TAG + IPV6_HEADER + TCP_HEADER <= RECORD_FRAME_MAX,
 	"the largest frame must fit in RECORD_FRAME_MAX bytes");
@@ -43,8 +43,6 @@ bool record_filter_has_tags(const char *expression)
 {
 	return has_word(expression, "vlan");
 }
-
-/* --- frames --- */
 
 static uint8_t *put_ipv4(uint8_t *to, const struct observation *observation)
 {
@@ -92,11 +90,9 @@ uint32_t record_frame_make(
 	return (uint32_t)(at - frame) + TCP_HEADER;
 }
 
-/* --- dependencies of a program --- */
-
 /*
- * Bits of a frame or register. fixed: value of the bits that are the same in all records. varies:
- * bits that differ between records. unknown: bits that records do not have.
+ * Bits of a frame or register. fixed: value of bits equal in all records. varies: bits that differ.
+ * unknown: bits that records do not have.
  */
 struct bits {
 	uint32_t fixed, varies, unknown;
@@ -104,7 +100,7 @@ struct bits {
 
 static const struct bits all_unknown = {0, 0, UINT32_MAX};
 
-/* Bytes of all frames that have the same IP version, the same protocol, and a VLAN tag or none. */
+/* Bytes of all frames with the same IP version, protocol and presence of a VLAN tag. */
 struct frame_kind {
 	uint8_t fixed[RECORD_FRAME_MAX], varies[RECORD_FRAME_MAX], unknown[RECORD_FRAME_MAX];
 };
@@ -177,7 +173,7 @@ struct walk {
 	const struct bpf_program *program;
 	const struct frame_kind *kind;
 	struct record_filter_machine *seen; /* [bf_len]: last state at each instruction */
-	bool *visited;                      /* [bf_len] */
+	bool *visited;
 	uint32_t steps;
 };
 
@@ -300,7 +296,7 @@ static enum outcome compare(uint32_t op, const struct bits *a, const struct bits
 	}
 }
 
-/* Executes an instruction that is not a branch. Returns false if it is unknown. */
+/* Returns false for an unknown instruction. The instruction is not a branch. */
 static bool step(
 	const struct walk *walk, const struct bpf_insn *insn, struct record_filter_machine *machine)
 {
@@ -337,8 +333,8 @@ static bool step(
 }
 
 /*
- * Follows all possible paths from instruction `pc`. Returns false if the verdict depends on unknown
- * bits, or if there are too many paths.
+ * Follows all paths from instruction `pc`. Returns false if the verdict depends on unknown bits, or
+ * if there are too many paths.
  */
 static bool follow(struct walk *walk, uint32_t pc, struct record_filter_machine machine)
 {

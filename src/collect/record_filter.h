@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Applies packet filter expressions to records: builds a frame from the record and runs the packet
- * filter on it. Rejects expressions at the start if they depend on bytes that no record has.
+ * Applies packet filter expressions to frames built from records. Rejects expressions that depend
+ * on bytes that no record has.
  */
 
 #include <stdbool.h>
@@ -15,16 +15,16 @@
 
 #define RECORD_FRAME_MAX 80
 
-/* Returns true if frames need a VLAN tag: the expression has `vlan`. */
+/* Returns true if the expression has `vlan`. */
 bool record_filter_has_tags(const char *expression);
 
-/* Builds an Ethernet frame; unknown bytes are 0. Returns its length. */
+/* Unknown bytes are 0. Returns the length of the Ethernet frame. */
 uint32_t record_frame_make(
 	const struct observation *observation, bool tags, uint8_t frame[RECORD_FRAME_MAX]);
 
 /*
- * Returns true if the program, compiled for Ethernet, returns the same verdict for the frame of a
- * record as for the packets of the flow. Otherwise writes a reason to error[size].
+ * Returns true if the program gives the frame of a record the same verdict as the packets of the
+ * flow. Otherwise writes a reason to error[size].
  */
 bool record_filter_check(
 	const struct bpf_program *program, const char *expression, char *error, size_t size);

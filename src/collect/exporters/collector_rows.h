@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Rows of an epoch for --exporters, --export paths and --export links. */
-
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,48 +11,41 @@
 
 #define EXPORTER_NAME_MAX  ROUTER_NAME_MAX
 #define INTERFACE_NAME_MAX 48
-#define WHOLE_EXPORTER     3u /* value of a side: all interfaces of an exporter together */
+#define WHOLE_EXPORTER     3u /* side: all interfaces of an exporter together */
 
 /* Records of a domain by the result of deduplication. */
 struct record_counts {
-	/* counted: records that add packets; duplicate: records that add none */
+	/* `duplicate` records add no packets */
 	uint64_t counted, duplicate;
-	/* records of both kinds that the method `edge` decided, because the flow cache was full */
+	/* records of both kinds that the method `edge` decided because the flow cache was full */
 	uint64_t edge_only;
 };
 
-/* A domain of an exporter in one epoch. docs/COLLECTOR.md describes every column. */
+/* docs/COLLECTOR.md describes every column. */
 struct exporter_row {
-	struct in6_addr address; /* sFlow: address of the agent */
+	struct in6_addr address; /* sFlow: agent */
 	uint32_t slot;
 	uint32_t domain;
 	enum flow_protocol protocol;
-	/*
-	 * true: the row is the sum of senders without a row: refused, not exporters, or above
-	 * exporters-max
-	 */
+	/* sum of senders without a row: refused, not exporters, or above exporters-max */
 	bool others;
-	/*
-	 * true: the row is a sender with unreadable headers, which has no domain, protocol or slot
-	 */
+	/* a sender with unreadable headers, without domain, protocol and slot */
 	bool sender;
-	char name[EXPORTER_NAME_MAX]; /* "": no name */
+	char name[EXPORTER_NAME_MAX];
 	uint64_t datagrams, bytes;
-	/*
-	 * Decoded records that pass --filter: counted + duplicate + unusable + lost to full rings.
-	 */
+	/* Records that pass --filter: counted + duplicate + unusable + lost to full rings. */
 	uint64_t records;
 	struct record_counts counts;
-	uint64_t waiting; /* data sets still waiting for a template at the end of the epoch */
+	uint64_t waiting;          /* data sets that wait for a template at the end of the epoch */
 	uint64_t unknown_template; /* data sets dropped without a template */
 	uint64_t unusable;         /* records without packets or key, or with impossible values */
-	uint64_t malformed;        /* datagrams that could not be decoded completely */
+	uint64_t malformed;        /* datagrams not decoded completely */
 	uint64_t refused;          /* datagrams rejected by --exporter */
-	uint64_t shed;             /* datagrams dropped because no slot was free */
-	uint64_t lost_network, lost_socket; /* lost datagrams, by sequence numbers */
+	uint64_t shed;             /* datagrams without a free slot */
+	uint64_t lost_network, lost_socket; /* datagrams, by sequence numbers */
 	uint64_t reordered, repeated, restarts;
 	uint32_t templates;
-	uint32_t sampling; /* largest sampling interval of the records; 0: no records */
+	uint32_t sampling; /* largest interval of the records; 0: no records */
 	enum sampling_source sampling_source;
 	uint64_t lost_agent; /* samples, packets or flows that the exporter reports as lost */
 };
@@ -65,16 +56,15 @@ enum interface_role {
 	ROLE_FED,
 };
 
-/* Role of an input interface, learned from flows that several exporters report. */
+/* An input interface. Roles are learned from flows that several exporters report. */
 struct interface_role_row {
-	uint32_t exporter; /* slot of the exporter */
-	uint32_t side;     /* enum observation_side, or WHOLE_EXPORTER */
+	uint32_t exporter;
+	uint32_t side; /* enum observation_side, or WHOLE_EXPORTER */
 	uint32_t interface;
-	enum interface_role role;  /* used in the next epoch */
-	enum interface_role saved; /* role for the next run */
+	enum interface_role role;  /* in the next epoch */
+	enum interface_role saved; /* in the next run */
 	/*
-	 * slot of the nearest exporter from which the interface receives packets; EXPORTER_NONE:
-	 * unknown
+	 * slot of the nearest exporter that sends packets to the interface; EXPORTER_NONE: unknown
 	 */
 	uint32_t fed_by;
 };
@@ -82,12 +72,11 @@ struct interface_role_row {
 enum link_direction {
 	LINK_IN,
 	LINK_OUT,
-	LINK_NEITHER, /* records without interface */
+	LINK_NEITHER, /* no interface */
 };
 
-/* One direction of an interface of an exporter in one epoch. */
 struct link_row {
-	uint32_t slot; /* slot of the exporter */
+	uint32_t slot;
 	struct in6_addr address;
 	uint32_t domain;
 	char exporter[EXPORTER_NAME_MAX];
@@ -96,32 +85,28 @@ struct link_row {
 	char name[INTERFACE_NAME_MAX];
 	enum link_direction direction;
 	uint64_t packets, bytes; /* upscaled counts of records */
-	uint64_t speed;          /* bits per second; 0: unknown */
-	/*
-	 * Packets and bytes by the interface counters of sFlow, which cover `counted_ns` of the
-	 * epoch. 0 ns: there are no counters.
-	 */
+	uint64_t speed;          /* bit/s; 0: unknown */
+	/* sFlow interface counters, which cover `counted_ns` of the epoch. 0 ns: none. */
 	uint64_t counter_packets, counter_bytes;
 	uint64_t counted_ns;
-	/* role of the interface if direction is LINK_IN, else ROLE_OPEN */
+	/* ROLE_OPEN unless direction is LINK_IN */
 	enum interface_role role;
-	/* exporter from which the interface receives packets; NULL: unknown */
+	/* exporter that sends packets to the interface; NULL: unknown */
 	const struct exporter_row *fed_by;
 };
 
 #define PATH_HOPS_MAX 32
 
 struct path_hop {
-	uint32_t exporter; /* slot of the exporter */
+	uint32_t exporter;
 	uint32_t input, output;
 };
 
-/* Path of a flow through the exporters that reported it. */
 struct path_row {
-	struct key key;     /* 5-tuple */
+	struct key key;
 	bool ordered;       /* false: some hops are ordered only by their first report */
 	bool changed;       /* the path differs from the previous row */
-	uint32_t observers; /* number of exporters that reported the flow */
+	uint32_t observers; /* exporters that reported the flow */
 	uint32_t nb_hops;
 	uint64_t packets, bytes;
 	struct path_hop hops[PATH_HOPS_MAX]; /* ingress first; must be the last member */

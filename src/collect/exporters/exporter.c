@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "collect/exporters/observation.h"
 
-/* Limits of the number of rejected and evicted domains that are remembered by their hash. */
+/* Rejected and evicted domains that are remembered by their hash. */
 #define REMEMBERED_MIN 4096
 #define REMEMBERED_MAX (UINT64_C(1) << 20)
 
@@ -17,7 +17,7 @@
 #define ADDRESS_PART   4 /* an address has at most 1/4 of the slots of proven domains */
 #define ADDRESS_LEAST  16
 
-/* Rank of a domain (exporter.h). Each rank has its own list. */
+/* See exporter.h. Each rank has its own list. */
 enum rank {
 	RANK_NEW,
 	RANK_HEARD,
@@ -28,19 +28,19 @@ enum rank {
 struct exporter_entry {
 	struct exporter_id id;
 	uint64_t heard; /* last epoch with a datagram */
-	/* time of the last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
+	/* last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
 	int64_t heard_at;
 	uint64_t datagram;       /* number of its last datagram */
 	uint64_t proved;         /* number of the last good datagram; 0: none */
 	uint32_t earlier, later; /* neighbours in the list of its rank, oldest datagram first */
-	/* next and previous domain of the same address; EXPORTER_NONE: none */
+	/* next and previous domain of the address; EXPORTER_NONE: none */
 	uint32_t sibling, elder;
-	uint32_t proven; /* proven domains of the address; only valid in its first domain */
+	uint32_t proven; /* proven domains of the address; valid in its first domain */
 	uint8_t rank;    /* enum rank */
 	uint8_t proofs;
 };
 
-/* Hash table with open addressing. Cell: slot + 1; 0: free. */
+/* Open addressing. Cell: slot + 1; 0: free. */
 struct exporter_cells {
 	uint32_t *cell;
 	uint64_t mask;
@@ -48,10 +48,10 @@ struct exporter_cells {
 
 struct exporter_table {
 	uint32_t max, used;
-	/* proven domains: number, limit, limit per address */
+	/* domains: number, limit, limit per address */
 	uint32_t proven, proven_max, address_max;
 	uint64_t epoch, datagrams;
-	/* time of this datagram and of the first one, ns since 1970-01-01 UTC; 0: none yet */
+	/* ns since 1970-01-01 UTC: current datagram and first one; 0: none yet */
 	int64_t now, start;
 	uint64_t seed;
 	struct exporter_cells by_id, by_address; /* by_address: the first domain of each address */
@@ -107,7 +107,7 @@ static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank r
 	table->entries[sentinel].earlier = slot;
 }
 
-/* Returns the slot that is silent for longest; EXPORTER_NONE: the rank is empty. */
+/* Returns EXPORTER_NONE if the rank is empty. */
 static uint32_t oldest(const struct exporter_table *table, enum rank rank)
 {
 	uint32_t slot = table->entries[ring(table, rank)].later;
@@ -233,7 +233,7 @@ static uint64_t home(
 				      : hash_address(table->seed, &id->address);
 }
 
-/* Frees a cell, and moves following ones so that searches find them. */
+/* Moves later cells of the probe sequence, so that searches find them. */
 static void empty_cell(
 	const struct exporter_table *table, const struct exporter_cells *cells, uint64_t hole)
 {
@@ -282,10 +282,7 @@ static void leave_id(struct exporter_table *table, uint32_t slot)
 	empty_cell(table, cells, i);
 }
 
-/*
- * Inserts the domain after the first one of its address. This takes constant time, even if the
- * address has many domains.
- */
+/* Inserts after the first domain of the address: this takes constant time. */
 static void enter_address(struct exporter_table *table, uint32_t slot)
 {
 	struct exporter_entry *entry = &table->entries[slot];
@@ -316,9 +313,8 @@ static void enter_id(struct exporter_table *table, uint32_t slot)
 }
 
 /*
- * Remembers a domain. Returns true if it was remembered before. The hash has no secret seed, so
- * that runs are reproducible. An attacker who finds a collision gains no more than by a second
- * datagram.
+ * Returns true if the domain was remembered before. The hash has no secret seed, so that runs are
+ * reproducible: a collision gives an attacker no more than a second datagram.
  */
 static bool remember(struct exporter_table *table, const struct exporter_id *id)
 {
@@ -331,10 +327,7 @@ static bool remember(struct exporter_table *table, const struct exporter_id *id)
 	return was;
 }
 
-/*
- * Returns true if the domain was silent for more than EXPORTER_SILENCE_NS. The arithmetic is
- * unsigned, because the times of a capture are arbitrary and may overflow.
- */
+/* Unsigned arithmetic, because the times of a capture are arbitrary and may overflow. */
 static bool is_silent(const struct exporter_table *table, uint32_t slot)
 {
 	int64_t heard_at = table->entries[slot].heard_at;
@@ -354,13 +347,11 @@ static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank
 	eldest_of(table, slot)->proven += (uint32_t)is - was;
 }
 
-/* Returns true if the domain is in the current datagram. */
 static bool is_current(const struct exporter_table *table, uint32_t slot)
 {
 	return table->entries[slot].datagram == table->datagrams;
 }
 
-/* Returns the slot to reassign, or EXPORTER_NONE. */
 static uint32_t victim(struct exporter_table *table, bool heard_before)
 {
 	uint32_t slot = oldest(table, RANK_NEW);

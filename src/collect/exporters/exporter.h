@@ -2,22 +2,12 @@
 #pragma once
 
 /*
- * Table of exporters. It assigns a slot to each observation domain of an exporter, in the order
- * 0, 1, ...
- *
- * A domain has one of three ranks: new (one datagram), heard (several datagrams) or proven
- * (EXPORTER_PROOFS good datagrams). Proven domains get at most 7/8 of the slots. The domains of one
- * address get at most a quarter of these.
- *
- * If all slots are taken, a domain without a slot takes over the slot of
- * - the new domain that is silent for longest, if there is one; else
- * - the proven domain that is silent for longest, if it is silent for more than
- *   EXPORTER_SILENCE_NS; else
- * - the heard domain that is silent for longest, if it sent nothing in this and the last epoch, and
- *   the domain without a slot was heard before.
- *
- * Domains of the current datagram keep their slots. So datagrams from random addresses evict only
- * each other, and no number of datagrams evicts a proven domain that sends once an hour.
+ * Table of exporters. It assigns a slot to each observation domain, in the order 0, 1, ... A domain
+ * is new (one datagram), heard (several datagrams) or proven (EXPORTER_PROOFS good datagrams). If
+ * all slots are taken, a domain without a slot takes over the slot of the new domain that is silent
+ * for longest; else of a proven domain silent for more than EXPORTER_SILENCE_NS; else, if it was
+ * heard before, of a heard domain that sent nothing in this and the last epoch. So no number of
+ * datagrams evicts a proven domain that sends once an hour.
  */
 
 #include <netinet/in.h>
@@ -38,38 +28,35 @@ struct exporter_id {
 
 struct exporter_table;
 
-/* Returns the memory of a table with `max` slots, in bytes. */
 size_t exporter_table_memory(uint32_t max);
 
 /* Returns NULL if out of memory. */
 struct exporter_table *exporter_table_create(uint32_t max, uint64_t seed);
 void exporter_table_destroy(struct exporter_table *table);
 
-/* Returns the number n of slots used so far: slots 0 to n - 1. */
+/* Returns the number of slots that were ever used. */
 uint32_t exporter_table_used(const struct exporter_table *table);
 
-/* Returns the slot, or EXPORTER_NONE. */
 uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id);
 
 /* Starts the next datagram. now: ns since 1970-01-01 UTC. */
 void exporter_datagram(struct exporter_table *table, int64_t now);
 
 /*
- * Assigns a slot to a domain that has none. Returns EXPORTER_NONE if that is not possible. Sets
- * *evicted if another domain lost the slot.
+ * Returns EXPORTER_NONE if there is no slot for the domain. Sets *evicted if another domain lost
+ * the slot.
  */
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted);
 
-/* Marks a domain as present in the current datagram. Repeated calls have no effect. */
+/* The domain is in the current datagram. Repeated calls have no effect. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
 /*
- * Counts the current datagram as good: completely decoded, with records or templates. Repeated
- * calls have no effect.
+ * The current datagram is good: completely decoded, with records or templates. Repeated calls have
+ * no effect.
  */
 void exporter_prove(struct exporter_table *table, uint32_t slot);
 
-/* Marks the domain as proven in an earlier run. */
 void exporter_restore(struct exporter_table *table, uint32_t slot);
 
 bool exporter_is_proven(const struct exporter_table *table, uint32_t slot);
@@ -78,11 +65,8 @@ void exporter_end_epoch(struct exporter_table *table);
 
 const struct exporter_id *exporter_id(const struct exporter_table *table, uint32_t slot);
 
-/* Returns the first slot of this address, or EXPORTER_NONE. */
+/* Returns the first slot of the address, or EXPORTER_NONE. */
 uint32_t exporter_at(const struct exporter_table *table, const struct in6_addr *address);
 
-/*
- * Returns the next slot of the same address, or EXPORTER_NONE. To visit all slots of an address,
- * start with exporter_at().
- */
+/* Returns the next slot of the same address after exporter_at(), or EXPORTER_NONE. */
 uint32_t exporter_sibling(const struct exporter_table *table, uint32_t slot);

@@ -12,7 +12,6 @@
 #define EDGES_MAX (sizeof(((struct exporter_rule *)NULL)->edges) / sizeof(uint32_t))
 #define PART_MAX  1024
 
-/* Parses a decimal number up to UINT32_MAX, without sign or spaces. */
 static bool read_number(const char *text, const char *end, uint32_t *number)
 {
 	uint64_t value = 0;
@@ -70,7 +69,6 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Parses I or I-J. */
 static bool read_edges(const char *text, size_t len, struct exporter_rule *rule, char *why)
 {
 	const char *end = text + len, *dash = memchr(text, '-', len);

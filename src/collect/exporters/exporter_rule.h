@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Parses and matches --exporter rules: allowed senders, names, sampling intervals, edge interfaces.
- */
-
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/exporters/collector_rows.h"
 
-/* One --exporter. */
 struct exporter_rule {
-	uint8_t prefix[16]; /* IPv6 prefix; IPv4 as ::ffff:a.b.c.d */
+	uint8_t prefix[16]; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t bits;      /* length of the prefix, 0 to 128 */
 	char name[EXPORTER_NAME_MAX];
 	uint32_t sampling; /* 0: not set */
@@ -28,7 +23,7 @@ struct exporter_rule {
  */
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);
 
-/* Returns true if two rules have the same prefix; the second one would never match. */
+/* Returns true if the prefixes are equal: the second rule would never match. */
 bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rule *b);
 
 /* Returns true if the rule matches all IPv4 or IPv6 addresses. */

@@ -23,18 +23,18 @@ struct traffic_sum {
 };
 
 struct link_side {
-	/* own: from records of this interface; others: of other interfaces */
+	/* own: records of this interface; others: records of other interfaces */
 	struct traffic_sum own, others;
 	struct traffic_sum last; /* last counter values */
 	struct traffic_sum counted;
-	uint64_t counted_ns; /* time covered by the counters, ns */
+	uint64_t counted_ns; /* time that the counters cover */
 };
 
 struct link {
 	uint32_t exporter;
 	uint32_t interface;
-	uint32_t generation; /* differs from the owner's: the link is removed */
-	uint32_t starts;     /* differs from the owner's: `last` is invalid */
+	uint32_t generation; /* if it differs from owner.generation, the link is removed */
+	uint32_t starts;     /* if it differs from owner.starts, `last` is invalid */
 	uint64_t speed;
 	int64_t counters_at; /* time of `last`; 0: `last` is invalid */
 	uint32_t silent;     /* epochs without records */
@@ -42,12 +42,11 @@ struct link {
 	char name[INTERFACE_NAME_MAX];
 };
 
-/* State of a slot. */
 struct owner {
 	uint32_t links;
 	uint32_t generation;        /* incremented if the slot is reassigned */
 	uint32_t starts;            /* restarts of the exporter */
-	struct traffic_sum nowhere; /* records without a link in either direction */
+	struct traffic_sum nowhere; /* records without a link */
 };
 
 struct links {
@@ -59,11 +58,10 @@ struct links {
 	uint64_t mask, seed;
 	uint32_t *cells; /* hash table: index in `all` + 1; 0: empty */
 	struct owner *owners;
-	struct link *all;    /* [size], used entries first */
+	struct link *all;
 	struct link **order; /* [size], sorted for output */
 };
 
-/* Returns the number of shared entries. */
 static uint32_t pool_for(uint32_t exporters)
 {
 	uint64_t wanted = (uint64_t)exporters * LINKS_EACH;
@@ -150,7 +148,6 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 	}
 }
 
-/* Releases a link of the exporter. */
 static void release_link(struct links *links, uint32_t exporter)
 {
 	struct owner *owner = &links->owners[exporter];
@@ -184,10 +181,7 @@ static void compact(struct links *links, uint32_t silent_max)
 	links->gone = 0;
 }
 
-/*
- * Returns the cell for a new link, or NULL if the table is full. If all entries are used, it first
- * compacts the table, which moves links.
- */
+/* Returns NULL if the table is full. Compacting the table moves links. */
 static uint32_t *make_room(
 	struct links *links, uint32_t exporter, uint32_t interface, uint32_t *cell)
 {
@@ -210,7 +204,6 @@ static uint32_t *make_room(
 	return cell;
 }
 
-/* Returns the link, adding it if necessary; NULL: table full. */
 static struct link *find_link(struct links *links, uint32_t exporter, uint32_t interface)
 {
 	struct owner *owner = &links->owners[exporter];
@@ -243,9 +236,8 @@ static void pass(struct traffic_sum *sum, const struct observation *observation)
 }
 
 /*
- * Adds the observation to one direction of the link of `interface`. Returns false if there is no
- * link: interface 0 has none, or the table is full. `own`: the exporter observed the flow at this
- * interface.
+ * Returns false if there is no link: interface 0 has none, or the table is full. `own`: the
+ * exporter observed the flow at this interface.
  */
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
@@ -293,7 +285,7 @@ static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced
 	return true;
 }
 
-/* Computes the increase of packets and bytes; 0: unknown. Returns false if a counter restarted. */
+/* Returns false if a counter restarted. Unknown increases are 0. */
 static bool difference(
 	const struct link_side *side, const struct traffic_sum *now, struct traffic_sum *grown)
 {
@@ -415,7 +407,6 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 	return row->packets > 0 || row->bytes > 0 || row->counted_ns > 0;
 }
 
-/* Emits the row of records without a link. */
 static void emit_nowhere(struct links *links, uint32_t exporter,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
 {

@@ -12,9 +12,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the part of `amount` for an exporter that has `gaps` of `all` gaps. gaps_before: gaps of
- * the exporters before it. The parts add up to `amount`, and no part exceeds the gaps of its
- * exporter.
+ * Returns the part of `amount` for an exporter that has `gaps` of `all` gaps, after exporters with
+ * `gaps_before`. The parts add up to `amount`.
  */
 static uint64_t part(uint64_t amount, uint64_t gaps_before, uint64_t gaps, uint64_t all)
 {
@@ -64,7 +63,7 @@ static uint64_t scope_of(const struct option_record *option)
 		scope ^ ((uint64_t)option->interface << 32 | option->domain) ^ option->template_id);
 }
 
-/* Returns the index of the scope, or a free one; -1: table full. */
+/* Returns a free index for a new scope; -1: table full. */
 static int find_scope(const struct reported_losses *reported, uint64_t scope)
 {
 	for (int i = 0; i < REPORTED_SCOPES; i++)

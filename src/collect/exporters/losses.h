@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Splits gaps in the sequence numbers of exporters into losses of the socket and losses of the
- * network. The kernel reports the number of datagrams that a socket dropped, but not their senders.
- * They are divided among the exporters of the socket in proportion to their gaps. A gap appears
- * only with the next datagram, so the socket may have dropped more than all gaps. The excess is
- * counted without an exporter. A gap that appears later is then not counted again.
+ * Splits gaps in sequence numbers into losses of the socket and of the network. The kernel counts
+ * the datagrams that a socket dropped, but not their senders, so they are divided in proportion to
+ * the gaps. A gap appears only with the next datagram: drops beyond all gaps are counted without an
+ * exporter, and a later gap for them is not counted again.
  */
 
 #include <stdbool.h>
@@ -29,33 +28,29 @@ struct socket_loss {
 };
 
 /*
- * Splits the gaps of losses[n], all exporters of this socket, and starts the next epoch. Returns
- * the dropped datagrams without a gap.
+ * losses[n] are all exporters of the socket. Starts the next epoch. Returns the dropped datagrams
+ * without a gap.
  */
 uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, uint32_t n);
 
-/*
- * Loss counters that an exporter reports in options records, for up to REPORTED_SCOPES scopes. Must
- * be initialized with 0.
- */
+/* Initialize with 0. */
 #define REPORTED_SCOPES 4
 struct reported_losses {
 	struct {
 		uint64_t scope;
 		uint64_t counts[LOSS_COUNTER_COUNT];
-		uint32_t has; /* bits of enum loss_counter; 0: unused */
+		uint32_t has; /* enum loss_counter bits; 0: unused */
 	} scopes[REPORTED_SCOPES];
 };
 
-/* Losses of an exporter since its previous options record. */
 struct reported_loss {
-	uint64_t packets; /* lost packets; lost flows if packets are not reported */
+	uint64_t packets; /* flows if packets are not reported */
 	bool unknown;     /* more may be lost than `packets` */
 };
 
 /*
- * Returns the losses since the previous record of the same scope. The first record returns none,
- * because its losses may be old. Scopes beyond REPORTED_SCOPES are ignored.
+ * The first record of a scope returns no losses, because they may be old. Scopes beyond
+ * REPORTED_SCOPES are ignored.
  */
 struct reported_loss losses_reported(
 	struct reported_losses *reported, const struct option_record *option);

@@ -17,11 +17,7 @@
 #define CHECK_WAYS    4
 #define CHECK_SAMPLES 128 /* fewest samples for a result */
 
-/*
- * Kinds of table cells, each with a sampling interval. --templates files contain these values.
- * Cells of OF_DOMAIN and OF_FLOWS only describe other domains. For its own domain, struct sampling
- * has the members of_domain and selects_flows.
- */
+/* --templates files contain these values. OF_DOMAIN and OF_FLOWS only describe other domains. */
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
@@ -37,10 +33,10 @@ enum interval_kind {
 	INTERVAL_KIND_END,
 };
 
-/* The high 32 bits of a cell's ID: the other domain that domain 0 describes; 0: its own domain. */
+/* high 32 bits of a cell's ID: the other domain that domain 0 describes; 0: its own domain */
 #define ABOUT_SHIFT 32
 
-/* Returns the ID of a cell of OF_PART_OF_OTHER. It contains 32 bits of the hash of the part. */
+/* Contains 32 bits of the hash of the part. */
 static uint64_t part_of_other(uint64_t about, uint64_t part)
 {
 	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
@@ -61,10 +57,7 @@ static struct sampling_interval *find_interval(
 	}
 }
 
-/*
- * Makes room for another cell. A quarter of the cells stays empty. Returns false if the table is
- * full.
- */
+/* A quarter of the cells stays empty. Returns false if the table is full. */
 static bool make_room(struct sampling *sampling, uint32_t limit)
 {
 	struct sampling larger = *sampling;
@@ -88,7 +81,7 @@ static bool make_room(struct sampling *sampling, uint32_t limit)
 	return true;
 }
 
-/* Sets an interval. Returns true if it changed. */
+/* Returns true if the interval changed. */
 static bool set_interval(uint32_t *interval, uint32_t value)
 {
 	bool changed = *interval != value;
@@ -126,9 +119,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-/*
- * Returns the interval of a cell; 0: unknown. about: another domain that domain 0 describes, or 0.
- */
+/* about: another domain that domain 0 describes, or 0. Returns 0 if unknown. */
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
@@ -137,8 +128,8 @@ static uint32_t look_up(
 }
 
 /*
- * Updates the smallest and largest interval of the parts of another domain. If the interval of a
- * part changes, both are set to it. The exporter will repeat the options of the other parts.
+ * If the interval of a part changes, both the smallest and the largest interval are set to it: the
+ * exporter will repeat the options of the other parts.
  */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)
@@ -304,7 +295,7 @@ void sampling_forget(struct sampling *sampling)
 	*sampling = (struct sampling){.seed = sampling->seed};
 }
 
-/* Returns the interval of the cell that a field of the record selects; 0: unknown. */
+/* Returns the interval by a field of the record; 0: unknown. */
 static uint32_t by_fields(
 	const struct sampling *sampling, uint64_t about, const struct flow_record *record)
 {
@@ -323,7 +314,6 @@ static uint32_t by_fields(
 	return interval;
 }
 
-/* Returns the interval by options; 0: unknown. */
 static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	const struct flow_record *record, enum sampling_certainty *certainty)
 {
@@ -352,8 +342,8 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 }
 
 /*
- * Returns the larger of two known intervals. Otherwise returns, in this order: the known one,
- * SAMPLING_RATIO_UNKNOWN, or 0 (not sampled).
+ * Returns the larger of two known intervals, else the known one, else SAMPLING_RATIO_UNKNOWN, else
+ * 0 (not sampled).
  */
 static uint32_t coarser(uint32_t a, uint32_t b)
 {
@@ -362,7 +352,7 @@ static uint32_t coarser(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the largest interval described for a domain. about 0: the domain itself. */
+/* about 0: the domain itself */
 static uint32_t coarsest_about(const struct sampling *sampling, uint64_t about)
 {
 	uint32_t coarsest = about == 0 ? sampling->of_domain : 0;
@@ -455,7 +445,7 @@ struct pool_check {
 	uint32_t sequence, pool, drops, sampling, breaks;
 	bool reported;
 	bool differs; /* the pool differs from the upscaled samples */
-	bool steady;  /* numbers were consecutive, so that these are not two alternating samplers */
+	bool steady;  /* numbers were consecutive, so these are not two alternating samplers */
 };
 
 struct sampling_checks {
@@ -498,10 +488,7 @@ static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 	};
 }
 
-/*
- * Returns the cell of the sampler. If there is none, reassigns the least recently used cell of its
- * set.
- */
+/* Reassigns the least recently used cell of its set if the sampler has none. */
 static struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler)
 {
@@ -538,8 +525,8 @@ static uint32_t measure(const struct pool_check *check)
 }
 
 /*
- * Returns true if the difference is significant: more than 10 % plus five standard errors. The
- * relative standard error of n samples is 1 / sqrt(n).
+ * Significant: more than 10 % plus five standard errors. The relative standard error of n samples
+ * is 1 / sqrt(n).
  */
 static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
@@ -549,10 +536,7 @@ static bool disagrees(const struct pool_check *check, uint32_t measured)
 					announced * (0.1 + 5 / sqrt((double)check->samples));
 }
 
-/*
- * Fast check: returns true only if disagrees() returns false. Needs no division. The measured
- * interval rounds to the announced one, or differs from it by less than 10 % after rounding.
- */
+/* Fast check without division: returns true only if disagrees() returns false. */
 static bool agrees(const struct pool_check *check)
 {
 	/* Signed integers convert to double faster. The sums stay below 2^63. */
@@ -562,10 +546,7 @@ static bool agrees(const struct pool_check *check)
 	return 2 * apart < samples || 10 * apart + 5 * samples <= expected;
 }
 
-/*
- * Compares the sample pool with the samples. `packets` and `samples` count since the last sample of
- * the sampler.
- */
+/* `packets` and `samples` count since the last sample of the sampler. */
 static void compare_pool(
 	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {
@@ -602,8 +583,8 @@ struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t ow
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
 	/*
-	 * Ignores a late sample. If the numbers jump, the agent restarted or was silent for long:
-	 * the check starts again.
+	 * A late sample is ignored. If the numbers jump, the agent restarted or was silent for
+	 * long.
 	 */
 	if (samples == 0 || samples > UINT32_MAX - 64)
 		return result;

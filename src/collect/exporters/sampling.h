@@ -2,15 +2,10 @@
 #pragma once
 
 /*
- * Determines the sampling interval of a record. Also checks the sample pool of sFlow against the
- * announced interval. The first of these sources that has an interval decides (docs/COLLECTOR.md
- * has the reasons):
- * 1. the record (samplingInterval or similar elements), its sFlow sample, or its NetFlow v5 header
- * 2. options about the sampler, interface or template of the record
- * 3. options about a part of the exporter: line card, cache, process
- * 4. options about the domain of the record
- * 5. options of domain 0 about the domain of the record, in the order of 2 to 4
- * 6. --exporter ...,sampling=N, which also replaces an unknown ratio
+ * Determines the sampling interval of a record. The first source with an interval decides
+ * (docs/COLLECTOR.md): the record, its sFlow sample or NetFlow v5 header; options about its
+ * sampler, interface or template; about a part of the exporter; about its domain; options of domain
+ * 0 about its domain; --exporter ...,sampling=N, which also replaces an unknown ratio.
  */
 
 #include <stdbool.h>
@@ -21,29 +16,25 @@
 #include "flow_protocols/flow_protocol.h"
 
 /*
- * Sampling that the options records of a domain describe. Must be initialized with 0, except for
- * the seed. The seed must be secret, because senders choose the hashed keys. Allocates memory only
- * if options arrive.
+ * Options of a domain. Initialize with 0, except for the seed, which is secret because senders
+ * choose the hashed keys.
  */
 struct sampling {
-	struct sampling_interval *intervals; /* [capacity], hash table with open addressing */
+	struct sampling_interval *intervals; /* [capacity], open addressing */
 	uint32_t n, capacity;
 	uint32_t of_domain; /* interval of the domain; 0: unknown */
 	uint32_t of_parts;  /* smallest interval of its parts, such as line cards; 0: unknown */
 	bool parts_differ;
-	bool parts_changed; /* parts changed since the last sampling_settle() */
+	bool parts_changed; /* since the last sampling_settle() */
 	bool selects_flows; /* some flows are not exported (RFC 7014) */
 	bool has_samplers;  /* some samplers do not select all packets */
-	bool turned_away;   /* intervals were rejected because the table was full */
-	/*
-	 * Set by the caller. named: records have a sampler field. unsampled: some records were
-	 * counted as unsampled.
-	 */
+	bool turned_away;   /* the table was full */
+	/* Set by the caller: records have a sampler field, and some were counted as unsampled. */
 	bool named, unsampled;
 	uint64_t seed;
 };
 
-/* Certainty of the sampling interval of a record: it is sure, or why it may be wrong. */
+/* SAMPLING_SURE, or why the interval of a record may be wrong. */
 enum sampling_certainty {
 	SAMPLING_SURE,
 	SAMPLING_UNDESCRIBED, /* the sampler of a record was not described */
@@ -56,50 +47,46 @@ enum sampling_certainty {
 };
 
 struct sampling_interval {
-	uint64_t id;   /* number of the sampler or interface */
+	uint64_t id;   /* sampler or interface */
 	uint32_t kind; /* 0: an empty cell */
 	uint32_t interval;
 };
 
 /*
- * Stores the sampling interval of an options record that `domain` sent. Only domain 0 may describe
- * another domain. `limit`: most cells of the table, a power of two up to SAMPLING_LIMIT_MAX.
- * Returns true if the interval is new or changed.
+ * Stores the sampling interval of an options record from `domain`. Only domain 0 may describe
+ * another domain. `limit`: cells, a power of two up to SAMPLING_LIMIT_MAX. Returns true if the
+ * interval changed.
  */
 #define SAMPLING_LIMIT_MAX 1024
 bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct option_record *option,
 	uint32_t limit);
-/* Precomputes results that are common to all records. Call it before sampling_of(). */
+/* Precomputes results that are common to all records, before sampling_of(). */
 void sampling_settle(struct sampling *sampling);
 void sampling_forget(struct sampling *sampling);
 
-/*
- * Serializes all intervals, each with scope and number. Returns the number of bytes; 0: nothing is
- * known.
- */
+/* Serializes all intervals. Returns the number of bytes; 0: nothing is known. */
 #define SAMPLING_INTERVAL_BYTES 16
 #define SAMPLING_BYTES_MAX      ((SAMPLING_LIMIT_MAX + 1) * SAMPLING_INTERVAL_BYTES)
 uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_BYTES_MAX]);
-/* Loads serialized intervals. Returns false if malformed. */
+/* Returns false if the bytes are malformed. */
 bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit);
 
-/* Known sampling of the records of one domain. */
 struct sampling_knowledge {
 	const struct sampling *own;     /* options of the record's domain */
 	const struct sampling *process; /* options of domain 0; NULL: none, or `own` has them */
 	uint32_t domain;
-	uint32_t configured; /* --exporter ...,sampling=N; 0: not set */
+	uint32_t configured;
 	enum flow_protocol protocol;
 };
 
 struct sampling_verdict {
-	uint32_t interval; /* 1 or more; 1 if the ratio is unknown */
+	uint32_t interval; /* 1 if the ratio is unknown */
 	enum sampling_source source;
 	/* never SAMPLING_UNNAMED or SAMPLING_LATE, which the caller detects */
 	enum sampling_certainty certainty;
 };
 
-/* Returns true if options describe samplers of the domain that do not select all packets. */
+/* Returns true if options describe samplers that do not select all packets. */
 bool sampling_has_samplers(const struct sampling_knowledge *knowledge);
 
 struct sampling_verdict sampling_of(
@@ -131,8 +118,8 @@ static inline struct sampling_basis sampling_basis_of(const struct flow_record *
 }
 
 /*
- * Returns true if options describe the same sampling for all records: none describes a single
- * sampler, interface or template.
+ * Returns true if all records have the same sampling: no option describes a single sampler,
+ * interface or template.
  */
 static inline bool sampling_is_uniform(const struct sampling_knowledge *knowledge)
 {
@@ -152,16 +139,12 @@ static inline bool sampling_is_same(const struct sampling_knowledge *knowledge,
 		       record->direction == basis->direction);
 }
 
-/*
- * Returns the largest interval that options describe for records of the exporter: 0 if they
- * describe none, SAMPLING_RATIO_UNKNOWN if they describe only unknown ones.
- */
+/* Returns the largest interval by options; 0: none, SAMPLING_RATIO_UNKNOWN: only unknown ones. */
 uint32_t sampling_described(const struct sampling_knowledge *knowledge);
 
 /*
- * Table of sFlow samplers. Compares the sample pool (packets that a sampler processed) with the
- * samples taken, including lost ones. Keeps the most recently used samplers; the check of an
- * evicted one starts again.
+ * Compares the sample pool (packets that an sFlow sampler processed) with the samples taken. Keeps
+ * the most recently used samplers.
  */
 struct sampling_checks;
 
@@ -169,19 +152,15 @@ size_t sampling_checks_memory(void);
 struct sampling_checks *sampling_checks_create(void);
 void sampling_checks_destroy(struct sampling_checks *checks);
 
-/* Result of a check. */
 struct sampler_result {
 	/*
 	 * Interval by the sample pool if it differs significantly from the announced one. Reported
 	 * once per sampler; else 0.
 	 */
 	uint32_t measured;
-	/*
-	 * Samples that the agent took but did not send since the last sample: by its drop counter
-	 * and its sequence numbers.
-	 */
+	/* samples that the agent took but did not send since the last sample */
 	uint32_t lost;
-	/* Interval by the sample pool if the difference was significant once; else 0. */
+	/* interval by the sample pool if the difference was significant once; else 0 */
 	uint32_t pool_interval;
 	/*
 	 * If pool_interval is larger than the announced interval: packets of the pool minus
@@ -191,8 +170,8 @@ struct sampler_result {
 };
 
 /*
- * Checks the next sample. owner: ID of the session, never 0. breaks: number of gaps between its
- * datagrams so far. Samples that are missing after a gap do not count as lost by the agent.
+ * owner: ID of the session, never 0. breaks: gaps between its datagrams so far. Samples missing
+ * after a gap do not count as lost by the agent.
  */
 struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler);

@@ -80,7 +80,7 @@ static bool read_checksum(char *line)
 	return strcmp(last + 1, wanted) == 0;
 }
 
-/* Parses a line without line end. Modifies it. */
+/* Modifies the line. */
 static bool read_line(char *line, struct template_file_entry *entry, uint8_t *set)
 {
 	char *words[5], *rest = line, *end;
@@ -108,10 +108,7 @@ struct template_file_reading {
 	uint8_t set[SET_MAX];
 };
 
-/*
- * Reads the next line. Returns false at the end of the file. A line that is too long or contains
- * NUL becomes empty.
- */
+/* Returns false at the end of the file. A line that is too long or contains NUL becomes empty. */
 static bool next_line(struct template_file_reading *reading)
 {
 	size_t len = 0;
@@ -128,7 +125,6 @@ static bool next_line(struct template_file_reading *reading)
 	return c != EOF || len > 0 || spoilt;
 }
 
-/* Opens the file of an earlier run. Returns 0 or an error. */
 static int open_own(const char *path, FILE **file)
 {
 	struct file_entry entry;
@@ -164,10 +160,7 @@ int template_file_read(const char *path,
 		return status;
 	}
 	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0) {
-		/*
-		 * If the file was truncated in its first line, it contains only a part of that
-		 * line.
-		 */
+		/* A file that was truncated in its first line contains only a part of it. */
 		other = reading->line[0] == '\0' ||
 			strncmp(FIRST_LINE, reading->line, strlen(reading->line)) != 0;
 		++*damaged;
@@ -195,7 +188,6 @@ struct template_writer {
 	char line[TEXT_MAX];
 };
 
-/* Opens the directory entry. Returns 0 or an error. */
 static int find_own(const char *path, struct file_entry *entry)
 {
 	int status = file_entry_find(entry, path);
@@ -223,7 +215,7 @@ int template_file_check(const char *path)
 	return status;
 }
 
-/* Creates the file under a temporary, unused name in the same directory. */
+/* Uses a temporary name in the same directory. */
 static int create_new(struct template_writer *writer)
 {
 	uint64_t number;
@@ -291,10 +283,7 @@ void template_file_put(struct template_writer *writer, const struct template_fil
 		checksum(writer->line, (size_t)(to - writer->line)));
 }
 
-/*
- * Syncs the directory, which stores the name. Errors are ignored, because the file itself is
- * complete.
- */
+/* Syncs the directory, which stores the name. Errors are ignored: the file itself is complete. */
 static void sync_folder(int folder)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -313,9 +302,7 @@ int template_file_end(struct template_writer *writer)
 		status = errno != 0 ? errno : EIO;
 	if (fclose(writer->file) != 0 && status == 0)
 		status = errno;
-	/*
-	 * Checks again: in a directory such as /tmp, another user may have created the file since.
-	 */
+	/* In a directory such as /tmp, another user may have created the file since. */
 	writer->entry.exists = fstatat(writer->entry.folder, writer->entry.name,
 				       &writer->entry.status, AT_SYMLINK_NOFOLLOW) == 0;
 	if (status == 0)
@@ -332,11 +319,9 @@ int template_file_end(struct template_writer *writer)
 	return status;
 }
 
-/* --- saver --- */
-
 /*
- * Header of a set in a copy. It must not be larger than the memory of a template without its set,
- * so that the copy fits in template_bytes.
+ * Not larger than the memory of a template without its set, so that the copy fits in
+ * template_bytes.
  */
 struct set_copy {
 	struct exporter_id id;
@@ -348,8 +333,8 @@ struct template_saver {
 	const char *path;
 	pthread_t thread;
 	/*
-	 * The decoder passes the following fields to the thread with `work`, and the thread returns
-	 * them with `done`. The semaphores order the memory accesses.
+	 * The decoder passes these fields to the thread with `work`, and the thread returns them
+	 * with `done`. The semaphores order the memory accesses.
 	 */
 	sem_t work, done;
 	bool ending;
@@ -369,9 +354,7 @@ size_t template_saver_memory(size_t template_bytes)
 	return sizeof(struct template_saver) + template_bytes;
 }
 
-/* --- the thread --- */
-
-/* Waits for a semaphore, and continues to wait after a signal. */
+/* Continues to wait after a signal. */
 static void await(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) != 0 && errno == EINTR)
@@ -416,8 +399,6 @@ static void *save_copies(void *arg)
 		sem_post(&saver->done);
 	}
 }
-
-/* --- the decoder --- */
 
 static void free_saver(struct template_saver *saver)
 {
@@ -474,10 +455,7 @@ void template_saver_stop(struct template_saver *saver)
 	free_saver(saver);
 }
 
-/*
- * Returns true if the last write started less than ten seconds ago. Returns false if the clock was
- * set back since.
- */
+/* Returns false if the clock was set back since the last write. */
 static bool saved_just_now(const struct template_saver *saver, int64_t now)
 {
 	return saver->saved && now >= saver->saved_at && now - saver->saved_at < APART_NS;

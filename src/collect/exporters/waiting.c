@@ -10,20 +10,16 @@
 
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
-#define CLASSES    32 /* number of classes; the class of an exporter is log2 of its blocks */
+#define CLASSES    32 /* the class of an exporter is log2 of its blocks */
 #define RINGS      (2 * CLASSES)
 #define SET_MAX    65536
 
-/*
- * A set is stored in a chain of blocks: a struct waiting_set, whose `data` is unused, then the
- * bytes of the set.
- */
+/* A set is a chain of blocks: a struct waiting_set, whose `data` is unused, then its bytes. */
 struct block {
 	uint32_t next;
 	uint8_t bytes[BLOCK_ROOM];
 };
 
-/* List links of a set. */
 struct place {
 	uint32_t older, newer;  /* list of the exporter's sets */
 	uint32_t before, after; /* list of the hash bucket, which may also contain other keys */
@@ -35,9 +31,9 @@ struct bucket {
 	uint32_t first, last;
 };
 
-/* Sets of an exporter. If it has any, it is in the ring of its class. */
+/* If the exporter has sets, it is in the ring of its class. */
 struct waiting_exporter {
-	uint32_t oldest, newest; /* first blocks of the oldest and newest set */
+	uint32_t oldest, newest;
 	uint32_t sets, blocks;
 	uint32_t before, after;
 	bool proven;
@@ -45,13 +41,13 @@ struct waiting_exporter {
 
 struct waiting {
 	uint32_t nb_blocks, free_blocks;
-	uint32_t free; /* first free block */
+	uint32_t free;
 	uint32_t nb_holders;
-	uint32_t filled;  /* number of blocks that were ever used */
-	uint32_t held[2]; /* number of blocks, [0]: unproven, [1]: proven exporters */
+	uint32_t filled;  /* blocks that were ever used */
+	uint32_t held[2]; /* blocks of [0] unproven and [1] proven exporters */
 	struct block *blocks;
 	struct place *places;   /* [nb_blocks], valid for the first block of a set */
-	struct bucket *buckets; /* [bucket_mask + 1], hash table by exporter and template */
+	struct bucket *buckets; /* [bucket_mask + 1], by exporter and template */
 	uint64_t bucket_mask, seed;
 	/* [nb_holders] exporters, then list heads of unproven and proven classes */
 	struct waiting_exporter *holders;
@@ -167,7 +163,7 @@ static void count_blocks(struct waiting *waiting, uint32_t exporter, uint32_t bl
 	enter_class(waiting, exporter);
 }
 
-/* Returns an exporter of the highest nonempty class; NONE: all are empty. */
+/* Returns NONE if all classes are empty. */
 static uint32_t largest_exporter(const struct waiting *waiting, bool proven)
 {
 	uint32_t first = first_ring(waiting, proven);
@@ -210,7 +206,6 @@ static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint
 	return &waiting->buckets[random_mix(hash + waiting->seed) & waiting->bucket_mask];
 }
 
-/* Appends the set to the lists of its exporter and bucket. */
 static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
 {
 	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
@@ -273,7 +268,7 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 	remove_set(waiting, first, head_of(waiting, first).len);
 }
 
-/* Returns the exporter that must drop its oldest set to make room for n blocks of `exporter`. */
+/* Returns the exporter that drops its oldest set to make room for n blocks of `exporter`. */
 static uint32_t find_donor(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
 	const struct waiting_exporter *own = &waiting->holders[exporter];
@@ -287,7 +282,7 @@ static uint32_t find_donor(const struct waiting *waiting, uint32_t exporter, uin
 										   : largest;
 }
 
-/* Copies the set and its bytes to new blocks. Returns the first one. */
+/* Returns the first block. */
 static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 {
 	const uint8_t *data = set->data;

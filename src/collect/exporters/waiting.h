@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Queues data sets whose template is not known yet, with the headers of their messages, in order of
- * arrival. They share one pool of memory. If it is full, the exporter that uses the most (within a
- * factor of two) loses its oldest set. So a flood does not affect exporters that use little. Proven
- * exporters (collect/exporters/exporter.h) and the others own one half of the pool each, and may
- * use the free part of the other half.
+ * Queues data sets whose template is unknown, in order of arrival. If the memory is full, the
+ * exporter that uses the most (within a factor of two) loses its oldest set. Proven exporters
+ * (exporter.h) and the others own half of the memory each, and may use the free part of the other
+ * half.
  */
 
 #include <stdbool.h>
@@ -32,24 +31,20 @@ size_t waiting_memory(size_t bytes, uint32_t exporters);
 struct waiting *waiting_create(size_t bytes, uint32_t exporters, uint64_t seed);
 void waiting_destroy(struct waiting *waiting);
 
-/*
- * Queues a copy of the set. Calls gone() for each set that is dropped to make room, which may be
- * the new set itself.
- */
+/* Copies the set. Calls gone() for each set that is dropped to make room, which may be this one. */
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
 /*
- * Calls take() for the sets of an exporter and template, oldest first, until it returns false.
- * Removes each set for which it returns true. The set is valid during the call, and take() must not
- * call waiting_put(). Sets of other templates take no time.
+ * Calls take() for the sets of an exporter and template, oldest first, until it returns false, and
+ * removes the others. take() must not call waiting_put(). Sets of other templates take no time.
  */
 void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
 
 uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter);
 
-/* Drops sets of an exporter older than `time`. Returns their number. */
+/* Drops the exporter's sets from before `time`. Returns their number. */
 uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time);
 
 /* Drops all sets of an exporter. Returns their number. */
