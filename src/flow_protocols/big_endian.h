@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Reads and writes big-endian integers at any address. Each put function
- * returns the address after its last byte.
- */
+/* Each put function returns the address after its last byte. */
 
 #include <endian.h>
 #include <stdint.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Encodes NetFlow, IPFIX and sFlow messages, one per buffer: begin, add records while they fit,
- * end.
- */
+/* Encodes NetFlow, IPFIX and sFlow messages: begin, add records while they fit, end. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,7 +47,7 @@ struct export_sample {
 	uint32_t captured;
 	uint32_t wire_len;
 	uint32_t input, output;
-	uint32_t prefix_len; /* routes to source and destination */
+	uint32_t prefix_len;
 	uint8_t next_hop[4];
 };
 
@@ -69,10 +66,7 @@ struct export_ops {
 	uint32_t header;
 	uint32_t sampling_max; /* largest value of export_sender.sampling; 0: no limit */
 	bool ipv4_only;
-	/*
-	 * Adds all templates and the sampling interval to an empty message. NULL if the protocol
-	 * has no templates.
-	 */
+	/* NULL if the protocol has no templates. The message must be empty. */
 	void (*templates)(struct export_message *message, const struct export_sender *sender);
 	/* flow(), sample() and counters() return false if the message is full. */
 	bool (*flow)(struct export_message *message, const struct export_sender *sender,
@@ -80,10 +74,7 @@ struct export_ops {
 	bool (*sample)(struct export_message *message, const struct export_sample *sample);
 	bool (*counters)(struct export_message *message, uint32_t sequence,
 		const struct interface_counters *counters);
-	/*
-	 * Writes the message header and returns the increment of the sender's sequence number.
-	 * `now`: ns since 1970-01-01 UTC.
-	 */
+	/* Returns the increment of the sender's sequence number. `now`: ns since 1970-01-01 UTC. */
 	uint32_t (*end)(struct export_message *message, const struct export_sender *sender,
 		int64_t now, uint32_t sequence);
 };

@@ -32,10 +32,7 @@ struct field {
 	uint32_t enterprise;
 };
 
-/*
- * Returns the bytes of the field specifier, 0 if truncated. NetFlow v9 has no enterprise numbers:
- * its vendors use types from 32768.
- */
+/* Returns 0 if truncated. NetFlow v9 vendors use types from 32768 instead of enterprises. */
 static inline uint32_t field_read(
 	const uint8_t *data, uint32_t left, bool ipfix, struct field *field)
 {
@@ -53,10 +50,7 @@ static inline uint32_t field_read(
 	return 8;
 }
 
-/*
- * Reads the length prefix (RFC 7011, 7) of a value. *before: bytes of the prefix, 1 or 3; 0 if
- * truncated.
- */
+/* RFC 7011, 7. *before: bytes of the length prefix, 1 or 3; 0: truncated. */
 static inline uint32_t field_variable_len(const uint8_t *data, uint32_t left, uint32_t *before)
 {
 	*before = 0;

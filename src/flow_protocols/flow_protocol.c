@@ -10,7 +10,7 @@ enum {
 	NETFLOW1_HEADER = 16,
 	NETFLOW8_RECORD = 28,
 	SFLOW_VERSION_MAX = 15,
-	DTLS_FIRST = 20, /* content type */
+	DTLS_FIRST = 20,
 	DTLS_LAST = 23,
 	DTLS_HEADER = 13,
 	DTLS_1_0 = 0xfeff,
@@ -157,10 +157,7 @@ uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 	return random_mix(add_words(sum, last, 0));
 }
 
-/*
- * Other protocols start with the same version numbers, so the record count must also fit the
- * length.
- */
+/* Other protocols start with the same version numbers, so the length must also fit. */
 static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {
 	uint32_t count;

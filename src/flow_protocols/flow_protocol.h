@@ -28,7 +28,7 @@ struct datagram_header {
 	/* ns since 1970-01-01 UTC, by the exporter's clock; 0: unknown */
 	int64_t exported;
 	uint16_t sampling; /* NetFlow v5; 0: none */
-	bool sampled;      /* NetFlow v5: has a sampling mode */
+	bool sampled;
 	uint8_t agent_family;
 	uint8_t agent[16];
 	/* The collector sets the next two fields. */
@@ -45,8 +45,7 @@ enum decode_fault {
 	/* no fields, too many empty fields, or too long records */
 	DECODE_TEMPLATE,
 	DECODE_COUNT,
-	DECODE_TEMPLATE_ROOM, /* memory limit */
-	/* more than templates_begin() allows */
+	DECODE_TEMPLATE_ROOM,
 	DECODE_TEMPLATE_CHANGES,
 	DECODE_FAULT_COUNT,
 };
@@ -54,7 +53,7 @@ enum decode_fault {
 extern const char *const decode_fault_words[DECODE_FAULT_COUNT];
 
 enum export_family {
-	EXPORT_FAMILY_NONE, /* not a flow protocol */
+	EXPORT_FAMILY_NONE,
 	EXPORT_FAMILY_SUPPORTED,
 	EXPORT_FAMILY_NETFLOW,
 	EXPORT_FAMILY_SFLOW,
@@ -93,7 +92,6 @@ struct decode_skipped {
 
 #define DECODE_BATCH 64
 
-/* Callbacks in the order of the message; none is NULL. */
 struct record_handler {
 	struct flow_record *batch; /* has DECODE_BATCH records */
 	void *arg;
@@ -102,20 +100,18 @@ struct record_handler {
 	void (*option)(void *arg, const struct option_record *option);
 	/* a data set whose template is unknown */
 	void (*unknown)(void *arg, uint16_t template_id, const uint8_t *set, uint32_t len);
-	/* a new or changed template */
 	void (*template_known)(void *arg, uint16_t template_id);
 	void (*counters)(void *arg, const struct interface_counters *counters);
 	void (*sampler)(void *arg, const struct sampler_state *sampler);
 };
 
-/* Records before a fault are valid. */
 struct decode_result {
 	enum decode_fault fault; /* first fault; decoding may continue after it */
 	/* flow records and sFlow flow samples */
 	uint32_t records;
 	uint32_t options;
 	uint32_t templates;
-	uint32_t samples;  /* sFlow: of any kind */
+	uint32_t samples;
 	uint32_t unusable; /* without counters or key */
 	/* unusable records that describe no IP packets */
 	uint32_t harmless;
@@ -133,7 +129,7 @@ struct templates;
 struct export_ops;
 
 enum sequence_convention {
-	SEQUENCE_UNSURE,   /* not known yet */
+	SEQUENCE_UNSURE,
 	SEQUENCE_MESSAGES, /* messages; the standard of v9 and sFlow */
 	SEQUENCE_RECORDS,  /* data records before this message; the standard of v5 and IPFIX */
 	SEQUENCE_FLOWS,    /* data records before this message, except options records */
@@ -169,7 +165,7 @@ struct flow_protocol_ops {
 	bool whole_seconds; /* datagram_header.exported is truncated to seconds */
 	/* options of observation domain 0 apply to all domains (RFC 7011, 3.1) */
 	bool process_domain;
-	const struct export_ops *exports; /* encoder, or NULL */
+	const struct export_ops *exports;
 };
 
 extern const struct flow_protocol_ops *const flow_protocols[FLOW_PROTOCOL_COUNT];
@@ -181,10 +177,7 @@ enum decode_fault flow_protocol_read_header(
 /* Also recognizes versions that cannot be decoded. */
 struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
-/*
- * Hashes all bytes, or four blocks of 32 bytes if there are more than 128. There is no secret key,
- * so senders can construct collisions.
- */
+/* Reads at most 128 bytes. There is no secret key, so senders can construct collisions. */
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);
 
 bool flow_protocol_is_padding(const uint8_t *data, uint32_t len);

@@ -11,7 +11,6 @@
 #define LABEL           4
 #define BOTTOM_OF_STACK 0x01
 
-/* dataLinkFrameType */
 #define FRAME_TYPE_ETHERNET 0x01
 
 #define NOWHERE SIZE_MAX
@@ -242,7 +241,6 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 		}
 		if (verdict < best)
 			best = verdict;
-		/* Another section may contain other headers of the packet. */
 		KEY_EXTRA_FIELDS(COMPLETE)
 	}
 	return best;

@@ -33,7 +33,7 @@ struct packet_flow {
 /* If sections of a packet differ in their result, the smallest value counts. */
 enum section_verdict {
 	SECTION_FLOW,
-	SECTION_CUT, /* truncated or inconsistent */
+	SECTION_CUT,
 	SECTION_NON_IP,
 	SECTION_OFFSET, /* no section begins with a header */
 	SECTION_OTHER,  /* no section contains a supported header */
@@ -76,10 +76,7 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 	return room;
 }
 
-/*
- * Hashes the MAC addresses if the TTL counts network segments, else returns 0: under labels and in
- * tunnels it does not count them.
- */
+/* Returns 0 under labels and in tunnels, where the TTL does not count network segments. */
 static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -94,10 +91,7 @@ static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at
 			  1);
 }
 
-/*
- * `extra` always receives the fields that were read, the other results only with SECTION_FLOW.
- * Truncated ports give SECTION_CUT.
- */
+/* Only `extra` is set without SECTION_FLOW. Truncated ports give SECTION_CUT. */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
@@ -107,10 +101,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/*
-		 * With LINK_RAW, data begins with an IP header, so a version other than 4 or 6 is
-		 * an error.
-		 */
+		/* With LINK_RAW, data begins with an IP header of version 4 or 6. */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
 	}
@@ -127,22 +118,22 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	return SECTION_FLOW;
 }
 
-/* Elements that describe one packet. */
+/* IANA information elements about one packet. NetFlow v9 uses 102 to 104. */
 enum section_element {
-	SECTION_OFFSET_OF_V9 = 102,    /* layer2packetSectionOffset */
-	SECTION_SIZE_OF_V9 = 103,      /* layer2packetSectionSize */
-	SECTION_OF_V9 = 104,           /* layer2packetSectionData */
-	SECTION_IP_LENGTH = 224,       /* ipTotalLength */
-	SECTION_SELECTION = 301,       /* selectionSequenceId (RFC 5476) */
-	SECTION_FRAME_SIZE = 312,      /* dataLinkFrameSize */
-	SECTION_IP_HEADER = 313,       /* ipHeaderPacketSection */
-	SECTION_IP_PAYLOAD = 314,      /* ipPayloadPacketSection */
-	SECTION_FRAME = 315,           /* dataLinkFrameSection */
-	SECTION_LABELS = 316,          /* mplsLabelStackSection */
-	SECTION_MPLS_PAYLOAD = 317,    /* mplsPayloadPacketSection */
-	SECTION_FRAME_TYPE = 408,      /* dataLinkFrameType */
-	SECTION_OFFSET_OF_IPFIX = 409, /* sectionOffset */
-	SECTION_EXPORTED = 410,        /* sectionExportedOctets */
+	SECTION_OFFSET_OF_V9 = 102,
+	SECTION_SIZE_OF_V9 = 103,
+	SECTION_OF_V9 = 104,
+	SECTION_IP_LENGTH = 224,
+	SECTION_SELECTION = 301, /* selectionSequenceId (RFC 5476) */
+	SECTION_FRAME_SIZE = 312,
+	SECTION_IP_HEADER = 313,
+	SECTION_IP_PAYLOAD = 314,
+	SECTION_FRAME = 315,
+	SECTION_LABELS = 316,
+	SECTION_MPLS_PAYLOAD = 317,
+	SECTION_FRAME_TYPE = 408,
+	SECTION_OFFSET_OF_IPFIX = 409,
+	SECTION_EXPORTED = 410,
 };
 
 /* Returns true for bytes of the packet. */
@@ -161,7 +152,6 @@ struct section {
 	const uint8_t *data;
 };
 
-/* Packet sections of one record; initialize with 0. */
 struct sections {
 	struct section list[SECTIONS_MAX];
 	uint32_t n;
@@ -173,7 +163,6 @@ struct sections {
 	uint64_t ip_length; /* bytes; 0: unknown */
 };
 
-/* Ignores fields that do not describe a packet. */
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Contents of a datagram, independent of its protocol. Numbers are in host byte order, keys in
- * network byte order.
- */
+/* Contents of a datagram. Numbers are in host byte order, keys in network byte order. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -29,13 +26,13 @@ enum flow_has {
 	FLOW_DIRECTION = 1 << 8,
 	FLOW_SAMPLER = 1 << 9,
 	FLOW_SAMPLING = 1 << 10,
-	FLOW_SAMPLE = 1 << 11,  /* one sampled packet */
-	FLOW_REVERSE = 1 << 12, /* reverse direction of a biflow (RFC 5103) */
+	FLOW_SAMPLE = 1 << 11,
+	FLOW_REVERSE = 1 << 12,
 	/* packets are sampled; without FLOW_SAMPLING at an unknown interval */
 	FLOW_SAMPLED = 1 << 13,
 	FLOW_SELECTED = 1 << 14,           /* the exporter selects flows (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */
-	FLOW_ENDED = 1 << 16,              /* last record of the flow */
+	FLOW_ENDED = 1 << 16,
 	/* counts since the start of the session, so they include earlier records (Cisco ASA) */
 	FLOW_SESSION = 1 << 17,
 	FLOW_AGE = 1 << 18,
@@ -54,9 +51,9 @@ struct flow_record {
 	struct key key;
 	struct key_extra extra; /* in_port is set by the collector */
 	uint32_t has;
-	uint32_t input, output; /* SNMP indexes */
-	uint32_t sampling;      /* 1 of N packets is sampled */
-	uint64_t sampler;       /* selectorId (IPFIX) or samplerId (v9) */
+	uint32_t input, output;
+	uint32_t sampling; /* 1 of N packets is sampled */
+	uint64_t sampler;  /* selectorId (IPFIX) or samplerId (v9) */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
 	/* ms from the first packet (age) and the last packet (idle) to the export */
@@ -114,22 +111,22 @@ extern const char *const sampling_source_words[SAMPLING_SOURCE_COUNT];
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum option_record_has {
-	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope */
-	OPTION_RECORD_INTERFACE = 1 << 1, /* scope */
+	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope: one sampler */
+	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: one interface */
 	OPTION_RECORD_SAMPLING = 1 << 2,  /* may be SAMPLING_RATIO_UNKNOWN */
 	/* name of the interface in the scope, or of the exporter */
 	OPTION_RECORD_NAME = 1 << 3,
-	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope */
-	OPTION_RECORD_PART = 1 << 5,     /* scope */
-	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope */
+	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope: one template */
+	OPTION_RECORD_PART = 1 << 5,     /* scope: one part */
+	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope: one domain */
 	OPTION_RECORD_FLOWS = 1 << 7,    /* flows are selected, not packets (RFC 7014) */
 };
 
 /* Counters since the start of the exporter. */
 enum loss_counter {
-	LOSS_COUNTER_IGNORED_PACKETS, /* not metered */
+	LOSS_COUNTER_IGNORED_PACKETS,
 	LOSS_COUNTER_IGNORED_BYTES,
-	LOSS_COUNTER_FLOWS, /* metered but not sent */
+	LOSS_COUNTER_FLOWS,
 	LOSS_COUNTER_PACKETS,
 	LOSS_COUNTER_BYTES,
 	LOSS_COUNTER_COUNT,
@@ -151,10 +148,7 @@ struct option_record {
 	uint64_t lost[LOSS_COUNTER_COUNT];
 };
 
-/*
- * sFlow counters since the start of the agent. UINT64_MAX: unknown. Packets and discards wrap at
- * 2^32.
- */
+/* Totals since the start of the agent. UINT64_MAX: unknown. Packets and discards wrap at 2^32. */
 struct interface_counters {
 	uint32_t interface;
 	uint64_t speed; /* bit/s; 0: unknown */
@@ -164,8 +158,8 @@ struct interface_counters {
 
 /* Every sample contains this state of its sFlow sampler. */
 struct sampler_state {
-	uint64_t source;   /* sFlowDataSource: class << 32 | index */
-	uint32_t sequence; /* number of the sample, from 1 */
+	uint64_t source; /* sFlowDataSource: class << 32 | index */
+	uint32_t sequence;
 	uint32_t sampling; /* 1 of N packets is sampled */
 	uint32_t pool;     /* packets that the sampler has seen, modulo 2^32 */
 	uint32_t drops;    /* samples that the agent lost, modulo 2^32 */

@@ -15,9 +15,9 @@
 #define COPY_DELAY   MS /* ns */
 /* successive messages that prove a restart with a clock set back */
 #define OLD_ENOUGH   3
-#define BURST        65536   /* datagrams that an exporter can lose at once */
-#define RATE_FACTOR  16      /* an exporter can reach 16 times its mean rate */
-#define RATE_MAX     1000000 /* datagrams per second */
+#define BURST        65536 /* datagrams that an exporter can lose at once */
+#define RATE_FACTOR  16    /* an exporter can reach 16 times its mean rate */
+#define RATE_MAX     1000000
 
 const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_UNSURE] = "an unknown unit",
@@ -103,8 +103,7 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * Each convention that predicted the number gets a vote. The others lose VOTES_MISSED votes. If
- * some records could not be counted, only a standard of SEQUENCE_MESSAGES is judged.
+ * Only the convention that predicted the number gains a vote; the others lose VOTES_MISSED votes.
  */
 static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
@@ -294,15 +293,12 @@ static bool is_repeated(const struct sequence *sequence, const struct datagram_h
 enum life {
 	LIFE_UNKNOWN,
 	LIFE_SAME,
-	LIFE_NEW,  /* restarted since the earlier message */
+	LIFE_NEW,
 	LIFE_SLOW, /* may have restarted: the uptime grew by less than the elapsed time */
 	LIFE_ODD,  /* the uptime does not measure time, or is that of another exporter */
 };
 
-/*
- * After a restart, the uptime is at most the time since `base`, by the clock of the exporter or of
- * the collector. Either clock may have been adjusted.
- */
+/* After a restart, uptime <= time since `base`, by the clock of exporter or collector. */
 static enum life life_of(const struct sequence_base *base, const struct datagram_header *header)
 {
 	int64_t passed = (header->came - base->came) / MS, least = passed, most = passed;
@@ -335,10 +331,7 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 	return header->exported < base->exported;
 }
 
-/*
- * Returns the most units that the exporter can have sent since `base`: a burst plus RATE_FACTOR
- * times the mean rate.
- */
+/* Allows a burst, plus RATE_FACTOR times the mean rate since `base`. */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {
@@ -486,10 +479,7 @@ static struct sequence_base base_of(
 	};
 }
 
-/*
- * If numbers count records, a message without records is not listed, because the next message has
- * the same number.
- */
+/* If numbers count records, the message after one without records has the same number. */
 static void note_message(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, bool counted)
 {
@@ -508,10 +498,7 @@ static void note_message(struct sequence *sequence, const struct datagram_header
 		remember(sequence, print);
 }
 
-/*
- * Returns true if the message is ahead of all earlier ones. `step`: its number minus that of
- * sequence->base.
- */
+/* `step`: number of the message minus that of sequence->base */
 static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
 	struct sequence_result *sequence_result)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Detects lost, reordered and repeated messages, and restarts, by sequence numbers. Learns the
- * units that an exporter counts (docs/COLLECTOR.md).
- */
+/* Detects lost, late and repeated messages by sequence numbers (docs/COLLECTOR.md). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,11 +54,10 @@ struct sequence {
 	uint32_t votes[SEQUENCE_CONVENTION_COUNT];
 };
 
-/* Smaller values fit worse. */
 enum sequence_fit {
 	/* restarted, by the uptime */
 	SEQUENCE_RESTARTED,
-	SEQUENCE_ANEW,     /* restarted near 0, without uptime */
+	SEQUENCE_ANEW,
 	SEQUENCE_OFF,      /* out of range, but not restarted */
 	SEQUENCE_DOUBTFUL, /* the number fits, but the uptime does not */
 	SEQUENCE_FAR,      /* after a gap larger than the window: a loss or a forged number */
@@ -76,7 +72,7 @@ struct sequence_result {
 	uint32_t recovered; /* 1: counted as lost, but only late; else 0 */
 	uint32_t withdrawn; /* datagrams counted as lost by mistake */
 	bool jumped;        /* the numbers continue out of range; the loss is unknown */
-	bool recognized;    /* the convention is newly known or has changed */
+	bool recognized;
 };
 
 void sequence_init(struct sequence *sequence, enum flow_protocol protocol);
@@ -84,14 +80,10 @@ void sequence_init(struct sequence *sequence, enum flow_protocol protocol);
 /* Starts after a restart with the convention of `before`. */
 void sequence_init_like(struct sequence *sequence, const struct sequence *before);
 
-/* Changes nothing. */
 enum sequence_fit sequence_fit(
 	const struct sequence *sequence, const struct datagram_header *header);
 
-/*
- * Returns true if this is the first copy of a counted message. Exporters with several destinations
- * may send copies.
- */
+/* Returns true for the first copy of a counted message. Exporters may send copies. */
 bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header);
 
 /* The message is not SEQUENCE_REPEATED. `counted`: its records were counted. */

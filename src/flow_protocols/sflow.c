@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sFlow version 5 (sflow.org, sflow_version_5.txt) in XDR (RFC 4506): big-endian words. Opaque data
- * has a length prefix and is padded to 4 bytes.
- */
+/* sFlow version 5 (sflow.org, sflow_version_5.txt). Words are big-endian (XDR, RFC 4506). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,7 +82,7 @@ enum address_type {
 #define FCS_LEN        4
 #define TYPE_ETHERNET  6 /* ifType (RFC 2863) */
 #define FULL_DUPLEX    1
-#define ADMIN_AND_OPER 3 /* both are up */
+#define ADMIN_AND_OPER 3
 
 /* Unread data. take() checks each length against `left`. */
 struct sflow_words {
@@ -103,8 +100,8 @@ struct sample {
 	struct flow_record *record;
 	bool header; /* the key comes from a sampled header */
 	bool key;
-	bool non_ip;          /* the sampled header is not IP */
-	enum decode_skip why; /* reason of a missing key */
+	bool non_ip;
+	enum decode_skip why;
 	uint32_t detail;
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };
@@ -450,10 +447,7 @@ static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words w
 	read_packet(decoder, read_u32(words.at - 4), &words, record);
 }
 
-/*
- * sflow_drops.txt: a packet that the switch discarded. Only the state of its sampler is used,
- * because such packets are not a sample of the traffic.
- */
+/* sflow_drops.txt: discarded packets do not represent the traffic; only the sampler state is read. */
 static void read_discarded(struct sflow_decoder *decoder, struct sflow_words words)
 {
 	const uint8_t *head = take(&words, 32);

@@ -24,10 +24,7 @@ enum element_use {
 	USE_IP_VERSION,
 	KEY_EXTRA_FIELDS(USE_OF_FIELD) USE_HEADERS_END,
 	USE_TTL = USE_HEADERS_END,
-	/*
-	 * Some of these counters share a member of flow_record. The first one that is not 0 sets
-	 * it.
-	 */
+	/* Counters for the same member of flow_record: the first one that is not 0 counts. */
 	USE_PACKETS,
 	USE_INITIATOR_PACKETS,
 	USE_POST_PACKETS,
@@ -56,7 +53,7 @@ enum element_use {
 	USE_OUTPUT,
 	USE_NEXT_HOP_IPV4,
 	USE_NEXT_HOP_IPV6,
-	USE_EXPORTER_IPV4, /* in records of a mediator (RFC 6183) */
+	USE_EXPORTER_IPV4,
 	USE_EXPORTER_IPV6,
 	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
@@ -70,7 +67,6 @@ enum element_use {
 	USE_ALGORITHM,      /* 0: not sampled */
 	USE_SAMPLED,        /* sampled by time or hash: the interval is unknown */
 	USE_FLOW_SELECTION, /* (RFC 7014) */
-	/* Only in options records. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
 	USE_LOST, /* element.rank is an enum loss_counter */
@@ -98,7 +94,7 @@ struct element {
 	uint8_t form; /* enum element_form */
 	/* if several fields have the same use, the lowest rank is read */
 	uint8_t rank;
-	bool reverse; /* reverse direction of a biflow (RFC 5103) */
+	bool reverse;
 	uint8_t min_len;
 	uint8_t max_len; /* UINT8_MAX: any length */
 };

@@ -137,10 +137,7 @@ static void add_flow_template(struct export_message *message, const struct expor
 	message->count++;
 }
 
-/*
- * The header of a v9 options template has the bytes of the field specifiers; that of IPFIX has
- * their number.
- */
+/* A v9 options template has the bytes of the field specifiers; IPFIX has their number. */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {

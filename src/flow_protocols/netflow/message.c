@@ -163,10 +163,7 @@ static void set_idle(struct flow_record *record, int64_t idle)
 	record->has |= FLOW_IDLE;
 }
 
-/*
- * Fast path for two times in ms, which nearly all routers send. `exported`: ms, truncated by up to
- * `cut` ms.
- */
+/* Fast path for two times in ms. `exported`: ms, truncated by up to `cut` ms. */
 static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
 	const uint8_t *end, const uint32_t len, uint32_t stride, struct flow_record *records,
 	uint32_t n)
@@ -263,10 +260,7 @@ static void decode_rows(struct decoding *message, const struct template_entry *e
 	add_rows(message, entry, from, n);
 }
 
-/*
- * IPFIX pads with zeros (RFC 7011, 3.3.1). NetFlow v9 does not define the value of its padding, of
- * up to 3 bytes.
- */
+/* IPFIX pads with zeros (RFC 7011, 3.3.1). NetFlow v9 pads with up to 3 bytes of any value. */
 #define NETFLOW9_PADDING_MAX 3
 
 static void check_rest(struct decoding *message, const uint8_t *data, uint32_t len)
@@ -319,10 +313,7 @@ static void decode_fixed(struct decoding *message, const struct template_entry *
 	}
 }
 
-/*
- * Sets from[i] to the field for entry->moves[i] in a record of variable length. `sections` may be
- * NULL. Returns the length of the record, 0 if truncated.
- */
+/* `sections` may be NULL. Returns the length of the record, 0 if truncated. */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	const uint8_t **from, struct sections *sections)
 {
@@ -370,10 +361,7 @@ static struct key_parts parts_of(struct key *key)
 #define SRC_ADDRESSES (USE_BIT(USE_SRC_IPV4) | USE_BIT(USE_SRC_IPV6))
 #define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
 
-/*
- * Copies a field from a to b if `uses` has one of `bits`. Returns false if `must` and the values
- * differ.
- */
+/* Returns false if `must` and the values differ. */
 static bool put_field(
 	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
 {
@@ -385,10 +373,7 @@ static bool put_field(
 	return true;
 }
 
-/*
- * Returns false if the addresses or the protocol of the packet section differ from those of the
- * record, for example in a tunnel or before NAT.
- */
+/* Returns false if the section has other addresses than the record: in a tunnel or before NAT. */
 static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 {
 	struct key_parts fields = parts_of(key), section = parts_of(of_section);
@@ -612,10 +597,7 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 	return nb_sets;
 }
 
-/*
- * The count must include templates (RFC 3954, 5.1). Some exporters count only data records, only
- * flow records (softflowd), or sets.
- */
+/* Exporters count all records (RFC 3954, 5.1), data records, flow records (softflowd), or sets. */
 static void check_count(
 	struct decoding *message, const struct datagram_header *header, uint32_t nb_sets)
 {

@@ -71,10 +71,7 @@ enum move_op {
 #define AT4(member) AT(key.v4.member)
 #define AT6(member) AT(key.v6.member)
 
-/*
- * If a template has addresses of both families, move_choose_family() finds the IPv4 addresses here,
- * after the IPv6 key.
- */
+/* move_choose_family() finds the IPv4 addresses of a template with both families here. */
 enum {
 	WAITING_SRC = sizeof(struct key6),
 	WAITING_DST = WAITING_SRC + 4,
@@ -89,10 +86,7 @@ _Static_assert(sizeof(((struct key *)0)->family) == 4, "a MOVE_U32 operation wri
 _Static_assert(sizeof(struct flow_record) <= UINT8_MAX,
 	"offsets in struct flow_record must fit in uint8_t");
 
-/*
- * ipv4, ipv6: offset in struct flow_record by address family. width: bytes to copy; 0: a number in
- * host byte order. has: enum flow_has.
- */
+/* has: enum flow_has. width: bytes to copy; 0: a number in host byte order. */
 struct target {
 	uint8_t ipv4, ipv6;
 	uint8_t width;
@@ -320,18 +314,12 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 	}
 }
 
-/*
- * Removes the end of a flow if there are no total counters, a second start or end time, and
- * customer VLAN tags if there are no layer 2 bytes.
- */
+/* Customer VLAN tags are useless without layer 2 bytes, and the end of a flow without totals. */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
 
-	/*
-	 * Cisco ASA: an update counts since the previous one, the last record since the start of
-	 * the session.
-	 */
+	/* Cisco ASA: only the last record counts since the start of the session. */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
 		any_chosen(choices, USE_PACKETS, USE_PACKETS))
 		drop(choices, USE_FIREWALL_EVENT);
@@ -450,7 +438,7 @@ void move_plan_make(
 
 uint32_t sampling_interval(double interval)
 {
-	if (!(interval >= 1)) /* also if NaN */
+	if (!(interval >= 1))
 		return 0;
 	return interval < (double)SAMPLING_RATIO_UNKNOWN ? (uint32_t)lround(interval)
 							 : SAMPLING_RATIO_UNKNOWN;
@@ -461,10 +449,7 @@ static uint32_t interval_of(double probability)
 	return probability > 0 ? sampling_interval(1 / probability) : 0;
 }
 
-/*
- * *sampling: number of sampled packets. `other`: number of all packets if other_is_all, else of
- * skipped ones.
- */
+/* `other`: number of all packets if other_is_all, else of skipped ones */
 static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 {
 	double sampled = *sampling, all = other;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Compiles a template into moves. A move reads one field of several data records and sets a member
- * of struct flow_record.
- */
+/* A move reads one field of several data records and sets a member of struct flow_record. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +22,7 @@ struct move {
 
 /* The template field that sets a value of enum element_use. */
 struct move_choice {
-	const struct element *element; /* NULL: no field */
+	const struct element *element;
 	/* offset in the data record; index of the field if records have variable length */
 	uint32_t at;
 	uint32_t len;
@@ -56,7 +53,7 @@ struct move_plan {
 	uint8_t start_move, end_move; /* indexes of the moves of `start` and `end` */
 	/* each record has an address of both families, and one of them is 0 */
 	bool both_families;
-	bool sampling; /* records contain a sampling interval */
+	bool sampling;
 };
 
 /* Returns 0 if the interval is below 1 or NaN. */
@@ -67,17 +64,14 @@ double move_read_float(const uint8_t *data, uint32_t len);
 
 struct move_traits {
 	bool variable; /* records have variable length */
-	bool header;   /* a packet section contains the addresses */
-	bool report;   /* each record describes one packet and has no counters */
+	bool header;
+	bool report;
 };
 
 void move_plan_make(
 	struct move_plan *plan, struct move_choices *choices, const struct move_traits *traits);
 
-/*
- * Reads `from` in the first of n records that are `stride` bytes apart. The caller has set `has`
- * and key.family, and cleared all other members.
- */
+/* `from`: address in the first record. The caller has set only `has` and key.family. */
 void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n);
 

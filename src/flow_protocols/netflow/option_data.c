@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Reads options records of NetFlow v9 and IPFIX. They are rare, so their templates are not
- * compiled.
- */
+/* Reads options records, which are rare: their templates are not compiled. */
 
 #include "base/random.h"
 #include "flow_protocols/netflow/template_entry.h"

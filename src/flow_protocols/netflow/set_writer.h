@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Writes IPFIX headers, and sets of IPFIX and NetFlow v9. Each function returns the
- * address after its last byte.
- */
+/* Writes sets of IPFIX and NetFlow v9. Each function returns the address after its last byte. */
 
 #include "base/units.h"
 #include "flow_protocols/fields.h"

@@ -13,11 +13,11 @@
 #define GROWTH        8
 /* limits the cost of inserting into the sorted list */
 #define COUNT_MAX     4096
-#define HEAP_OVERHEAD 16           /* bytes per allocation */
+#define HEAP_OVERHEAD 16
 #define RECORD_MAX    (65535 - 20) /* bytes */
 #define SPECIFIER     4
 #define EMPTY_MAX     16
-#define CHANGES_LEAST 64 /* in any message */
+#define CHANGES_LEAST 64
 #define CHANGE_BYTES  32 /* bytes of a message per further change */
 #define MOVED_SHIFT   4  /* moving 16 pointers counts as the work of one field */
 
@@ -188,17 +188,13 @@ static void free_place(struct templates *templates, uint32_t place)
 	templates->changes++;
 }
 
-/* The caller has freed the entry. */
 static void close_place(struct templates *templates, uint32_t place)
 {
 	move_list(templates, place, place + 1);
 	templates->count--;
 }
 
-/*
- * If the message makes too many changes, removes all templates: outdated ones would misread
- * records.
- */
+/* After too many changes, removes all templates, because outdated ones misread records. */
 static void withdraw(struct templates *templates, uint16_t id)
 {
 	uint32_t place = position_of(templates, id);
@@ -268,7 +264,7 @@ struct definition_traits {
 	bool counts;      /* has counters, even unreadable ones, or describes a packet */
 	uint16_t section; /* element with a packet section; 0: none */
 	bool packet;      /* has a field that describes one packet */
-	bool report;      /* each record describes one packet */
+	bool report;
 };
 
 static bool is_counter(const struct field *field)
@@ -287,7 +283,6 @@ static enum decode_skip skip_of(
 	return traits->section != 0 ? DECODE_SKIP_SECTION : DECODE_SKIP_NO_ADDRESSES;
 }
 
-/* measure_fields() has checked the fields. */
 static struct definition_traits plan_definition(
 	const struct definition *definition, struct move_plan *plan)
 {

@@ -11,7 +11,6 @@
 
 /* `limit`: memory in bytes. Returns NULL if out of memory. */
 struct templates *templates_create(size_t limit);
-/* Existing templates stay. */
 void templates_set_limit(struct templates *templates, size_t limit);
 void templates_destroy(struct templates *templates);
 

@@ -22,10 +22,7 @@ struct template_entry {
 	uint16_t nb_field_moves;
 	/* bytes of the specifiers of non-empty fields after the moves; 0: none */
 	uint16_t walk_len;
-	/*
-	 * Flow template: enum flow_has. Options template: scopes of length 0, as enum
-	 * option_record_has in `has` and as a hash in reverse_has.
-	 */
+	/* options template: scopes of length 0, as enum option_record_has and as a hash */
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
@@ -35,7 +32,7 @@ struct template_entry {
 	uint8_t end;                  /* enum element_use; 0: none */
 	uint8_t start_move, end_move; /* indexes of the moves of `start` and `end` */
 	bool packet : 1;              /* records contain a packet section */
-	bool report : 1;              /* each record describes one packet */
+	bool report : 1;
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;
@@ -78,19 +75,13 @@ static inline const uint8_t *template_fields_end(const struct template_entry *en
 /* Returns NULL if unknown. The pointer is valid until the templates change. */
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
 
-/*
- * Begins a message of `len` bytes. It may make 64 template changes, plus one per 32 bytes, because
- * a change takes much longer than a record.
- */
+/* Allows the message 64 template changes, plus one per 32 bytes: they are slow. */
 void templates_begin(struct templates *templates, uint32_t len);
 
 /* Returns the fields and templates read, and pointers moved, so far. */
 uint64_t templates_work(const struct templates *templates);
 
-/*
- * Adds the definitions of a set, and their number to *nb. known() receives new and changed
- * templates.
- */
+/* *nb: definitions of the set. known() receives new and changed templates. */
 enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);
