@@ -22,22 +22,22 @@ struct collector_params {
 	/* --exporter; if there are none, all exporters are allowed */
 	const struct exporter_rule *rules;
 	uint32_t nb_rules;
-	uint32_t exporters_max; /* observation domains */
-	size_t template_bytes;  /* for all domains */
+	uint32_t exporters_max; /* domains */
+	size_t template_bytes;  /* all domains */
 	/* for data sets that wait for a template; 0: drop them */
 	size_t waiting_bytes;
-	uint32_t link_overhead;    /* layer 2 bytes to add per packet */
-	const char *template_file; /* NULL: templates are not saved */
-	bool links;                /* count per interface, for --export links */
-	bool live;                 /* datagrams come from sockets, not from a capture */
-	uint64_t seed;             /* secret, because senders choose the hashed keys */
+	uint32_t link_overhead; /* layer 2 bytes to add per packet */
+	const char *template_file;
+	bool links;
+	bool live;     /* datagrams come from sockets, not from a capture */
+	uint64_t seed; /* secret, because senders choose the hashed keys */
 	/* Returns true if --filter keeps the record. May be NULL. */
 	bool (*matches)(void *arg, const struct observation *observation);
 	/* 1 to BURST_MAX observations */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
 	/*
-	 * Called before another exporter takes the slot. The callee adds its record_counts of the
-	 * slot to the row `others`.
+	 * Called before another exporter takes the slot. The callee adds its record_counts to
+	 * `others`.
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
 	/*
@@ -92,18 +92,12 @@ struct collector_epoch {
 	uint64_t dropped;
 	/* true: data was lost, or packets were sampled at an unknown interval */
 	bool losses_unknown;
-	/*
-	 * Sampling intervals of exporters that were alive, even if they sent no records. 0:
-	 * unknown.
-	 */
+	/* intervals of exporters that were alive, even without records; 0: unknown */
 	uint32_t coarsest, finest;
 	/* reported by exporters, and the largest sampling interval of these exporters */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
-	/*
-	 * Upscaled sFlow samples exceed the packets of their sample pool by at most this factor; 0:
-	 * unknown.
-	 */
+	/* largest ratio of upscaled sFlow samples to packets of their pool; 0: unknown */
 	double overcount;
 };
 
@@ -119,8 +113,5 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	void (*exporter)(void *arg, const struct exporter_row *row),
 	void (*link)(void *arg, const struct link_row *row), void *arg);
 
-/*
- * Waits for the template file after the last epoch, from any thread. Returns false, after a log
- * line, if it could not be written.
- */
+/* Waits for the template file. Returns false, after a log line, if it could not be written. */
 bool collector_finish(struct collector *collector);

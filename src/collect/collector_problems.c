@@ -232,10 +232,7 @@ static enum problem problem_of(
 						      : PROBLEM_NETFLOW_VERSION;
 }
 
-/*
- * DTLS carries many protocols. NetFlow v2 to v4 were never released, and TFTP packets start with
- * these numbers.
- */
+/* DTLS has many uses. NetFlow v2 to v4 were never released, and TFTP starts with these numbers. */
 static bool has_other_uses(const struct export_version *version)
 {
 	return version->family == EXPORT_FAMILY_DTLS ||

@@ -244,20 +244,14 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 	found->by_clock = *fit == SEQUENCE_RESTARTED && before != NULL;
 	if (before != NULL)
 		found->before_taken = before->sequence.taken;
-	/*
-	 * The loss counters of the exporter restart at 0. losses_reported() needs their old values
-	 * to notice that.
-	 */
+	/* The loss counters of the exporter restart at 0: losses_reported() needs the old ones. */
 	if (found->restart)
 		found->reported = before->reported;
 	*fit = SEQUENCE_FAR;
 	return found;
 }
 
-/*
- * The session continues, so no later session is its restart. After a counted restart a single
- * message proves nothing, because it may be late.
- */
+/* After a counted restart, a single message proves nothing, because it may be late. */
 static void return_to(struct domain *domain, struct session *session)
 {
 	if (session->over && ++session->returns < RETURNS_CERTAIN)
@@ -351,10 +345,7 @@ void session_heard(struct collector *collector, struct session *session)
 		move_first(domain, session);
 }
 
-/*
- * The previous session must have been silent since this one began: for MEANS_OF_SILENCE of its mean
- * message intervals, and for at least the time between its last message and this session.
- */
+/* Silence must last MEANS_OF_SILENCE mean intervals, and as long as the gap before this session. */
 static bool is_silent(const struct session *session, int64_t now)
 {
 	const struct sequence *old = &session->before->sequence;

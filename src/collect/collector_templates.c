@@ -15,10 +15,7 @@
  * Set ID in the template file for the sampling intervals of a domain. Template sets have other IDs.
  */
 #define SAMPLING_SET      UINT16_MAX
-/*
- * Set ID in the template file for roles of interfaces. Contents: time of saving (64 bits, ns since
- * 1970-01-01 UTC); then per interface the side (8 bits), role (8) and index (32).
- */
+/* Set ID for roles: ns since 1970-01-01 UTC (64 bits); then side, role (8 each), index (32). */
 #define ROLES_SET         (UINT16_MAX - 1)
 #define ROLES_HEADER      (SET_HEADER + 8)
 #define ROLE_BYTES        6
@@ -269,10 +266,7 @@ static bool copy_templates(struct collector *collector)
 		const struct domain *domain = &collector->domains[slot];
 		const struct session *session = domain->sessions;
 
-		/*
-		 * The file contains no ports, so it cannot distinguish templates of several
-		 * processes.
-		 */
+		/* The file has no ports, so it cannot distinguish processes. */
 		if (session == NULL || session->templates == NULL || domain->several)
 			continue;
 		copying.entry.id = *exporter_id(collector->exporters, slot);

@@ -23,7 +23,7 @@ enum {
 
 #define TCP_HEADER      20
 #define SCTP_HEADER     12
-#define SCTP_DATA       0 /* chunk type */
+#define SCTP_DATA       0
 #define SCTP_CHUNK      4
 #define SCTP_DATA_CHUNK 16
 
@@ -46,7 +46,6 @@ struct identity {
 	uint32_t proto;
 };
 
-/* Lengths are validated. */
 struct fragment {
 	struct identity identity;
 	const uint8_t *data;
@@ -62,8 +61,8 @@ struct fragments_waiting {
 	uint32_t bucket_next;
 	/* incomplete datagrams in order of their first fragments */
 	uint32_t older, newer;
-	uint32_t total;                 /* bytes of the payload; 0: the last fragment is missing */
-	uint32_t received;              /* bytes */
+	uint32_t total; /* bytes of the payload; 0: the last fragment is missing */
+	uint32_t received;
 	uint32_t reach;                 /* highest end of a fragment */
 	bool contradicted;              /* fragments overlapped: later ones are dropped */
 	uint8_t next;                   /* protocol of the first fragment (RFC 8200, 4.5) */
@@ -77,7 +76,7 @@ struct fragments {
 	uint32_t *buckets;                 /* [mask + 1]: first entry, or NONE */
 	uint32_t mask, room;
 	uint32_t oldest, newest;
-	uint32_t unused;    /* first free entry; bucket_next links them */
+	uint32_t unused;
 	uint32_t untouched; /* entries from here on were never used */
 	uint32_t nb_waiting;
 	int64_t age;
@@ -397,7 +396,6 @@ static const uint8_t *find_fragment_header(const uint8_t *packet, size_t ip_at, 
 	return NULL;
 }
 
-/* Returns false if lengths are invalid. */
 static bool read_fragment4(
 	const uint8_t *packet, size_t end, const struct parsed *parsed, struct fragment *fragment)
 {

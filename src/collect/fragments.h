@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Extracts UDP datagrams from captured packets and reassembles fragments, in memory allocated once.
- * Does not verify UDP checksums. Single-threaded.
- */
+/* Extracts UDP datagrams from captured packets and reassembles fragments. Single-threaded. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,16 +23,16 @@ struct fragments_limits {
 
 struct fragments_counts {
 	/* packets */
-	uint64_t whole;     /* complete datagrams */
-	uint64_t fragments; /* UDP fragments */
+	uint64_t whole;
+	uint64_t fragments;
 	uint64_t not_udp;
-	uint64_t not_ip; /* included in not_udp */
-	uint64_t cut;    /* truncated by the capture */
-	uint64_t bad;    /* inconsistent headers or lengths */
+	uint64_t not_ip;
+	uint64_t cut;
+	uint64_t bad;
 	/* datagrams */
-	uint64_t completed;   /* reassembled */
+	uint64_t completed;
 	uint64_t overlapping; /* overlapping fragments (RFC 5722) */
-	uint64_t given_up;    /* fragments are missing */
+	uint64_t given_up;
 };
 
 /* Returns NULL if out of memory, or if the limits do not fit one datagram. */
@@ -54,10 +51,7 @@ bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t 
 
 void fragments_give_up(struct fragments *fragments);
 
-/*
- * Returns FRAGMENTS_PORTS counters of datagrams counted as cut, bad, overlapping or given_up, by
- * destination port (0: unknown). The caller may reset them.
- */
+/* Lost datagrams by destination port; index 0: unknown. The caller may reset them. */
 uint32_t *fragments_lost_ports(struct fragments *fragments);
 
 uint32_t fragments_waiting(const struct fragments *fragments);

@@ -17,10 +17,7 @@
 
 #include "base/clock.h"
 
-/*
- * UDP datagrams are shorter than 64 KB. The distance of buffers is larger, so that they use
- * different cache sets.
- */
+/* Buffers are apart by more than a power of two, so that they use different cache sets. */
 #define BUFFER_BYTES 65536u
 #define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
 #define POOL_BYTES   ((size_t)LISTEN_BATCH * BUFFER_STEP)
@@ -38,8 +35,8 @@ struct open_socket {
 
 struct listener {
 	uint32_t n;
-	uint32_t next;               /* next socket to read */
-	int64_t gather_ns;           /* duration of a sleep */
+	uint32_t next;
+	int64_t gather_ns;
 	struct open_socket *sockets; /* [n] */
 	struct pollfd *polled;       /* [n] */
 	uint8_t *pool;               /* one buffer per datagram of a batch */
@@ -241,10 +238,11 @@ static bool is_public_ipv4(const uint8_t *bytes)
 		uint32_t prefix, mask;
 	} others[] = {
 		{0x0a000000, 0xff000000}, /* RFC 1918 */
-		{0xac100000, 0xfff00000}, {0xc0a80000, 0xffff0000},
+		{0xac100000, 0xfff00000},
+		{0xc0a80000, 0xffff0000},
 		{0x64400000, 0xffc00000}, /* RFC 6598 */
-		{0x7f000000, 0xff000000}, /* loopback */
-		{0xa9fe0000, 0xffff0000}, /* link-local */
+		{0x7f000000, 0xff000000},
+		{0xa9fe0000, 0xffff0000},
 	};
 	uint32_t address;
 
@@ -263,7 +261,6 @@ static bool is_public(const struct in6_addr *address)
 	       !IN6_IS_ADDR_SITELOCAL(address) && (address->s6_addr[0] & 0xfe) != 0xfc;
 }
 
-/* Returns false for other address families. */
 static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 {
 	struct sockaddr_in6 wide;
@@ -383,10 +380,7 @@ static struct listener *make_listener(uint32_t n)
 	return listener;
 }
 
-/*
- * Returns the time in which datagrams of 100 MB/s fill half of the smallest buffer, at most
- * LISTEN_REST_MS.
- */
+/* Datagrams of 100 MB/s fill half of the smallest buffer in this time. */
 static int64_t gather_ns(const struct listener *listener)
 {
 	int64_t ns = LISTEN_REST_MS * INT64_C(1000000);

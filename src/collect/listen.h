@@ -10,25 +10,19 @@
 #include "collect/datagram.h"
 #include "config/option.h"
 
-#define LISTEN_BATCH    64 /* datagrams per call */
+#define LISTEN_BATCH    64
 #define LISTEN_TEXT_MAX 96
 
 struct listen_address {
-	char text[LISTEN_TEXT_MAX];  /* text of the option */
+	char text[LISTEN_TEXT_MAX];
 	struct sockaddr_in6 address; /* IPv4 as ::ffff:a.b.c.d; port 0: any free port */
-	bool all;                    /* all addresses of IPv4 and IPv6 */
+	bool all;
 };
 
-/*
- * Parses ADDRESS:PORT, [ADDRESS]:PORT for IPv6, and *:PORT or :PORT for all addresses. Returns
- * false, with a reason in why[OPTION_WHY_MAX], if malformed.
- */
+/* Accepts ADDRESS:PORT, [ADDRESS]:PORT, *:PORT, :PORT. Reason in why[OPTION_WHY_MAX]. */
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
-/*
- * Returns true if hosts of other networks may reach the address: it is not loopback, link-local or
- * private (RFC 1918, 4193, 6598). For all addresses, the current addresses of the host decide.
- */
+/* Returns true unless loopback, link-local or private (RFC 1918, 4193, 6598). */
 bool listen_is_public(const struct listen_address *address);
 
 /*
@@ -40,18 +34,12 @@ int listen_socket(const struct listen_address *address, int type, bool *ipv4);
 bool listen_bind(int fd, const struct listen_address *address, bool ipv4);
 const char *listen_advice(const struct listen_address *address, int type, int error);
 
-/*
- * buffer: receive buffer per socket in bytes; 0: system default. Returns NULL on failure, with a
- * reason in error[OPTION_WHY_MAX].
- */
+/* buffer: bytes; 0: system default. Returns NULL with a reason in error[OPTION_WHY_MAX]. */
 struct listener *listener_open(
 	const struct listen_address *addresses, uint32_t n, uint32_t buffer, char *error);
 void listener_close(struct listener *listener);
 
-/*
- * Returns up to `max` datagrams (at most LISTEN_BATCH), without blocking. Their data is valid until
- * the next call; `time` is the time of the call.
- */
+/* Does not block. Data is valid until the next call; `time` is the time of this call. */
 uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
 
 /*

@@ -8,10 +8,7 @@
 #include "config/config.h"
 #include "sketch/measurement.h"
 
-/*
- * Memory for templates of all exporters, its minimum per exporter, and memory for data sets that
- * wait for a template.
- */
+/* Templates of all exporters, minimum per exporter, and waiting data sets. */
 #define TEMPLATE_BYTES      ((size_t)64 << 20)
 #define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
 #define WAITING_BYTES       ((size_t)16 << 20)
@@ -118,10 +115,7 @@ struct dedup_params collect_dedup_params(const struct config *config)
 	};
 }
 
-/*
- * ingress and egress need the paths of flows, which are known only if tracked from the start of the
- * run.
- */
+/* The paths of flows, which ingress and egress need, must be tracked from the start of the run. */
 bool collect_takes(const struct config *running, const struct config *config, char *why)
 {
 	if (counts_routers(running) || !counts_routers(config))

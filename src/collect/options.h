@@ -10,9 +10,9 @@
 #include "rx/source.h"
 
 struct collect_options {
-	struct option_list listen; /* empty: read a capture */
+	struct option_list listen;
 	struct option_list exporters;
-	const char *templates;   /* NULL: templates are not saved */
+	const char *templates;
 	uint32_t dedup;          /* enum dedup_method */
 	uint64_t export_timeout; /* ns */
 	uint64_t observed_flows;
@@ -26,10 +26,7 @@ OPTION_OWNER(collect)
 /* Only `sketchtap collect` has the option. */
 #define COLLECT_OPTION .not_for = SOURCE_PACKETS | SOURCE_KEYS
 
-/*
- * Returns the first --listen with a public address if --exporter does not limit the senders, else
- * NULL.
- */
+/* First --listen with a public address if --exporter does not limit the senders, else NULL. */
 const char *collect_open_address(const struct config *config);
 
 /* Callbacks are not set. `rules` has OPTION_LIST_MAX entries and must outlive the collector. */
@@ -37,10 +34,7 @@ struct collector_params collect_collector_params(
 	const struct config *config, struct exporter_rule *rules);
 struct dedup_params collect_dedup_params(const struct config *config);
 
-/*
- * Returns true if a running collector can switch to `config`, else writes the reason to
- * why[OPTION_WHY_MAX].
- */
+/* Returns true if the collector can switch while it runs. Reason in why[OPTION_WHY_MAX]. */
 bool collect_takes(const struct config *running, const struct config *config, char *why);
 
 /* Returns the bytes of one decoder and `workers` workers, without sketches. */

@@ -35,9 +35,9 @@ enum problems_detail {
 struct kind_text {
 	const char *unit, *what, *advice;
 	enum problems_detail detail;
-	const char *why; /* NULL: none */
-	bool notice;     /* nothing is lost */
-	bool senders;    /* one entry, with the name of the first sender */
+	const char *why;
+	bool notice;
+	bool senders; /* one entry, with the name of the first sender */
 };
 
 static const struct kind_text texts[PROBLEM_COUNT] = {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Counts what a collector cannot read or use, per kind and exporter. Memory is bounded: exporters
- * beyond PROBLEM_PLACES per kind share one entry. Single-threaded.
- */
+/* Counts what a collector cannot read or use, in bounded memory. Single-threaded. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -13,18 +10,17 @@
 #include "base/router_names.h"
 
 enum problem {
-	/* Datagrams */
 	PROBLEM_MALFORMED,       /* detail: enum decode_fault */
 	PROBLEM_NETFLOW_VERSION, /* detail: the version */
 	PROBLEM_SFLOW_VERSION,   /* detail: the version */
 	PROBLEM_DTLS,
-	PROBLEM_TCP, /* segments in a capture */
+	PROBLEM_TCP,
 	PROBLEM_SCTP,
 	PROBLEM_REFUSED,
 	PROBLEM_NO_ROOM,
 	PROBLEM_NEW_DOMAINS,
-	PROBLEM_NO_EXPORT, /* unknown version */
-	PROBLEM_JUMP,      /* jump of a sequence number */
+	PROBLEM_NO_EXPORT,
+	PROBLEM_JUMP, /* jump of a sequence number */
 	/* Data sets */
 	PROBLEM_NO_TEMPLATE,
 	/* Records, in the order of enum decode_skip */
@@ -48,7 +44,7 @@ enum problem {
 	PROBLEM_COUNT,
 };
 
-#define PROBLEM_PLACES     64 /* exporters per kind */
+#define PROBLEM_PLACES     64
 #define PROBLEM_UNPROVEN   32 /* entries per kind for senders without readable datagrams */
 #define PROBLEM_LINE_BYTES 320
 
@@ -72,10 +68,7 @@ size_t problems_memory(void);
 struct problems *problems_create(void);
 void problems_destroy(struct problems *problems);
 
-/*
- * `proven`: the exporter has sent readable datagrams; others get at most PROBLEM_UNPROVEN entries.
- * Returns NULL if the kind has no free entry: n then counts for all other exporters together.
- */
+/* Unproven exporters get at most PROBLEM_UNPROVEN entries. Returns NULL without a free entry. */
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
 

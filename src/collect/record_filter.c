@@ -91,8 +91,7 @@ uint32_t record_frame_make(
 }
 
 /*
- * Bits of a frame or register. fixed: value of bits equal in all records. varies: bits that differ.
- * unknown: bits that records do not have.
+ * fixed: value of bits that all records share. varies: bits that differ. unknown: bits they lack.
  */
 struct bits {
 	uint32_t fixed, varies, unknown;
@@ -119,7 +118,7 @@ static void set_fixed(struct frame_kind *kind, uint32_t at, uint32_t len)
 static void make_ipv4_kind(struct frame_kind *kind, uint32_t at)
 {
 	set_fixed(kind, at, 1);
-	kind->varies[at + 1] = 0xfc; /* DSCP */
+	kind->varies[at + 1] = 0xfc;
 	kind->unknown[at + 1] = 0x03;
 	kind->unknown[at + 6] = 0xe0; /* flags; the fragment offset is always 0 */
 	set_fixed(kind, at + 7, 1);
@@ -129,7 +128,7 @@ static void make_ipv4_kind(struct frame_kind *kind, uint32_t at)
 
 static void make_ipv6_kind(struct frame_kind *kind, uint32_t at)
 {
-	kind->varies[at] = 0x0f; /* DSCP */
+	kind->varies[at] = 0x0f;
 	kind->unknown[at] = 0;
 	kind->varies[at + 1] = 0xc0;
 	kind->unknown[at + 1] = 0x3f;
@@ -154,7 +153,7 @@ static void make_kind(struct frame_kind *kind, bool ipv6, uint8_t proto, bool ta
 	if (tag) {
 		set_varies(kind, TYPE_AT + 2, 2);
 		kind->varies[TYPE_AT + 2] = 0x0f;
-		kind->unknown[TYPE_AT + 2] = 0xf0; /* priority */
+		kind->unknown[TYPE_AT + 2] = 0xf0;
 		kind->fixed[TYPE_AT + 3] = 0;
 	}
 	if (ipv6)
@@ -332,10 +331,7 @@ static bool step(
 	}
 }
 
-/*
- * Follows all paths from instruction `pc`. Returns false if the verdict depends on unknown bits, or
- * if there are too many paths.
- */
+/* Returns false if the verdict depends on unknown bits, or if there are too many paths. */
 static bool follow(struct walk *walk, uint32_t pc, struct record_filter_machine machine)
 {
 	for (;;) {
@@ -390,10 +386,7 @@ static bool is_known_of_all(const struct bpf_program *program, bool tags,
 
 	for (uint32_t proto = 0; proto <= UINT8_MAX; proto++)
 		for (uint32_t i = 0; i < (tags ? 4U : 2U); i++) {
-			/*
-			 * A record contains the protocol after the extension headers, never
-			 * IPPROTO_FRAGMENT.
-			 */
+			/* A record has the protocol after the extension headers. */
 			if ((i & 1) && proto == IPPROTO_FRAGMENT)
 				continue;
 			make_kind(&kind, i & 1, (uint8_t)proto, i >> 1);

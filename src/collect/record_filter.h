@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Applies packet filter expressions to frames built from records. Rejects expressions that depend
- * on bytes that no record has.
- */
+/* Applies filter expressions to frames built from records, if records have all bytes they need. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,9 +19,6 @@ bool record_filter_has_tags(const char *expression);
 uint32_t record_frame_make(
 	const struct observation *observation, bool tags, uint8_t frame[RECORD_FRAME_MAX]);
 
-/*
- * Returns true if the program gives the frame of a record the same verdict as the packets of the
- * flow. Otherwise writes a reason to error[size].
- */
+/* Returns true if a record and its packets get the same verdict. Reason in error[size]. */
 bool record_filter_check(
 	const struct bpf_program *program, const char *expression, char *error, size_t size);

@@ -13,7 +13,6 @@
 #define INTERFACE_NAME_MAX 48
 #define WHOLE_EXPORTER     3u /* side: all interfaces of an exporter together */
 
-/* Records of a domain by the result of deduplication. */
 struct record_counts {
 	/* `duplicate` records add no packets */
 	uint64_t counted, duplicate;
@@ -40,8 +39,8 @@ struct exporter_row {
 	uint64_t unknown_template; /* data sets dropped without a template */
 	uint64_t unusable;         /* records without packets or key, or with impossible values */
 	uint64_t malformed;        /* datagrams not decoded completely */
-	uint64_t refused;          /* datagrams rejected by --exporter */
-	uint64_t shed;             /* datagrams without a free slot */
+	uint64_t refused;
+	uint64_t shed;
 	uint64_t lost_network, lost_socket; /* datagrams, by sequence numbers */
 	uint64_t reordered, repeated, restarts;
 	uint32_t templates;
@@ -51,7 +50,7 @@ struct exporter_row {
 };
 
 enum interface_role {
-	ROLE_OPEN, /* unknown or mixed */
+	ROLE_OPEN,
 	ROLE_EDGE,
 	ROLE_FED,
 };
@@ -61,8 +60,8 @@ struct interface_role_row {
 	uint32_t exporter;
 	uint32_t side; /* enum observation_side, or WHOLE_EXPORTER */
 	uint32_t interface;
-	enum interface_role role;  /* in the next epoch */
-	enum interface_role saved; /* in the next run */
+	enum interface_role role;
+	enum interface_role saved;
 	/*
 	 * slot of the nearest exporter that sends packets to the interface; EXPORTER_NONE: unknown
 	 */
@@ -72,7 +71,7 @@ struct interface_role_row {
 enum link_direction {
 	LINK_IN,
 	LINK_OUT,
-	LINK_NEITHER, /* no interface */
+	LINK_NEITHER,
 };
 
 struct link_row {
@@ -104,9 +103,9 @@ struct path_hop {
 
 struct path_row {
 	struct key key;
-	bool ordered;       /* false: some hops are ordered only by their first report */
-	bool changed;       /* the path differs from the previous row */
-	uint32_t observers; /* exporters that reported the flow */
+	bool ordered; /* false: some hops are ordered only by their first report */
+	bool changed;
+	uint32_t observers;
 	uint32_t nb_hops;
 	uint64_t packets, bytes;
 	struct path_hop hops[PATH_HOPS_MAX]; /* ingress first; must be the last member */

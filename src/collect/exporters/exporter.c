@@ -312,10 +312,7 @@ static void enter_id(struct exporter_table *table, uint32_t slot)
 	cells->cell[i & cells->mask] = slot + 1;
 }
 
-/*
- * Returns true if the domain was remembered before. The hash has no secret seed, so that runs are
- * reproducible: a collision gives an attacker no more than a second datagram.
- */
+/* Unseeded, so runs are reproducible: a collision gains no more than a second datagram. */
 static bool remember(struct exporter_table *table, const struct exporter_id *id)
 {
 	uint64_t hash = hash_id(0, id);

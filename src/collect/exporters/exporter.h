@@ -42,19 +42,13 @@ uint32_t exporter_find(const struct exporter_table *table, const struct exporter
 /* Starts the next datagram. now: ns since 1970-01-01 UTC. */
 void exporter_datagram(struct exporter_table *table, int64_t now);
 
-/*
- * Returns EXPORTER_NONE if there is no slot for the domain. Sets *evicted if another domain lost
- * the slot.
- */
+/* Returns EXPORTER_NONE if all slots are kept. *evicted: another domain lost the slot. */
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted);
 
 /* The domain is in the current datagram. Repeated calls have no effect. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
-/*
- * The current datagram is good: completely decoded, with records or templates. Repeated calls have
- * no effect.
- */
+/* Good: completely decoded, with records or templates. Repeated calls have no effect. */
 void exporter_prove(struct exporter_table *table, uint32_t slot);
 
 void exporter_restore(struct exporter_table *table, uint32_t slot);

@@ -11,10 +11,10 @@ struct exporter_rule {
 	uint8_t prefix[16]; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t bits;      /* length of the prefix, 0 to 128 */
 	char name[EXPORTER_NAME_MAX];
-	uint32_t sampling; /* 0: not set */
+	uint32_t sampling;
 	uint32_t nb_edges;
 	uint32_t edges[64]; /* interface indexes, ascending */
-	bool all_edges;     /* edge=all */
+	bool all_edges;
 };
 
 /*

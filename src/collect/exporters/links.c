@@ -37,15 +37,15 @@ struct link {
 	uint32_t starts;     /* if it differs from owner.starts, `last` is invalid */
 	uint64_t speed;
 	int64_t counters_at; /* time of `last`; 0: `last` is invalid */
-	uint32_t silent;     /* epochs without records */
+	uint32_t silent;
 	struct link_side sides[2];
 	char name[INTERFACE_NAME_MAX];
 };
 
 struct owner {
 	uint32_t links;
-	uint32_t generation;        /* incremented if the slot is reassigned */
-	uint32_t starts;            /* restarts of the exporter */
+	uint32_t generation; /* incremented if the slot is reassigned */
+	uint32_t starts;
 	struct traffic_sum nowhere; /* records without a link */
 };
 
@@ -53,7 +53,7 @@ struct links {
 	uint32_t n, size; /* entries of `all`: used, including removed links; total */
 	uint32_t gone;    /* removed links, included in n */
 	uint32_t exporters;
-	uint32_t share;          /* links guaranteed to each exporter */
+	uint32_t share;
 	uint32_t pool, borrowed; /* shared links: total and borrowed */
 	uint64_t mask, seed;
 	uint32_t *cells; /* hash table: index in `all` + 1; 0: empty */
@@ -235,10 +235,7 @@ static void pass(struct traffic_sum *sum, const struct observation *observation)
 		sum->bytes = UINT64_MAX;
 }
 
-/*
- * Returns false if there is no link: interface 0 has none, or the table is full. `own`: the
- * exporter observed the flow at this interface.
- */
+/* `own`: the exporter observed the flow at this interface. Interface 0 has no link. */
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {
@@ -269,10 +266,7 @@ void links_count(struct links *links, const struct observation *observations, ui
 	}
 }
 
-/*
- * Computes the increase of a 64-bit counter or, if `narrow`, of a sum of up to three 32-bit
- * counters. Returns false if the counter restarted.
- */
+/* `narrow`: a sum of up to three 32-bit counters. Returns false if the counter restarted. */
 static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced)
 {
 	*advanced = now - last;

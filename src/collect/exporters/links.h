@@ -24,14 +24,11 @@ size_t links_memory(uint32_t exporters);
 struct links *links_create(uint32_t exporters, uint64_t seed);
 void links_destroy(struct links *links);
 
-/* All observations are of one exporter. */
 void links_count(struct links *links, const struct observation *observations, uint32_t n);
 void links_counters(struct links *links, uint32_t exporter,
 	const struct interface_counters *counters, int64_t time);
-/* Stores the name of an interface. */
 void links_learn(struct links *links, uint32_t exporter, const struct option_record *option);
 
-/* Discards the previous counter values. */
 void links_restart(struct links *links, uint32_t exporter);
 void links_forget(struct links *links, uint32_t exporter);
 

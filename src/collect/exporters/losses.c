@@ -11,10 +11,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/*
- * Returns the part of `amount` for an exporter that has `gaps` of `all` gaps, after exporters with
- * `gaps_before`. The parts add up to `amount`.
- */
+/* The parts for exporters with `gaps` of `all` gaps add up to `amount`. */
 static uint64_t part(uint64_t amount, uint64_t gaps_before, uint64_t gaps, uint64_t all)
 {
 	unsigned __int128 factor = amount;

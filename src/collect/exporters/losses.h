@@ -22,15 +22,12 @@ struct exporter_loss {
 #define LOSSES_REMEMBERED 60 /* epochs in which a late gap may appear */
 
 struct socket_loss {
-	uint64_t dropped; /* datagrams dropped in this epoch */
+	uint64_t dropped;
 	uint64_t counted; /* datagrams of earlier epochs counted without an exporter */
 	uint32_t epochs;  /* epochs since `counted` last grew */
 };
 
-/*
- * losses[n] are all exporters of the socket. Starts the next epoch. Returns the dropped datagrams
- * without a gap.
- */
+/* losses[n]: all exporters of the socket. Returns the dropped datagrams without a gap. */
 uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, uint32_t n);
 
 /* Initialize with 0. */
@@ -48,9 +45,6 @@ struct reported_loss {
 	bool unknown;     /* more may be lost than `packets` */
 };
 
-/*
- * The first record of a scope returns no losses, because they may be old. Scopes beyond
- * REPORTED_SCOPES are ignored.
- */
+/* The first record of a scope returns no losses, because they may be old. */
 struct reported_loss losses_reported(
 	struct reported_losses *reported, const struct option_record *option);

@@ -127,10 +127,7 @@ static uint32_t look_up(
 			       : 0;
 }
 
-/*
- * If the interval of a part changes, both the smallest and the largest interval are set to it: the
- * exporter will repeat the options of the other parts.
- */
+/* The exporter will repeat the options of the parts that did not change. */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)
 {
@@ -241,10 +238,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		return changed;
 	}
 	changed |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
-	/*
-	 * sampling_settle() compares the parts once, because thousands of options may precede a
-	 * record.
-	 */
+	/* sampling_settle() compares them once: thousands of options may precede a record. */
 	sampling->parts_changed |= kind == OF_PART && changed;
 	return changed;
 }
@@ -341,10 +335,7 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	return interval;
 }
 
-/*
- * Returns the larger of two known intervals, else the known one, else SAMPLING_RATIO_UNKNOWN, else
- * 0 (not sampled).
- */
+/* The larger of two known intervals, else the known one, else SAMPLING_RATIO_UNKNOWN, else 0. */
 static uint32_t coarser(uint32_t a, uint32_t b)
 {
 	if (a == 0 || b == 0 || (a != SAMPLING_RATIO_UNKNOWN && b != SAMPLING_RATIO_UNKNOWN))
@@ -440,7 +431,7 @@ struct sampling_verdict sampling_of(
 struct pool_check {
 	uint64_t owner; /* 0: free */
 	uint64_t samples, packets;
-	uint64_t used; /* time of last use */
+	uint64_t used;
 	uint64_t source;
 	uint32_t sequence, pool, drops, sampling, breaks;
 	bool reported;
@@ -524,10 +515,7 @@ static uint32_t measure(const struct pool_check *check)
 	return measured < 1 ? 1 : (uint32_t)(measured + 0.5);
 }
 
-/*
- * Significant: more than 10 % plus five standard errors. The relative standard error of n samples
- * is 1 / sqrt(n).
- */
+/* More than 10 % plus five standard errors; n samples have a relative error of 1 / sqrt(n). */
 static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
 	double announced = check->sampling;
@@ -582,10 +570,7 @@ struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t ow
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
-	/*
-	 * A late sample is ignored. If the numbers jump, the agent restarted or was silent for
-	 * long.
-	 */
+	/* A late sample is ignored. If the numbers jump, the agent restarted or was silent. */
 	if (samples == 0 || samples > UINT32_MAX - 64)
 		return result;
 	if (samples > 1U << 20 || drops > 1U << 20) {

@@ -15,10 +15,7 @@
 #include "collect/exporters/collector_rows.h"
 #include "flow_protocols/flow_protocol.h"
 
-/*
- * Options of a domain. Initialize with 0, except for the seed, which is secret because senders
- * choose the hashed keys.
- */
+/* Initialize with 0, except for the seed, which is secret: senders choose the hashed keys. */
 struct sampling {
 	struct sampling_interval *intervals; /* [capacity], open addressing */
 	uint32_t n, capacity;
@@ -28,7 +25,7 @@ struct sampling {
 	bool parts_changed; /* since the last sampling_settle() */
 	bool selects_flows; /* some flows are not exported (RFC 7014) */
 	bool has_samplers;  /* some samplers do not select all packets */
-	bool turned_away;   /* the table was full */
+	bool turned_away;
 	/* Set by the caller: records have a sampler field, and some were counted as unsampled. */
 	bool named, unsampled;
 	uint64_t seed;
@@ -43,11 +40,11 @@ enum sampling_certainty {
 	SAMPLING_LATE,        /* the sampler was described after records were counted */
 	SAMPLING_RATIO,       /* packets are sampled at an unknown ratio */
 	SAMPLING_PARTS,       /* parts of the exporter differ, and records do not name one */
-	SAMPLING_FLOWS,       /* flows are selected */
+	SAMPLING_FLOWS,
 };
 
 struct sampling_interval {
-	uint64_t id;   /* sampler or interface */
+	uint64_t id;
 	uint32_t kind; /* 0: an empty cell */
 	uint32_t interval;
 };
@@ -117,10 +114,7 @@ static inline struct sampling_basis sampling_basis_of(const struct flow_record *
 	};
 }
 
-/*
- * Returns true if all records have the same sampling: no option describes a single sampler,
- * interface or template.
- */
+/* Returns true if no option describes a single sampler, interface or template. */
 static inline bool sampling_is_uniform(const struct sampling_knowledge *knowledge)
 {
 	return knowledge->own->n == 0 && knowledge->process == NULL;
@@ -142,10 +136,7 @@ static inline bool sampling_is_same(const struct sampling_knowledge *knowledge,
 /* Returns the largest interval by options; 0: none, SAMPLING_RATIO_UNKNOWN: only unknown ones. */
 uint32_t sampling_described(const struct sampling_knowledge *knowledge);
 
-/*
- * Compares the sample pool (packets that an sFlow sampler processed) with the samples taken. Keeps
- * the most recently used samplers.
- */
+/* Compares the sample pool (packets that an sFlow sampler processed) with the samples. */
 struct sampling_checks;
 
 size_t sampling_checks_memory(void);
@@ -153,25 +144,16 @@ struct sampling_checks *sampling_checks_create(void);
 void sampling_checks_destroy(struct sampling_checks *checks);
 
 struct sampler_result {
-	/*
-	 * Interval by the sample pool if it differs significantly from the announced one. Reported
-	 * once per sampler; else 0.
-	 */
+	/* interval by the sample pool, once per sampler, if it differs significantly; else 0 */
 	uint32_t measured;
 	/* samples that the agent took but did not send since the last sample */
 	uint32_t lost;
 	/* interval by the sample pool if the difference was significant once; else 0 */
 	uint32_t pool_interval;
-	/*
-	 * If pool_interval is larger than the announced interval: packets of the pool minus
-	 * upscaled samples, since the last sample. Can be negative by chance.
-	 */
+	/* if pool_interval is too large: packets of the pool minus upscaled samples */
 	int64_t excess;
 };
 
-/*
- * owner: ID of the session, never 0. breaks: gaps between its datagrams so far. Samples missing
- * after a gap do not count as lost by the agent.
- */
+/* owner: session ID, not 0. breaks: gaps so far; their samples are not lost by the agent. */
 struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler);

@@ -23,7 +23,7 @@
 #define FIRST_LINE "sketchtap-templates 1"
 #define SET_MAX    65535
 #define NEW_DIGITS 16
-#define APART_NS   (10 * SECOND_NS) /* between writes */
+#define APART_NS   (10 * SECOND_NS)
 #define TEXT_MAX   (2 * SET_MAX + 256)
 
 static uint64_t checksum(const char *text, size_t len)
@@ -80,7 +80,6 @@ static bool read_checksum(char *line)
 	return strcmp(last + 1, wanted) == 0;
 }
 
-/* Modifies the line. */
 static bool read_line(char *line, struct template_file_entry *entry, uint8_t *set)
 {
 	char *words[5], *rest = line, *end;
@@ -319,10 +318,7 @@ int template_file_end(struct template_writer *writer)
 	return status;
 }
 
-/*
- * Not larger than the memory of a template without its set, so that the copy fits in
- * template_bytes.
- */
+/* Not larger than a template without its set, so that the copy fits in template_bytes. */
 struct set_copy {
 	struct exporter_id id;
 	uint32_t len;
@@ -333,17 +329,15 @@ struct template_saver {
 	const char *path;
 	pthread_t thread;
 	/*
-	 * The decoder passes these fields to the thread with `work`, and the thread returns them
-	 * with `done`. The semaphores order the memory accesses.
+	 * Passed to the thread with `work`, back with `done`; the semaphores order memory accesses.
 	 */
 	sem_t work, done;
 	bool ending;
-	bool overfull; /* the copy is incomplete */
+	bool overfull;
 	int status;
 	size_t used, room;
 	uint8_t *copy;
 
-	/* Used by the decoder only. */
 	bool saving, saved;
 	int64_t saved_at;
 	int known_status;

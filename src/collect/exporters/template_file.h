@@ -31,16 +31,10 @@ int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_file_entry *entry), void *arg,
 	uint64_t *damaged);
 
-/*
- * Checks names and permissions. Returns 0 or an error of base/regular_file.h; EINVAL if it is not a
- * regular file.
- */
+/* Returns 0 or an error of base/regular_file.h; EINVAL if it is not a regular file. */
 int template_file_check(const char *path);
 
-/*
- * The old file stays complete until the new one is on disk. Both functions return 0 or an error of
- * base/regular_file.h. template_file_end() always frees the writer.
- */
+/* The old file stays complete until template_file_end(), which always frees the writer. */
 struct template_writer;
 int template_file_begin(struct template_writer **writer, const char *path);
 void template_file_put(struct template_writer *writer, const struct template_file_entry *entry);
@@ -61,21 +55,14 @@ int template_saver_start(struct template_saver **saver, const char *path, size_t
 /* Waits for the current write. NULL is allowed. */
 void template_saver_stop(struct template_saver *saver);
 
-/*
- * Returns true if templates changed or the last write failed, at least ten seconds passed since it
- * started, and no write is in progress.
- */
+/* At most every ten seconds, if templates changed or the last write failed. */
 bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t now);
 
-/*
- * To change the copy, clear it and put each set. Otherwise template_saver_save() writes the
- * previous copy again.
- */
+/* Without a new copy, template_saver_save() writes the previous one again. */
 void template_saver_clear(struct template_saver *saver);
 void template_saver_put(struct template_saver *saver, const struct template_file_entry *entry);
 
 void template_saver_save(struct template_saver *saver, int64_t now);
-/* Waits until no write is in progress. */
 void template_saver_wait(struct template_saver *saver);
 
 /* Returns the result of the last complete write: 0 or errno. */

@@ -282,7 +282,6 @@ static uint32_t find_donor(const struct waiting *waiting, uint32_t exporter, uin
 										   : largest;
 }
 
-/* Returns the first block. */
 static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 {
 	const uint8_t *data = set->data;

@@ -18,7 +18,7 @@ struct waiting_set {
 	struct datagram_header header;
 	int64_t time; /* arrival of the datagram, ns since 1970-01-01 UTC */
 	uint16_t template_id;
-	bool proven; /* the exporter is proven */
+	bool proven;
 	uint32_t len;
 	const uint8_t *data;
 };
@@ -35,10 +35,7 @@ void waiting_destroy(struct waiting *waiting);
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
-/*
- * Calls take() for the sets of an exporter and template, oldest first, until it returns false, and
- * removes the others. take() must not call waiting_put(). Sets of other templates take no time.
- */
+/* take() returns true to remove the set, false to stop. It must not call waiting_put(). */
 void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
 
