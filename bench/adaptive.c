@@ -2,9 +2,8 @@
 
 /*
  * sketchtap-bench adaptive: repeats the figures of Tangari et al., "Adaptive Traffic Monitoring for
- * Software Dataplanes" (2017), and prints the values of the paper next to them. As in the paper, a
- * queue model gives the losses. It uses the packet costs of the paper, or with --profile those of
- * this host. Times of a packet by skew, and of a decision, are measured.
+ * Software Dataplanes" (2017). As in the paper, a queue model gives the losses, with packet costs
+ * of the paper or of --profile.
  */
 
 #include <inttypes.h>
@@ -37,15 +36,15 @@
 #define PACKETS       (UINT64_C(1) << 19)
 #define QUICK_PACKETS (UINT64_C(1) << 14)
 #define FLOWS         100000
-#define TABLE         (UINT64_C(1) << 18) /* buckets */
+#define TABLE         (UINT64_C(1) << 18)
 #define HEAP_MB       128
-#define SKEWS         9 /* exponents 0 to 2 */
+#define SKEWS         9
 #define SKEW_STEP_E6  250000
-/* number of simulated series of lookups with a known share of cache hits */
+/* simulated series of lookups with a known share of cache hits */
 #define TRACES        1000
 #define SAMPLES       1000
 #define QUANTILES     4096
-#define DECISIONS     51 /* timed decisions, of which the median is printed */
+#define DECISIONS     51
 #define SINE_S        1.0
 /* assumed share of the capacity that the worker uses next to co-runners */
 #define FIXED_LOAD    0.6
@@ -80,13 +79,11 @@ struct adaptive {
 	struct cpus cpus;
 	uint32_t rounds, nb_buffers;
 	uint64_t packets;
-	struct profile profile; /* no rows without --profile */
+	struct profile profile;
 	struct system paper, host;
 	struct workload *workloads[SKEWS];
 	double in_bursts[SKEWS], singly[SKEWS]; /* ns */
 };
-
-/* --- rows --- */
 
 struct row {
 	const char *figure, *experiment, *setting, *source, *quantity, *unit;
@@ -120,9 +117,6 @@ static void cell(struct adaptive *bench, const char *column, double value)
 		figures_cell(&bench->figures, column, "%.4g", value);
 }
 
-/* --- figure 1: the time of a packet by skew --- */
-
-/* Counts the packets of a workload, one by one or in bursts. Returns ns per packet. */
 static double time_pass(struct sketch *sketch, const struct workload *workload,
 	struct key_burst *burst, bool singly)
 {
@@ -159,7 +153,7 @@ static bool time_skew(struct adaptive *bench, uint32_t skew, double *in_bursts, 
 	if (sketch == NULL)
 		return false;
 	workload_burst_init(&burst);
-	time_pass(sketch, bench->workloads[skew], &burst, false); /* insert the flows */
+	time_pass(sketch, bench->workloads[skew], &burst, false);
 	*in_bursts = time_pass(sketch, bench->workloads[skew], &burst, false);
 	*singly = time_pass(sketch, bench->workloads[skew], &burst, true);
 	ops->destroy(sketch);
@@ -231,8 +225,6 @@ static bool run_figure_1(struct adaptive *bench)
 	return right;
 }
 
-/* --- figure 3: cache hit rate --- */
-
 static double quantile(const struct distribution *times, double share)
 {
 	double low = fmin(0, times->p5), high = times->p95 + 40 * (times->p95 - times->p5);
@@ -261,11 +253,7 @@ static struct distribution gumbel(const char *setting)
 	return times;
 }
 
-/*
- * Prints the mean error of the estimated share of cache hits, over TRACES series with a known
- * share. Compares three estimators: nearest mean, the rule of the paper, and
- * cache_share_estimate().
- */
+/* Three estimators: nearest mean, the rule of the paper, and cache_share_estimate(). */
 static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
 	const struct distribution *miss)
 {
@@ -329,8 +317,6 @@ static void run_figure_3(struct adaptive *bench)
 		print_shares(bench, "model of host", &cached->times, &uncached->times);
 }
 
-/* --- figure 5: packets lost from a queue --- */
-
 static double ramp(const struct load *load, double at)
 {
 	return load->peak * at;
@@ -347,16 +333,13 @@ static double steady(const struct load *load, double at)
 	return load->peak;
 }
 
-/* Returns Zipf's exponent, which falls from 1.5 to 1 in one second, in steps of 20 ms. */
+/* Zipf's exponent falls from 1.5 to 1 in one second, in steps of 20 ms. */
 static double exponent_at(double at)
 {
 	return 1.5 - 0.5 * floor(at / 0.02) * 0.02;
 }
 
-/*
- * Returns the additional time in the model of the paper. It is a line through the exponents at
- * which packets are first lost, without adapting and with all flows in the first state.
- */
+/* A line through the exponents at which the paper first lost packets. */
 static double paper_more_ns(const struct load *load, double at)
 {
 	const struct adaptive *bench = load->arg;
@@ -371,10 +354,7 @@ static double paper_more_ns(const struct load *load, double at)
 	       (from - exponent_at(at)) * (full - least) / (from - to);
 }
 
-/*
- * Returns the additional time on this host, interpolated from the measured times of the flow table,
- * in bursts.
- */
+/* Interpolates the measured times of the flow table, in bursts. */
 static double host_more_ns(const struct load *load, double at)
 {
 	const struct adaptive *bench = load->arg;
@@ -409,7 +389,6 @@ static void print_lost(struct adaptive *bench, const struct experiment *experime
 	figures_row(&bench->figures);
 }
 
-/* Prints the packet rate or the exponent at which the first packet was lost. */
 static void print_first(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
@@ -503,7 +482,7 @@ static void run_figure_5(struct adaptive *bench, const struct system *system, co
 	}
 }
 
-#define RISE_S      4 /* duration of the ramp */
+#define RISE_S      4
 #define RISE_BEYOND 1.25
 
 static double rise(const struct load *load, double at)
@@ -524,7 +503,7 @@ static void print_rates(struct adaptive *bench, const struct row *row, const dou
 	figures_row(&bench->figures);
 }
 
-/* Prints the highest rate without loss. The rate rises slowly until packets are lost. */
+/* The packet rate rises slowly until packets are lost. */
 static void run_capacity(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double counted = 1e3 / system->count_ns, rates[WAYS];
@@ -546,8 +525,6 @@ static void run_capacity(struct adaptive *bench, const struct system *system, co
 	row.quantity = "of counting";
 	print_rates(bench, &row, rates, counted, counted);
 }
-
-/* --- figure 6 and table III: time of a decision --- */
 
 struct choice_trial {
 	struct choose_problem problem;
@@ -590,10 +567,7 @@ static void print_decision(struct adaptive *bench, const char *setting, const do
 	figures_row(&bench->figures);
 }
 
-/*
- * Fills the slowest case of a decision: nothing fits, so all measurements are switched off. With
- * one_rank, which only CHOOSE_BEST handles, the better half fits.
- */
+/* In the slowest case nothing fits. With one_rank, the better half fits. */
 static void fill_decision(
 	struct choice_trial *trial, uint32_t items, uint32_t states, bool one_rank)
 {
@@ -630,10 +604,7 @@ static bool run_decision(
 
 	if (right) {
 		fill_decision(&trial, items, states, one_rank);
-		/*
-		 * greedy and lsf change states of flows, queries switches off measurements: each
-		 * decides only its own problem.
-		 */
+		/* greedy and lsf change states of flows, queries switches off measurements. */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))
@@ -660,8 +631,6 @@ static bool run_figure_6(struct adaptive *bench)
 	       run_decision(bench, "4096 queries", 4096, 0, false) &&
 	       run_decision(bench, "4096 of one rank", 4096, 0, true);
 }
-
-/* --- run --- */
 
 static bool run_all(void *arg)
 {
@@ -733,8 +702,6 @@ int bench_adaptive(struct config *config)
 	profile_free(&bench.profile);
 	return status;
 }
-
-/* --- options --- */
 
 static const struct option_row adaptive_rows[] = {
 	BENCH_ROW_PACKETS(4096, "524288", "Set the packets per round of measured times."),

@@ -18,17 +18,12 @@
 
 const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "best", "best_valve"};
 
-/* --- what packets cost --- */
-
 static double middle(const char *setting)
 {
 	return (paper_number("table1", setting, "p5") + paper_number("table1", setting, "p95")) / 2;
 }
 
-/*
- * Adds the states of flows as queries: each query counts the flows that are in its state or a
- * deeper one.
- */
+/* Each query counts the flows that are in its state or a deeper one. */
 static void add_paper_queries(struct system *system, const double *ns, uint32_t n)
 {
 	for (uint32_t q = 0; q < n; q++) {
@@ -57,10 +52,7 @@ void system_of_paper(struct system *system)
 	}
 	system->items[0] = (struct choose_item){.ns = {ns[0]}, .states = &system->states};
 	add_paper_queries(system, ns, n);
-	/*
-	 * Time per packet at the capacity of the ramp (0.8 of the peak, 11.8 Mpps in the paper),
-	 * less the mean time of the states.
-	 */
+	/* Time per packet at the capacity (0.8 of the peak), less the mean of the states. */
 	system->fixed_ns = 1e3 / (0.8 * paper_number("model", "one core", "peak")) - mean;
 	system->memory_ns = system->fixed_ns * (middle("found_in_memory") - middle("timer")) /
 				    (middle("found_in_cache") - middle("timer")) -
@@ -80,10 +72,7 @@ static bool part_ns(
 	return row != NULL;
 }
 
-/*
- * Adds the cost of a key, unless an earlier sketch uses the same key. The cost of parsing includes
- * the hash of the 5-tuple.
- */
+/* An earlier sketch may use the same key. The cost of parsing includes the hash of the 5-tuple. */
 static bool add_key(struct system *system, const struct profile *profile, const char *key)
 {
 	double ns;
@@ -122,10 +111,7 @@ static bool add_sketch(
 	return true;
 }
 
-/*
- * Adds an equal part of the shared costs to each measurement. Its sampled step costs STEP_SHARE of
- * the sum.
- */
+/* The sampled step of a measurement costs STEP_SHARE of the sum. */
 static void share_out(struct system *system)
 {
 	for (uint32_t i = 0; i < system->nb_items; i++) {
@@ -165,8 +151,6 @@ bool system_of_profile(struct system *system, const struct profile *profile, con
 	return system->nb_items > 0;
 }
 
-/* --- a run --- */
-
 struct runner {
 	const struct system *system;
 	const struct load *load;
@@ -176,7 +160,7 @@ struct runner {
 	struct step_hysteresis hysteresis;
 	uint8_t steps[2][SYSTEM_ITEMS_MAX];
 	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
-	double at; /* start of the next window, s */
+	double at; /* s */
 	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double skipped;
@@ -210,7 +194,6 @@ static double decide_window(void *context, const struct demand_window *window)
 	return runner->hysteresis.now.ns;
 }
 
-/* Returns the ns of a burst at the current level of queue shedding. */
 static double shed_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct runner *runner = context;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Models an overloaded worker, with the queue of queue_model.h. Packet costs come from the figures
- * of the paper or from the profile of a host. Each `way` is one method of adapting to load.
- */
+/* Models an overloaded worker. Each `way` is one method of adapting to load. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,49 +20,37 @@ enum way {
 	WAYS,
 };
 
-extern const char *const way_names[WAYS]; /* columns */
+extern const char *const way_names[WAYS];
 
 #define SYSTEM_ITEMS_MAX 16
 
-/* Costs of a packet. */
 struct system {
-	char name[PROFILE_TEXT_MAX]; /* source of the figures */
-	double fixed_ns;             /* ns per packet without `items`, if lookups hit a cache */
-	double memory_ns;            /* additional ns per packet if no lookup hits a cache */
-	double count_ns;             /* ns per packet that is only counted */
-	double shared_ns;            /* cost of parsing and keys, which measurements share */
+	char name[PROFILE_TEXT_MAX];
+	double fixed_ns;  /* ns per packet without `items`, if lookups hit a cache */
+	double memory_ns; /* additional ns per packet if no lookup hits a cache */
+	double count_ns;  /* ns per packet that is only counted */
+	double shared_ns; /* ns of parsing and keys, which measurements share */
 	uint32_t nb_items, nb_queries;
 	struct choose_item items[SYSTEM_ITEMS_MAX];
 	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* items for WAY_QUERIES */
 	struct choose_states states;
-	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX]; /* keys of `items` */
+	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX];
 };
 
-/*
- * Fills the system from the figures of the paper. fixed_ns is the time per packet at capacity
- * without adapting, less the mean time of the states. Two values are assumed: lookups in memory
- * take longer by the ratio of Table I, and a packet that is only counted takes 10 ns.
- */
+/* Assumed: a packet that is only counted takes 10 ns, and memory has the ratio of Table I. */
 void system_of_paper(struct system *system);
 
-/*
- * Fills the system from the profile of a host. Each sketch of the profile is a measurement. The
- * first one has the best priority. Each has two steps: sample one in four packets, and off. Returns
- * false if the profile lacks a part or has no sketch.
- */
+/* Each sketch becomes a measurement. Returns false if the profile lacks a part or a sketch. */
 bool system_of_profile(struct system *system, const struct profile *profile, const char *name);
 
-/*
- * Returns the ns of a packet at full detail. `uncached` is the fraction of lookups that miss the
- * caches.
- */
+/* Returns ns per packet. `uncached`: fraction of lookups that miss the caches. */
 double system_full_ns(const struct system *system, double uncached);
 
 struct load {
 	double entries, seconds;
 	double (*rate)(const struct load *load, double at);
-	double peak, period; /* maximum and period (s) of the packet rate */
-	/* Returns additional ns per packet at time `at`. NULL: none. */
+	double peak, period; /* packet rate; s */
+	/* additional ns per packet at time `at`; NULL: none */
 	double (*more_ns)(const struct load *load, double at);
 	double uncached;
 	const void *arg;
@@ -73,7 +58,7 @@ struct load {
 
 struct outcome {
 	struct queue_result queue;
-	double skipped; /* packets that queue shedding skipped */
+	double skipped;
 };
 
 struct outcome system_run(const struct system *system, const struct load *load, enum way way);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench all: runs every bench in its own process and writes CSV files into a directory.
- * The script bench/tables makes the tables of the documents from them.
- */
+/* sketchtap-bench all: runs every bench in its own process. bench/tables reads the CSV files. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +34,6 @@ struct all_options {
 
 OPTION_OWNER(all)
 
-/* File name, command, options, and options with --quick. */
 static const struct step {
 	const char *name, *command, *full, *quick;
 } steps[] = {
@@ -84,9 +80,6 @@ static const struct step {
 
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* --- a step --- */
-
-/* Splits text at spaces, in place. Returns the number of words. */
 static uint32_t split(char *text, char *words[WORDS_MAX])
 {
 	uint32_t n = 0;
@@ -98,7 +91,7 @@ static uint32_t split(char *text, char *words[WORDS_MAX])
 	return n;
 }
 
-/* Waits for the child and forwards a stop request. Returns its exit status, or -1. */
+/* Forwards a stop request. Returns the exit status of the child, or -1. */
 static int wait_for(pid_t child)
 {
 	bool told = false;
@@ -160,8 +153,6 @@ int bench_all(struct config *config)
 	log_error("failed benches:%s", failed);
 	return 1;
 }
-
-/* --- options --- */
 
 static const char *step_word(uint32_t i)
 {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Lower bounds for any sketch: reading the keys, hashing them, and incrementing one random counter
- * per row.
- */
+/* Lower bounds for any sketch: reading keys, hashing them, one counter per row. */
 
 #include "base/assertion.h"
 #include "bench/baselines.h"
@@ -22,7 +19,7 @@ struct floor_table {
 
 struct floor {
 	uint32_t depth, bits, threads;
-	struct floor_table tables[]; /* one per thread */
+	struct floor_table tables[];
 };
 
 static size_t table_size(const struct floor *floor)

@@ -8,7 +8,6 @@
 #include "bench/baselines.h"
 #include "bench/cache_misses.h"
 
-/* Time per packet of reading the keys, and of reading and hashing them, for a number of threads. */
 struct baseline {
 	double keys, hashes;
 };
@@ -67,7 +66,6 @@ bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
 	return true;
 }
 
-/* Returns the cache misses of a pass on this thread. */
 static uint64_t count_misses(int counter, const struct bench_subject *subject,
 	const struct workload *workload, void *state)
 {

@@ -5,7 +5,7 @@
 
 #include "base/assertion.h"
 
-#define STEPS 60 /* bisection steps */
+#define STEPS 60
 
 struct cache_share cache_share_of(
 	const struct distribution *cached, const struct distribution *uncached)

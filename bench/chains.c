@@ -10,7 +10,7 @@ struct spread {
 	const struct workload *workload;
 	enum table_hash hash;
 	uint32_t nb_buckets;
-	uint32_t *lengths; /* [nb_buckets] */
+	uint32_t *lengths;
 	struct key_burst burst;
 	uint32_t flow_hash[BURST_MAX];
 };

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Distribution of the keys of a workload over the buckets of a hash table. L is the number of keys
- * in a bucket that has any.
- */
+/* Distribution of keys over the buckets of a hash table. L: keys in a non-empty bucket. */
 
 #include "tune/measure/workload.h"
 #include "bench/table_hash.h"
 
-#define CHAINS_LONG    4 /* keys */
-/* number of lengths that are counted separately; the last one includes longer chains */
+#define CHAINS_LONG    4
+/* the last one includes longer chains */
 #define CHAINS_LENGTHS 16
 
 struct chains {
-	uint64_t used;                        /* non-empty buckets */
+	uint64_t used;
 	double mean;                          /* E[L] */
 	double tail;                          /* P(L >= CHAINS_LONG) */
 	double of_length[CHAINS_LENGTHS + 1]; /* P(L = l), from 1 on */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench collect: measures the CPU time per flow record in a collector, and its memory.
- * Decoding is compared with libfixbuf on the same messages. Deduplication and counting are measured
- * by protocol, number of flows, and routers per flow. Receiving from a socket is compared with
- * nfcapd. Prints one row per figure and round, in the format of `parts`. Entries under one heading
- * take turns.
- */
+/* sketchtap-bench collect: CPU time per flow record and memory, also of libfixbuf and nfcapd. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +15,7 @@
 #include "bench/rounds.h"
 #include "flow_protocols/export.h"
 
-/* records per round, or one cycle of all flows if that is more */
+/* per round, or one cycle of all flows if that is more */
 #define RECORDS          UINT64_C(1000000)
 #define QUICK_RECORDS    UINT64_C(50000)
 #define RECEIVE_MS       3000
@@ -33,18 +27,15 @@
 #define ENTRIES_MAX      (FLOW_PROTOCOL_COUNT + 1)
 #define START            INT64_C(1800000000)
 
-/* --- from memory --- */
-
-/* A decoder or collector. Entries take turns on the same datagrams. */
 struct entry {
 	char name[NAME_MAX_BYTES];
 	struct exported *exported;
-	struct collect_bench *collecting; /* NULL for libfixbuf */
+	struct collect_bench *collecting;
 	struct fixbuf *fixbuf;
 	bool sampled;
-	uint32_t sequence; /* next sequence number of each router */
+	uint32_t sequence;
 	int64_t now;
-	struct collect_bench_counts counts; /* libfixbuf only */
+	struct collect_bench_counts counts;
 };
 
 static struct collect_bench_counts counts_of(const struct entry *entry)
@@ -63,7 +54,6 @@ static void run_entry(void *arg, uint32_t t)
 		fixbuf_run(entry->fixbuf, entry->exported, &entry->counts);
 }
 
-/* Returns true if the last run counted exactly the exported records and packets. */
 static bool is_right(const struct entry *entry, const struct collect_bench_counts *before)
 {
 	const struct exported *exported = entry->exported;
@@ -94,7 +84,6 @@ static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t
 	return true;
 }
 
-/* Runs all rounds. The entries take turns. */
 static bool take_turns(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	for (uint32_t r = 0; r < bench->rounds; r++)
@@ -120,7 +109,7 @@ static struct exported *make_exports(const struct rounds_bench *bench, enum flow
 }
 
 static const uint64_t flow_counts[] = {10000, 1000000};
-/* number of flows; a tenth of it with --quick */
+/* a tenth of them with --quick */
 static const char *const flow_names[] = {"10 K", "1 M"};
 static const uint32_t router_counts[] = {1, 4};
 static const char *const depth_names[] = {
@@ -147,10 +136,7 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 	return entry->collecting != NULL;
 }
 
-/*
- * Processes all flows once, in a different order, so that all entries exist, and later rounds do
- * not find them in the order of insertion.
- */
+/* In another order than that of insertion, which later rounds do not find. */
 static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	const struct exported_spec *spec = &entries[0].exported->spec;
@@ -206,8 +192,6 @@ static bool run_memory(struct rounds_bench *bench)
 	return true;
 }
 
-/* --- decoding --- */
-
 static bool open_fixbuf(struct rounds_bench *bench, struct entry *entry, struct exported *exported)
 {
 	char why[FIXBUF_ERROR_MAX];
@@ -250,8 +234,6 @@ static bool run_decoders(struct rounds_bench *bench)
 		exported_destroy(exported[p]);
 	return fine;
 }
-
-/* --- from sockets --- */
 
 static const uint64_t rates[] = {125000, 300000};
 
@@ -315,8 +297,6 @@ static bool run_receivers(struct rounds_bench *bench)
 	return fine;
 }
 
-/* --- memory --- */
-
 static bool run_growth(struct rounds_bench *bench)
 {
 	struct exported_spec spec = {
@@ -340,8 +320,6 @@ static bool run_growth(struct rounds_bench *bench)
 	return (flows > 0 && templates > 0) ||
 	       rounds_fail(bench, "flows or templates did not fit, or the memory is unknown");
 }
-
-/* --- run --- */
 
 static bool run_all(struct rounds_bench *bench)
 {

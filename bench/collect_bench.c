@@ -13,7 +13,7 @@
 #include "parallel/workers/node_memory.h"
 #include "sketch/measurement.h"
 
-/* Defaults of options of sketchtap collect (collect/options.c). */
+/* Defaults of options of sketchtap collect. */
 #define EXPORTERS_MAX  10000
 #define TEMPLATE_BYTES ((size_t)64 << 20)
 #define WAITING_BYTES  ((size_t)16 << 20)
@@ -24,12 +24,11 @@ struct collect_bench {
 	enum collect_bench_depth depth;
 	struct collect_bench_counts counts;
 
-	/* COLLECT_BENCH_RECORDS. */
+	/* COLLECT_BENCH_RECORDS */
 	struct record_handler sink;
 	struct flow_record batch[DECODE_BATCH];
-	struct templates *templates[COLLECT_BENCH_ROUTERS_MAX + 1]; /* indexed by domain */
+	struct templates *templates[COLLECT_BENCH_ROUTERS_MAX + 1];
 
-	/* All other depths. */
 	struct collector *collector;
 	struct dedup *dedup;
 	struct record_counts *by_exporter;
@@ -40,8 +39,6 @@ struct collect_bench {
 	struct sketch *sketch;
 	struct hyperloglog *distinct;
 };
-
-/* --- records only --- */
 
 static void add_records(void *arg, uint32_t n)
 {

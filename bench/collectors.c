@@ -28,13 +28,12 @@
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 
-#define START_MS   10000 /* ms to wait for the start of a collector */
-#define SETTLE_MS  500   /* wait after it listens */
+#define START_MS   10000
+#define SETTLE_MS  500
 #define DRAIN_MS   500
 #define SEND_BATCH 32
 #define MESSAGE    1500
 
-/* Result that a child of this program writes to its pipe. */
 struct told {
 	double value;
 };
@@ -84,7 +83,7 @@ static void receive(struct listener *listener, struct collect_bench *bench)
 	}
 }
 
-/* Runs in the child process. When stopped, writes the number of received records to the pipe. */
+/* When stopped, the child writes the number of received records to the pipe. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
 	struct collect_bench *bench = collect_bench_create(
@@ -99,8 +98,6 @@ static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flow
 	told.value = (double)collect_bench_counts(bench).records;
 	_exit(write(out, &told, sizeof(told)) == sizeof(told) ? 0 : 1);
 }
-
-/* --- processes --- */
 
 static void become(const struct config *config, const struct started *started)
 {
@@ -181,10 +178,7 @@ static void remove_directory(const char *path)
 	rmdir(path);
 }
 
-/*
- * Searches a table of UDP sockets in /proc. Returns false if no socket has the port. *queued: bytes
- * in the receive queue. *lost: datagrams dropped because the queue was full.
- */
+/* Returns false if no socket in the table of /proc has the port. *queued: bytes. */
 static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, uint64_t *lost)
 {
 	FILE *file = fopen(table, "re");
@@ -194,10 +188,7 @@ static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, ui
 	while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
 		unsigned int local;
 
-		/*
-		 * columns: sl, local address:port, remote, state, tx:rx, tr:when, retransmits, uid,
-		 * timeout, inode, references, pointer, drops
-		 */
+		/* local port, tx:rx, drops */
 		found = sscanf(line,
 				"%*s %*[0-9A-F]:%x %*s %*s %*x:%" SCNx64
 				" %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
@@ -231,7 +222,7 @@ static bool wait_for_socket(struct started *started)
 	return false;
 }
 
-/* Returns the CPU time of all threads in ns. */
+/* Returns ns of all threads. */
 static uint64_t cpu_of(pid_t pid)
 {
 	char path[PATH_MAX];
@@ -259,8 +250,6 @@ static uint64_t cpu_of(pid_t pid)
 	return sum;
 }
 
-/* --- sending --- */
-
 static int open_sender(uint16_t port)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -275,7 +264,6 @@ static int open_sender(uint16_t port)
 	return fd;
 }
 
-/* Sends the datagrams from `from` to `to` - 1. */
 static bool send_some(int fd, const struct exported *exported, uint32_t from, uint32_t to)
 {
 	struct mmsghdr messages[SEND_BATCH];
@@ -328,8 +316,6 @@ static uint64_t send_at_rate(
 	return fine && next > 0 ? exported->datagrams[next - 1].records : 0;
 }
 
-/* --- a run --- */
-
 static bool start(const struct config *config, const struct exported *exported,
 	struct started *started, char *error)
 {
@@ -357,10 +343,7 @@ static bool start(const struct config *config, const struct exported *exported,
 	return false;
 }
 
-/*
- * Ends the collector. Returns false if it reports fewer records than were sent, although none was
- * lost.
- */
+/* Returns false if the collector reports fewer records than were sent, although none was lost. */
 static bool stop(struct started *started, uint64_t records, bool lost, char *error)
 {
 	bool tells = started->kind == COLLECTORS_RECEIVED || started->kind == COLLECTORS_COUNTED;
@@ -426,9 +409,6 @@ bool collectors_has(enum collectors_kind kind)
 	return false;
 }
 
-/* --- memory --- */
-
-/* Returns the resident memory of this process in MB. */
 static double resident(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -441,7 +421,7 @@ static double resident(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-/* Runs measure() in a fresh child process. Returns its result, or 0 on error. */
+/* Runs measure() in a fresh child process. Returns 0 on error. */
 static double in_process(double (*measure)(const void *arg), const void *arg)
 {
 	struct told told = {0};
@@ -475,7 +455,7 @@ static double grow(const void *arg)
 	if (bench == NULL)
 		return 0;
 	collect_bench_run(bench, exported, &now);
-	/* a flow cache that was too small lets packets be missing, or counted twice */
+	/* a flow cache that was too small loses packets, or counts them twice */
 	if (collect_bench_counts(bench).measured != exported->packets)
 		return 0;
 	return resident() - before;

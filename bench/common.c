@@ -16,8 +16,6 @@
 
 #define ZIPF_E6_MAX 10000000 /* same limit as --synthetic */
 
-/* --- options --- */
-
 static bool draws_flows(const struct config *config)
 {
 	const struct bench_options *bench = bench_options(config);
@@ -49,8 +47,6 @@ bool bench_read_zipf(const struct option_text *text)
 			"uniform or random");
 	return option_add_value(text, e6);
 }
-
-/* --- traffic --- */
 
 bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
 	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg)
@@ -97,7 +93,6 @@ struct source *setup_source(uint64_t zipf, uint64_t flows)
 	return source;
 }
 
-/* Generates packets, and parses each one to get its key, as a worker does. */
 bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 {
 	struct synthetic_spec synthetic;
@@ -165,7 +160,7 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct ben
 
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	/* not in sketches[] for the variants of benches */
+	/* sketches[] lacks the variants of benches */
 	plan->measurements[0].ops = subject->sketch;
 	return true;
 }

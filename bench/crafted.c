@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Crafts keys with a given hash, without search. A key is four little-endian words: source,
- * destination, ports, protocol. Each function chooses three of them, and inverts a hash that has
- * the result VALUE to compute the fourth.
- */
+/* Each function chooses three of the four words of a key, and inverts the hash for the fourth. */
 
 #include "bench/crafted.h"
 
@@ -21,7 +17,7 @@
 #define WORDS       4
 
 #define TCP   6
-#define VALUE 0x5eed5eed /* an arbitrary value */
+#define VALUE 0x5eed5eed
 
 const enum table_hash crafted_hashes[CRAFTED_HASHES] = {
 	TABLE_HASH_CORALREEF, TABLE_HASH_JENKINS, TABLE_HASH_MURMUR3, TABLE_HASH_CRC32};
@@ -31,10 +27,7 @@ static uint32_t rotate(uint32_t x, uint32_t bits)
 	return x << bits | x >> (32 - bits);
 }
 
-/*
- * Returns the inverse of an odd number modulo 2^32. Each Newton step doubles the number of correct
- * bits.
- */
+/* Newton's method: each step doubles the number of correct bits of the inverse modulo 2^32. */
 static uint32_t inverse(uint32_t odd)
 {
 	uint32_t x = odd;
@@ -86,10 +79,7 @@ static void unmix(uint32_t *x, uint32_t y, uint32_t *z, uint32_t bits)
 	*x = (*x ^ rotate(*z, bits)) + *z;
 }
 
-/*
- * The state of Jenkins' hash has three words. Only the last one is the hash, so the other two can
- * have any value.
- */
+/* The state has three words. Only the last one is the hash, so the others can have any value. */
 static void craft_jenkins(uint32_t word[WORDS])
 {
 	const uint32_t start = 0xdeadbeef + (uint32_t)sizeof(struct key4);

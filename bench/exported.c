@@ -10,19 +10,19 @@
 #include "flow_protocols/big_endian.h"
 
 #define START          INT64_C(1800000000) /* export time of all messages, s since 1970-01-01 UTC */
-#define FRAME_BYTES    64                  /* captured bytes of a sampled packet */
+#define FRAME_BYTES    64
 #define BYTES_A_PACKET 700
 
 struct writer {
 	struct exported *exported;
-	uint32_t *order; /* [flows] */
+	uint32_t *order;
 	struct random random;
 	struct export_sender sender;
 	struct export_message message;
 	uint32_t router, sent, sequence, samples;
 	uint64_t used, room; /* bytes used and allocated in bytes[] */
 	uint32_t datagrams_room;
-	uint32_t in_message; /* records */
+	uint32_t in_message;
 	bool no_memory;
 };
 
@@ -36,8 +36,6 @@ static void fill_key(struct key4 *key, uint64_t flow)
 	memcpy(key->dst_ip, &random, sizeof(key->dst_ip));
 	memcpy(key->src_port, (const char *)&random + 4, sizeof(key->src_port));
 }
-
-/* --- datagrams --- */
 
 static bool make_room(struct writer *writer, uint32_t len)
 {
@@ -101,8 +99,6 @@ static void begin_message(struct writer *writer)
 	export_begin(
 		&writer->message, &writer->sender, writer->sent % EXPORTED_TEMPLATE_MESSAGES == 0);
 }
-
-/* --- records --- */
 
 static bool put_sample(struct writer *writer, const struct key4 *key)
 {
@@ -187,7 +183,7 @@ static void shuffle(struct writer *writer)
 	}
 }
 
-/* Writes all datagrams of one router. take_turns() mixes those of the routers later. */
+/* take_turns() mixes the datagrams of the routers later. */
 static void write_router(struct writer *writer, uint32_t router)
 {
 	const struct exported_spec *spec = &writer->exported->spec;
@@ -213,9 +209,7 @@ static void write_router(struct writer *writer, uint32_t router)
 	end_message(writer);
 }
 
-/* --- all datagrams --- */
-
-/* Interleaves the datagrams of the routers, which are in order of routers. */
+/* The datagrams are sorted by router before, interleaved after. */
 static bool take_turns(struct exported *exported, const uint32_t *first)
 {
 	struct exported_datagram *mixed = malloc(exported->n * sizeof(mixed[0]));
@@ -286,10 +280,7 @@ void exported_destroy(struct exported *exported)
 
 void exported_number(struct exported *exported, uint32_t first)
 {
-	/*
-	 * Offset of the sequence number in the header; for sFlow, after the IPv4 address of the
-	 * agent.
-	 */
+	/* Offset of the sequence number; for sFlow, after an IPv4 agent address. */
 	static const uint8_t offsets[FLOW_PROTOCOL_COUNT] = {
 		[FLOW_PROTOCOL_NETFLOW5] = 16,
 		[FLOW_PROTOCOL_NETFLOW9] = 12,

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench exports: measures the cost of exporting results. Encoding a flow record as IPFIX
- * is compared with libfixbuf on the same records, and with text. Sending is measured for the
- * records at the end of an epoch. sink_bench.h measures the effect of sinks on workers, memory and
- * scrapers. Prints one row per figure and round, in the format of `parts`. Entries under one
- * heading take turns.
- */
+/* sketchtap-bench exports: measures the cost of encoding and sending results. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,22 +27,22 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define RECORDS       1500000 /* flow records at the end of an epoch */
+#define RECORDS       1500000
 #define QUICK_RECORDS 50000
-/* number of flow records, encoded again and again so that they stay in the cache */
+/* few, so that they stay in the cache */
 #define ENCODED       100000
-#define BUFFER        (8 << 20) /* bytes of the receive buffer of a reader */
+#define BUFFER        (8 << 20)
 #define MESSAGES      64
 
 struct exports_bench {
 	struct rounds_bench in; /* first member: run_all() casts its argument */
 	struct report_epoch *epoch;
-	struct fixbuf_writer *fixbuf; /* NULL without libfixbuf */
-	char why[FIXBUF_ERROR_MAX];   /* reason for the NULL */
+	struct fixbuf_writer *fixbuf;
+	char why[FIXBUF_ERROR_MAX];
 	struct ipfix *ipfix;
-	struct columns *columns; /* columns of --flows */
+	struct columns *columns;
 	struct text text;
-	bool wrong; /* an encoder failed */
+	bool wrong;
 };
 
 static struct report_epoch *make_epoch(size_t flows, uint64_t seed)
@@ -56,8 +50,6 @@ static struct report_epoch *make_epoch(size_t flows, uint64_t seed)
 	return records_epoch(
 		&(struct records_spec){.measurements = 1, .flows = flows, .seed = seed});
 }
-
-/* --- Encoding */
 
 static int64_t wall_clock(void *arg)
 {
@@ -153,7 +145,7 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 #define LINE_RECORDS 250000
 #define LINE_FLOWS   10000
 
-/* Measures GoFlow2 in its own process. Its time includes receiving and decoding. */
+/* The time of GoFlow2 includes receiving and decoding. */
 static bool time_goflow2(struct rounds_bench *in, uint32_t round)
 {
 	static const char part[] = "encode: goflow2, which also receives and decodes";
@@ -194,9 +186,6 @@ static bool run_encoders(struct exports_bench *bench)
 	return true;
 }
 
-/* --- Sending */
-
-/* Reads and counts all bytes that arrive at a socket, on its own thread. */
 struct reader {
 	int fd; /* datagram socket, or listening stream socket */
 	bool accepts;
@@ -236,7 +225,7 @@ static bool open_reader(struct reader *reader, int type)
 		.fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), .accepts = type == SOCK_STREAM};
 	if (reader->fd < 0)
 		return false;
-	/* Exceed net.core.rmem_max if privileged. */
+	/* Privileged processes may exceed net.core.rmem_max. */
 	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) != 0)
 		(void)setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
@@ -275,7 +264,7 @@ static int64_t patience(void *arg)
 }
 
 struct took {
-	/* wall clock seconds, and CPU seconds of the sending thread; 0 on error */
+	/* wall clock, and CPU time of the sending thread; 0 on error */
 	double seconds, cpu;
 };
 
@@ -299,7 +288,7 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-/* Sends the records of an epoch as IPFIX. *lost: percentage of bytes that did not arrive. */
+/* *lost: percentage of bytes that did not arrive */
 static struct took leave_ipfix(const struct report_epoch *epoch, int type, double *lost)
 {
 	static struct sink_log sink_log = {.log = hear};
@@ -393,8 +382,6 @@ static bool run_leaving(struct exports_bench *bench)
 		report_epoch_free(epoch);
 	return fine;
 }
-
-/* --- Run */
 
 static bool run_all(struct rounds_bench *in)
 {

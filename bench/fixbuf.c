@@ -46,7 +46,7 @@ const char *fixbuf_version(void)
 
 #define INTERNAL_TEMPLATE 999
 
-/* Discards warnings of libfixbuf: messages are repeated, so their sequence numbers are wrong. */
+/* libfixbuf warns because messages are repeated, so that their sequence numbers are wrong. */
 static void stay_silent(const char *domain, GLogLevelFlags level, const char *text, void *arg)
 {
 	(void)domain;
@@ -95,7 +95,6 @@ void fixbuf_destroy(struct fixbuf *fixbuf)
 	free(fixbuf);
 }
 
-/* Reads one message to its end. Returns false on error. */
 static bool read_message(struct fixbuf *fixbuf, struct collect_bench_counts *counts)
 {
 	struct fixbuf_record record;
@@ -127,8 +126,6 @@ bool fixbuf_run(
 	}
 	return true;
 }
-
-/* --- Writing */
 
 #define EXTERNAL_TEMPLATE 258
 #define MESSAGE_MAX       1400 /* bytes, same as in the encoder of sketchtap */

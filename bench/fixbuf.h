@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Reads and writes the same IPFIX messages as sketchtap, with libfixbuf. libfixbuf is optional at
- * build time.
+ * Reads and writes the same IPFIX messages as sketchtap, with libfixbuf (optional at build time).
  */
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 #include "bench/exported.h"
 #include "report/rows/report.h"
 
-/* Returns the version of libfixbuf, or NULL if built without it. */
+/* Returns NULL if built without libfixbuf. */
 const char *fixbuf_version(void);
 
 struct fixbuf;
@@ -23,7 +22,7 @@ struct fixbuf;
 struct fixbuf *fixbuf_create(char *error);
 void fixbuf_destroy(struct fixbuf *fixbuf);
 
-/* Decodes all datagrams and adds to *counts. Returns false on error. */
+/* Adds the decoded records to *counts. Returns false on error. */
 bool fixbuf_run(struct fixbuf *fixbuf, const struct exported *exported,
 	struct collect_bench_counts *counts);
 
@@ -31,5 +30,4 @@ bool fixbuf_run(struct fixbuf *fixbuf, const struct exported *exported,
 struct fixbuf_writer;
 struct fixbuf_writer *fixbuf_writer_create(char *error);
 void fixbuf_writer_destroy(struct fixbuf_writer *writer);
-/* Returns false on error. */
 bool fixbuf_write(struct fixbuf_writer *writer, const struct report_flow *flows, size_t n);

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A flow table that finds entries with rte_hash of DPDK: cuckoo hashing, buckets of eight keys, and
- * a chain of extra buckets for keys that do not fit in either of their two. rte_hash numbers the
- * keys; the number of a key is the index of its entry. So the table holds as many keys as it has
- * entries, whatever their hashes.
- *
- * The key of rte_hash is struct flow_id, 16 bytes. If two IPv6 keys have the same id, the second
- * one takes the next id.
- *
- * It is a reference for comparison and breaks rules of the packet path: rte_hash compares keys
- * through a table of functions, and a full table attempts a whole insertion for every packet that
- * is shed.
- *
- * One thread only: rte_hash supports sharing, but publishes a new key before its entry is filled.
+ * A flow table that finds entries with DPDK's rte_hash: cuckoo hashing, and a chain of extra
+ * buckets. The number that rte_hash gives to a key is the index of its entry. The rte_hash key is
+ * struct flow_id: if two IPv6 keys have the same id, the second one takes the next id.
+ * Single-threaded: rte_hash publishes a new key before its entry is filled.
  */
 
 #include "bench/flow_cuckoo.h"
@@ -24,31 +15,28 @@
 
 #include "base/power_of_two.h"
 
-/* Internal sizes of rte_hash. No function returns them. */
+/* Internal sizes of rte_hash, which no function returns. */
 #define KEYS_PER_BUCKET 8
-#define BUCKET_BYTES    RTE_CACHE_LINE_SIZE /* 64 are used */
-#define KEY_SLOT_BYTES  32                  /* a pointer and a key of 16 bytes, rounded up */
+#define BUCKET_BYTES    RTE_CACHE_LINE_SIZE
+#define KEY_SLOT_BYTES  32 /* a pointer and a key of 16 bytes, rounded up */
 #define FIXED_BYTES     4096
 
 _Static_assert(sizeof(struct flow_id) == 16, "KEY_SLOT_BYTES");
 
 struct cuckoo {
 	struct sketch sketch;
-	struct flow_table *table; /* only its entries are used */
+	struct flow_table *table;
 	struct rte_hash *keys;
 };
 
-/*
- * Returns the number of entries. rte_hash numbers keys from 0 to its number of keys, both included.
- */
+/* rte_hash numbers keys from 0 to its number of keys, both included. */
 static uint32_t nb_keys(const struct sketch_params *params)
 {
 	return (uint32_t)(2 * params->width - 1);
 }
 
 /*
- * Returns the bytes of DPDK heap: buckets, the same number of extra buckets, key slots, and two
- * rings, one of free key numbers and one of free extra buckets.
+ * Buckets, as many extra buckets, key slots, and rings of free key numbers and free extra buckets.
  */
 size_t flow_cuckoo_heap(const struct sketch_params *params)
 {
@@ -152,10 +140,7 @@ static void set_stored(struct flow_table *table, uint32_t entry)
 		atomic_store_explicit(&table->used, entry + 1, memory_order_relaxed);
 }
 
-/*
- * Finds the entry of the key of packet i, and inserts it if necessary. Returns a negative value if
- * the table is full.
- */
+/* Finds or inserts the entry of packet i. Returns a negative value if the table is full. */
 static int32_t find(const struct cuckoo *cuckoo, const struct key_burst *burst, uint32_t i,
 	struct flow_id id, uint32_t hash)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench flow-table: answers the question of Nassopoulos et al., "Flow management at
- * multi-Gbps" (2014): which hash, collision structure and size suit which traffic? Each combination
- * of the chosen values is a row. Chain lengths depend only on hash, size and traffic, and are
- * computed from the keys. Times are measured in rounds, in which all structures and hashes for one
- * size and traffic take turns.
- */
+/* sketchtap-bench flow-table: compares the flow tables of Nassopoulos et al. (2014). */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,10 +29,10 @@
 #define PACKETS        (UINT64_C(1) << 19)
 #define QUICK_ROUNDS   1
 #define QUICK_PACKETS  (UINT64_C(1) << 16)
-#define HEAP_MEGABYTES 64 /* MB of heap in addition to the tables */
+#define HEAP_MEGABYTES 64
 #define SIZES_MAX      (2 * OPTION_VALUES_MAX)
 #define PAPER_BUCKETS  UINT64_C(54000000)
-#define FASTEST_MAX    (8 * OPTION_VALUES_MAX) /* kinds of traffic x flows */
+#define FASTEST_MAX    (8 * OPTION_VALUES_MAX)
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -100,19 +94,14 @@ struct flow_tables {
 	struct bench_subject tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
 	struct bench_rounds_result results[FLOW_VARIANTS_MAX];
-	/*
-	 * The largest power of two measured so far as a size, and the ns of each table of that
-	 * size; 0 if not measured.
-	 */
+	/* largest power of two measured so far, and the ns of each table; 0: none */
 	uint64_t power;
 	double power_ns[FLOW_VARIANTS_MAX];
 	struct fastest fastest[FASTEST_MAX];
 	uint32_t nb_fastest;
 };
 
-/* --- sizes --- */
-
-/* Inserts sizes in ascending order, so that a size close to a power of two comes after it. */
+/* Ascending order, so that a size close to a power of two comes after it. */
 static void add_sizes(struct flow_tables *bench, const struct option_values *sizes)
 {
 	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++) {
@@ -134,8 +123,6 @@ static void choose_sizes(struct flow_tables *bench)
 		add_sizes(bench, given->quick ? &sizes_quick : &sizes_default);
 }
 
-/* --- output --- */
-
 static void cell_key(struct flow_tables *bench, const char *kind, const char *traffic,
 	struct flow_variant variant, uint64_t buckets)
 {
@@ -148,7 +135,7 @@ static void cell_key(struct flow_tables *bench, const char *kind, const char *tr
 	figures_cell(figures, "hash", "%s", table_hash_names[variant.hash]);
 }
 
-/* Returns the mean chain length of randomly placed keys (Poisson), at `load` keys per bucket. */
+/* Mean chain length of randomly placed keys (Poisson), at `load` keys per bucket. */
 static double chance_length(double load)
 {
 	return load / -expm1(-load);
@@ -185,11 +172,9 @@ static void cell_ratio(struct flow_tables *bench, const char *column,
 			bench_stats_ratio(result->ns, other->ns, rounds).median);
 }
 
-#define NEAR_POWER 1.25 /* times a power of two */
+#define NEAR_POWER 1.25
 
-/*
- * Prints the ratio of the time to that at the next lower power of two, which was measured before.
- */
+/* Compares the time with that at the next lower power of two, which was measured before. */
 static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, double ns)
 {
 	if ((buckets & (buckets - 1)) == 0) {
@@ -201,7 +186,7 @@ static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, 
 	}
 }
 
-/* Prints the figure of the paper, if it has one for this combination. */
+/* The paper has no figure for some combinations. */
 static void cell_paper(
 	struct figures *figures, struct flow_variant variant, const char *traffic, uint64_t buckets)
 {
@@ -236,7 +221,6 @@ static void cell_result(
 	cell_ratio(bench, "of_list", result, result_of(bench, FLOW_LIST, variant.hash), rounds);
 }
 
-/* Prints the row of one table. chains: NULL if unknown. */
 static void print_table(struct flow_tables *bench, uint32_t t, const char *traffic,
 	const struct bench_rounds *setup, const struct chains *chains, uint32_t rounds)
 {
@@ -269,7 +253,6 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	figures_row(figures);
 }
 
-/* Prints the probability of each chain length, for the CSV only. */
 static void print_lengths(struct flow_tables *bench, const char *traffic,
 	const struct bench_rounds *setup, const struct chains *chains)
 {
@@ -340,8 +323,6 @@ static void print_fastest(struct flow_tables *bench)
 	}
 }
 
-/* --- measurement --- */
-
 static const struct chains *find_chains(const struct workload *workload, uint64_t buckets,
 	struct chains all[TABLE_HASH_COUNT], enum table_hash hash)
 {
@@ -377,7 +358,6 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 	return true;
 }
 
-/* Measures all sizes. Takes ownership of the workload. */
 static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
 {
 	struct bench_rounds setup = {
@@ -513,8 +493,6 @@ int bench_flow_table(struct config *config)
 	}
 	return status;
 }
-
-/* --- options --- */
 
 static const char *structure_word(uint32_t i)
 {

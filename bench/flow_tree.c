@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Flow table whose buckets have an AVL tree (Adelson-Velsky and Landis 1962) of all entries after
- * the first. So an attack on one bucket costs only logarithmic time. `next` of the first entry is
- * the root; `next` of a node is its left child. Nodes are ordered by id, and by IPv6 key if ids are
- * equal.
- *
- * One thread only, because a rotation would disturb concurrent readers.
+ * Flow table whose buckets have an AVL tree (Adelson-Velsky and Landis 1962), so that an attack on
+ * one bucket costs only logarithmic time. `next` of the first entry is the root; `next` of a node
+ * is its left child. Nodes are ordered by id, then by IPv6 key. Single-threaded: a rotation would
+ * disturb readers.
  */
 
 #include "bench/flow_tree.h"
@@ -20,7 +18,7 @@ static int compare_words(uint64_t a, uint64_t b)
 
 #define HEIGHT_MAX 44 /* height of a tree with 2^30 nodes */
 
-/* Compares a key with the key of a node. key6 is used only if the node is IPv6. */
+/* key6 is used only if the node is IPv6. */
 static int compare(const struct flow_table *table, const struct flow_id *id,
 	const struct key6 *key6, uint32_t node)
 {
@@ -49,7 +47,7 @@ static void measure(struct flow_table *table, uint32_t node)
 	*flow_tree_height(&table->entries[node]) = (uint8_t)(1 + (left > right ? left : right));
 }
 
-/* Rotates to the right. Returns the new root of the subtree: the former left child of `node`. */
+/* Returns the new root of the subtree, the former left child of `node`. */
 static uint32_t rotate_right(struct flow_table *table, uint32_t node)
 {
 	uint32_t up = flow_next(table, node);
@@ -99,7 +97,6 @@ static uint32_t rebalance(struct flow_table *table, uint32_t node)
 	return node;
 }
 
-/* Inserts a filled node that is not in the tree yet. The recursion is as deep as the tree. */
 static uint32_t insert(struct flow_table *table, uint32_t tree, uint32_t node)
 {
 	int order;

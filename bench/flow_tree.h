@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Names for the fields of struct flow_entry that a tree node uses. Records do not end early in this
- * bench, so `bucket` is free to hold a child.
- */
+/* No record ends early in this bench, so `bucket` is free to hold a child. */
 
 #include "sketch/flow_table/flow_owned.h"
 
@@ -18,5 +15,5 @@ static inline uint8_t *flow_tree_height(const struct flow_entry *entry)
 	return (uint8_t *)(uintptr_t)&entry->spare[0];
 }
 
-/* Counts like flow_update_separate(). A table must be updated only by this function. */
+/* A table must be updated only by this function. */
 void flow_tree_update(struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash);

@@ -18,7 +18,7 @@ static void flow_list_update(
 	flow_update_owned(flow_table_of(sketch), burst, hash, flow_find_in_chain, false);
 }
 
-/* update[] of a sketch has no argument for the hash, so this defines one function per hash. */
+/* update[] of a sketch has no argument for the hash, so each hash has its own function. */
 #define UPDATE(structure, id, name)                                                                \
 	static void structure##_##name(struct sketch *sketch, const struct key_burst *burst)       \
 	{                                                                                          \
@@ -46,7 +46,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
 	for (int s = 0; s < SHARING_COUNT; s++)
 		ops->update[s] = ops->update_weighted[s] = NULL;
-	/* A run uses list with aes; it is also the reference for the other variants. */
+	/* A run uses list with aes, which is also the reference for the other variants. */
 	ops->update[SHARING_SEPARATE] =
 		variant.structure == FLOW_LIST && variant.hash == TABLE_HASH_AES
 			? flow_update_separate
@@ -54,7 +54,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	return ops;
 }
 
-/* Returns subjects without top(): a flow table has all keys, so its ranking is exact. */
+/* Without top(): a flow table has all keys, so its ranking is exact. */
 static const struct bench_subject_ops *subject_ops(bool takes_hashes)
 {
 	static struct bench_subject_ops ops[2];

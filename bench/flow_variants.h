@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Flow tables with every collision structure and every bucket hash. A run of sketchtap uses list
- * and aes.
- */
+/* Flow tables by collision structure and bucket hash. A run uses list and aes. */
 
 #include "bench/flow_table_options.h"
 #include "bench/table_hash.h"
 #include "tune/measure/bench_options.h"
 #include "tune/measure/bench_subject.h"
 
-/* The order is that of the words of --collision. */
 enum flow_structure {
 	FLOW_LIST,
 	FLOW_TREE,
@@ -31,19 +27,13 @@ struct flow_variant {
 /* Only update[SHARING_SEPARATE] is set: for one thread. */
 const struct sketch_ops *flow_variant_ops(struct flow_variant variant);
 
-/*
- * Writes the chosen variants, for one thread, to both arrays of [FLOW_VARIANTS_MAX]. Returns their
- * number.
- */
+/* Writes the chosen variants to both arrays of [FLOW_VARIANTS_MAX]. Returns their number. */
 uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 	struct flow_variant *variants, struct bench_subject *subjects);
 
-/* Returns the bytes of a table with `buckets` buckets, or 0 if this size is not possible. */
+/* Returns 0 if the number of buckets is not possible. */
 size_t flow_variant_memory(const struct bench_subject *subject, uint64_t buckets);
 
-/*
- * Returns the bytes of DPDK heap that the largest of the variants needs. Ignores sizes that exceed
- * the available memory.
- */
+/* DPDK heap of the largest variant, without sizes that exceed the available memory. */
 size_t flow_variants_heap(const struct flow_variant *variants, uint32_t nb_variants,
 	const uint64_t *sizes, uint32_t nb_sizes);

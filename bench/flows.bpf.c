@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Entry programs of `sketchtap-bench kernel`. Each writes the next flow into the packet, then
- * tail-calls the measured program. With an empty program, only the entry program is measured.
- */
+/* Entry programs that write the next flow into the packet, then tail-call the measured program. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +13,7 @@
 
 #include "bench/flows.h"
 
-#define SOURCE_AT 26 /* offset of the source address in the frame of kernel.c */
+#define SOURCE_AT 26 /* offset of the source address in the frame */
 #define PORT_AT   34
 #define END       42
 
@@ -72,7 +69,7 @@ SEC("xdp") int empty_xdp(struct xdp_md *xdp)
 	return XDP_PASS;
 }
 
-/* A hash map of the kernel with atomic additions, as most eBPF programs for flows use it. */
+/* Most eBPF programs for flows use such a hash map with atomic additions. */
 
 struct flow_key {
 	__u32 addresses[2];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Declarations shared by flows.bpf.c and kernel.c. */
-
 #include <linux/types.h>
 
 #define FLOWS_CONTROL_SECTION ".data.control"
@@ -15,7 +13,7 @@ enum flows_times {
 };
 
 struct flows_control {
-	__u32 flows; /* number of flows */
-	__u32 next;  /* number of the next packet */
-	__u32 times; /* value of enum flows_times, for map_tc */
+	__u32 flows;
+	__u32 next;
+	__u32 times; /* enum flows_times, for map_tc */
 };

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench forward: measures the time that measuring adds to a forwarding core. A loop that
- * receives and sends bursts on the same ports, like `io` of testpmd, is the reference. On-path, the
- * forwarding core does all the work. Off-path, it parses headers and enqueues digests, and a worker
- * on another core counts them.
- *
- * The ports are rings in memory. Between two bursts, outside the measured time, each packet gets
- * the next headers of a generated stream. Entrants that need no headers are also measured on
- * net_null. Times are TSC cycles of the forwarding core. Bursts that took longer than LONGEST_US
- * are left out, because another program interrupted them.
- *
- * Latency: packets arrive at a constant rate, by a clock that runs only while the forwarding core
- * works. So the generation of packets and other programs add no latency. The latency ends when the
- * device takes the burst.
+ * sketchtap-bench forward: measures the time that measuring adds to a forwarding core, in
+ * comparison with a loop like `io` of testpmd. On-path, the forwarding core does all the work;
+ * off-path, it enqueues digests for a worker on another core. Ports are rings in memory, and each
+ * packet gets new headers outside the measured time. Latency is measured with a clock that runs
+ * only while the forwarding core works.
  */
 
 #include <inttypes.h>
@@ -51,12 +43,12 @@
 #define ZIPF_E6       1050000
 #define FLOWS         1000000
 #define FRAME         64
-#define MBUFS         256 /* mbufs that circulate */
+#define MBUFS         256
 #define RING          4096
 #define LONGEST_US    200
-/* LONGEST_US of latency runs: lower, because an interruption would delay later packets. */
+/* lower than LONGEST_US, because an interruption would delay later packets */
 #define LONGEST_PACED 5
-#define LATENCY_MAX   65536 /* cycles of the TSC */
+#define LATENCY_MAX   65536 /* TSC cycles */
 #define NAP_NS        1000000
 
 static const struct figures_column columns[] = {
@@ -72,15 +64,15 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* The measured programs, called entrants. They take turns. */
+/* Measured programs take turns. */
 static const struct entrant {
 	const char *name, *design, *sketch;
-	bool io;            /* only receives and sends */
-	bool null;          /* on net_null */
-	const char *filter; /* --filter expression of the measured packets; NULL: all packets */
+	bool io;
+	bool null;
+	const char *filter; /* --filter expression; NULL: all packets */
 	/* index of the entrant whose time is subtracted from this one; its own index: none */
 	int above;
-	bool paced; /* its latency is also measured, at half of its highest rate */
+	bool paced; /* latency is also measured, at half of the highest rate */
 } entrants[] = {
 	{.name = "io", .design = "rss", .sketch = "count-min", .io = true, .above = 0},
 	{.name = "nothing measured",
@@ -120,23 +112,23 @@ static const struct entrant {
 
 struct sample {
 	double ns, lost, interrupted; /* ns per packet, and fractions of packets */
-	double p50, p99;              /* ns, of latency runs */
+	double p50, p99;              /* ns of latency runs */
 };
 
-/* State of the current run. Written by the forwarding core, and read after the run. */
+/* Written by the forwarding core, and read after the run. */
 static struct {
 	const struct entrant *entrant;
 	struct rte_ring *in, *out;
 	const uint8_t *frames; /* nb_frames frames of FRAME bytes, used in turn */
 	uint64_t nb_frames, next;
-	uint64_t wanted;  /* packets */
+	uint64_t wanted;
 	uint64_t longest; /* limit for a burst, cycles */
 	uint64_t taken, timed, cycles, interrupted;
 
-	uint64_t begin; /* number of the first paced packet; earlier packets insert the flows */
-	double pace;    /* cycles between packets; 0: as fast as possible */
-	double now;     /* clock, cycles since the first paced packet */
-	uint64_t sent;  /* TSC */
+	uint64_t begin;      /* first paced packet; earlier ones insert the flows */
+	double pace;         /* cycles between packets; 0: as fast as possible */
+	double now;          /* cycles since the first paced packet */
+	uint64_t sent;       /* TSC */
 	uint32_t *latencies; /* [LATENCY_MAX], packets per latency in cycles */
 } loop;
 
@@ -152,23 +144,17 @@ struct forward_bench {
 	char error[RUN_ERROR_MAX];
 };
 
-/* --- the loop --- */
-
 static bool is_paced(void)
 {
 	return loop.pace > 0 && loop.taken >= loop.begin;
 }
 
-/* Returns the time at which a packet arrives, in cycles. */
 static double comes(uint64_t packet)
 {
 	return (double)(packet - loop.begin) * loop.pace;
 }
 
-/*
- * Returns the number of packets that have arrived and wait, at most a burst. If there are none,
- * advances the clock to the next arrival.
- */
+/* Returns at most a burst. Advances the clock to the next arrival if none wait. */
 static uint32_t due(void)
 {
 	double first, n;
@@ -202,10 +188,7 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 	rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 }
 
-/*
- * Adds the latencies of a burst of n packets. `first` is the number of its first packet. The burst
- * began at `start` and took `cycles`.
- */
+/* Burst of n packets from number `first`, begun at `start`, took `cycles`. */
 static void add_latencies(uint64_t first, uint32_t n, uint64_t start, uint64_t cycles)
 {
 	double left = loop.now + (double)(loop.sent - start);
@@ -261,7 +244,7 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 		add_latencies(loop.taken - n, n, start, cycles);
 }
 
-/* Waits until the ring is half empty, because a lost digest costs less time than a counted one. */
+/* Until the ring is half empty, because a lost digest costs less time than a counted one. */
 static void wait_for_who_counts(const struct digest_ring *ring)
 {
 	while (ring->put - atomic_load_explicit(&ring->head, memory_order_relaxed) > ring->size / 2)
@@ -302,8 +285,6 @@ static void receive_off_path(struct rx_core *rx_core)
 	forward_all(poller->take, poller->arg, poller, rx_core->workers[0]->digests);
 	poller->end(poller->arg, 1);
 }
-
-/* --- a run --- */
 
 static bool fill_ring(struct rte_mempool *pool)
 {
@@ -346,7 +327,8 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 
 static bool describe_port(struct forward_bench *bench, struct port *port)
 {
-	static uint32_t serial; /* number for a new name, because names of ethdevs stay in use */
+	static uint32_t
+		serial; /* a new number for each name, because names of ethdevs stay in use */
 	const char *driver = loop.entrant->null ? "net_null" : "net_ring";
 	char name[32], device[48];
 	uint16_t id;
@@ -392,7 +374,7 @@ static struct design_ops design_of(const struct entrant *entrant)
 	return design;
 }
 
-/* Returns the latency in ns that only one in `one_of` packets exceeds. */
+/* Returns the ns that only one in `one_of` packets exceeds. */
 static double latency(uint32_t one_of)
 {
 	uint64_t left = loop.timed / one_of;
@@ -458,7 +440,7 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 	return right;
 }
 
-/* Runs an entrant with `pace` ns between packets; 0: full speed. */
+/* `pace`: ns between packets; 0: full speed */
 static bool run_entrant(struct forward_bench *bench, const struct entrant *entrant, double pace,
 	struct sample *sample)
 {
@@ -486,8 +468,6 @@ static bool run_entrant(struct forward_bench *bench, const struct entrant *entra
 	return right;
 }
 
-/* --- rounds --- */
-
 static void print_row(struct forward_bench *bench, uint32_t round, const char *part,
 	const struct sample *sample, double value)
 {
@@ -505,10 +485,7 @@ static void print_row(struct forward_bench *bench, uint32_t round, const char *p
 	figures_row(figures);
 }
 
-/*
- * Measures the latency of an entrant, and that of forwarding without measuring, both at half of the
- * highest rate of the entrant.
- */
+/* Also measures forwarding without measuring, both at half of the highest rate of the entrant. */
 static bool run_paced(
 	struct forward_bench *bench, uint32_t round, const struct entrant *entrant, double ns)
 {
@@ -567,7 +544,6 @@ static bool run_all(void *arg)
 	return true;
 }
 
-/* Generates the packets that all entrants receive. */
 static bool make_frames(struct forward_bench *bench)
 {
 	struct source *source = setup_source(ZIPF_E6, FLOWS);
@@ -626,8 +602,6 @@ int bench_forward(struct config *config)
 	eal_stop();
 	return status;
 }
-
-/* --- options --- */
 
 static const struct option_row forward_rows[] = {
 	BENCH_ROW_PACKETS(4096, "2M", "Set the packets per round."),

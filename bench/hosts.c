@@ -3,9 +3,7 @@
 /*
  * sketchtap-bench flow-table --hosts: repeats the evaluation of Zha et al., "Towards Software
  * Defined Measurement in Data Centers" (2022). Their FCAP is flow-table here, and their SMON is
- * iblt. Both count the 6-tuples of monitored hosts, either on the receiving core (rss) or after a
- * ring (async). A row is a run with one worker. All rows with the same number of hosts have the
- * same packets.
+ * iblt, either on the receiving core (rss) or after a ring (async).
  */
 
 #include "bench/hosts.h"
@@ -87,7 +85,7 @@ struct entry {
 
 struct hosts {
 	const struct config *config;
-	struct config run; /* options common to all runs */
+	struct config run;
 	uint32_t rounds, milliseconds;
 	struct topology topology;
 	struct cpus cpus;
@@ -95,9 +93,7 @@ struct hosts {
 	struct entry entries[ENTRIES];
 };
 
-/* --- workload --- */
-
-/* Draws each packet uniformly from the flows. The destination of each flow is a monitored host. */
+/* Draws packets uniformly. The destination of each flow is a monitored host. */
 static bool draw_keys(const struct workload_spec *spec, struct key4 *keys)
 {
 	uint64_t hosts = spec->flows / FLOWS_PER_HOST;
@@ -148,8 +144,6 @@ static uint64_t width_for(const struct structure *structure, uint64_t flows)
 	return width;
 }
 
-/* --- accuracy --- */
-
 struct judged {
 	const struct workload *workload;
 	uint64_t exact;
@@ -162,7 +156,7 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
 }
 
-/* Returns the share of flows that are reported with their exact count, or -1 if out of memory. */
+/* Returns the share of flows reported with their exact count; -1: out of memory. */
 static double exact_share(const struct entry *entry, uint64_t seed)
 {
 	const struct workload *workload = entry->setting.workload;
@@ -212,12 +206,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 	return true;
 }
 
-/* --- output --- */
-
-/*
- * Returns the ns per packet that the ring adds: the time of async less that of rss, for the same
- * structure.
- */
+/* Returns the ns per packet that the ring adds: the time of async less that of rss. */
 static double ring_ns(const struct entry *behind, const struct entry *inline_, uint32_t rounds)
 {
 	double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
@@ -271,8 +260,6 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 			threads, hosts->cpus.n);
 	figures_row(figures);
 }
-
-/* --- run --- */
 
 static void add_entries(
 	struct hosts *hosts, const struct workload *workload, const struct prefix_list *rules)

@@ -3,5 +3,4 @@
 
 #include "config/config.h"
 
-/* Runs `sketchtap-bench flow-table --hosts`. Returns an exit status. */
 int bench_hosts(struct config *config);

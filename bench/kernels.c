@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench kernels: measures every sketch, sharing, atomic and number of threads, for each
- * traffic, number of flows and width. For comparison, it measures the floor (one increment per row)
- * and other structures. Times do not include HyperLogLog.
- */
+/* sketchtap-bench kernels: measures every sketch. Times do not include HyperLogLog. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,7 +60,6 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* State of `sketchtap-bench kernels`: resolved options and resources. */
 struct kernels {
 	const struct config *config;
 	const struct option_values *flows, *zipf, *widths, *threads;
@@ -91,10 +86,7 @@ static void add_subject(struct kernels *kernels, const char *name,
 		(struct bench_subject){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
-/*
- * Lists everything that is measured. The first is "floor", once for each number of threads: it only
- * increments a counter in each row.
- */
+/* "floor" only increments a counter in each row. */
 static void choose_subjects(struct kernels *kernels)
 {
 	for (uint32_t t = 0; t < kernels->threads->n; t++)
@@ -226,7 +218,7 @@ static void print_rounds(struct kernels *kernels, const struct bench_rounds *set
 		print_subject(kernels, setup, c, rounds);
 }
 
-/* Measures all widths on one workload. Returns false if a sketch has a wrong total. */
+/* Returns false if a sketch has a wrong total. */
 static bool run_workload(struct kernels *kernels, const struct workload *workload)
 {
 	struct bench_rounds setup = {
@@ -286,7 +278,6 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	return right;
 }
 
-/* Starts EAL, for the rivals. */
 static bool start_eal(const struct kernels *kernels)
 {
 	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
@@ -327,8 +318,6 @@ int bench_kernels(struct config *config)
 	}
 	return status;
 }
-
-/* --- options --- */
 
 static const struct option_row kernels_rows[] = {
 	BENCH_ROW_SKETCH,

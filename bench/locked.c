@@ -6,7 +6,7 @@
 #include "parallel/plan/plan.h"
 #include "sketch/spin_wait.h"
 
-#define CHOICE 2 /* index of `lock` among the words of --atomic */
+#define CHOICE 2
 
 const char *locked_atomic_word(uint32_t i)
 {
@@ -19,7 +19,7 @@ static void lock(void)
 {
 	uint32_t spins = 0;
 
-	/* Acquire: pairs with the release in unlock(). */
+	/* pairs with the release in unlock() */
 	while (atomic_exchange_explicit(&held, true, memory_order_acquire))
 		while (atomic_load_explicit(&held, memory_order_relaxed))
 			spin_wait(&spins);
@@ -27,7 +27,7 @@ static void lock(void)
 
 static void unlock(void)
 {
-	/* Release: pairs with the acquire in lock(). */
+	/* pairs with the acquire in lock() */
 	atomic_store_explicit(&held, false, memory_order_release);
 }
 

@@ -33,7 +33,6 @@ static int run(struct config *config)
 	return config->command->run(config);
 }
 
-/* Checks that the help was written completely. Returns the exit status. */
 static int close_standard_output(void)
 {
 	if (standard_files_printed())
@@ -42,7 +41,6 @@ static int close_standard_output(void)
 	return 1;
 }
 
-/* Prints the commands for shell completion; see options_words(). */
 static int print_names(void)
 {
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
@@ -59,7 +57,7 @@ static int print_commands(void)
 	return close_standard_output();
 }
 
-/* Reports a missing command. There is no default, because each bench takes minutes. */
+/* There is no default, because each bench takes minutes. */
 static int print_no_command(void)
 {
 	fputs("sketchtap-bench: missing command; commands:", stderr);

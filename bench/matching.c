@@ -11,17 +11,16 @@
 #include "rx/filter/prefix_filter.h"
 #include "base/random.h"
 
-/* Number of packets before the destinations repeat. They are read from memory in sequence. */
 #define PACKETS (1u << 20)
 
 struct matching {
 	struct prefix_filter *table;
-	uint32_t addresses[PACKETS]; /* network byte order */
+	uint32_t addresses[PACKETS];
 	struct key_burst burst;
 	struct prefix_matches hits;
 };
 
-/* Returns prefixes in sorted order, as after reading a file. */
+/* Sorted, as after reading a file. */
 static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 {
 	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));

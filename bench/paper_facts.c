@@ -16,7 +16,6 @@ struct fields {
 	char text[FIELDS][PAPER_FIELD_MAX];
 };
 
-/* Reads a line of CSV without quotes. Returns the start of the next line. */
 static const char *read_line(const char *at, const char *end, struct fields *fields)
 {
 	memset(fields, 0, sizeof(*fields));

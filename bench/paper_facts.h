@@ -8,7 +8,6 @@
 #define PAPER_FIELD_MAX 32
 
 struct paper_fact {
-	/* values with fixed detail, and with adaptive detail; "": not given */
 	char none[PAPER_FIELD_MAX], adaptive[PAPER_FIELD_MAX];
 	char exact[PAPER_FIELD_MAX]; /* relation to the true value: yes, about, at_most, up_to */
 };

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench parts: measures the figures that bench/targets compares with the targets of the
- * project. Prints one row per part and round, as soon as it is measured. Parts that are compared
- * take turns, so that a ratio compares times of one round.
- */
+/* sketchtap-bench parts: measures the figures that bench/targets compares with targets. */
 
 #include <stdatomic.h>
 #include <string.h>
@@ -37,7 +33,7 @@
 #define CARD_MB        (POLLED_CARD_MBUFS * 512U >> 20)
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
-#define WIDTH          (UINT64_C(1) << 16) /* default width of entrants */
+#define WIDTH          (UINT64_C(1) << 16)
 #define LARGE_WIDTH    (UINT64_C(1) << 18)
 #define RULES          50000
 #define REPORT_WORKERS 8
@@ -63,39 +59,35 @@ struct parts {
 	uint64_t packets, replay_packets;
 	struct topology topology;
 	struct cpus cpus;
-	struct config run_config; /* for the worker part */
-	/* for parts that measure a worker with packets as a NIC leaves them */
+	struct config run_config;
+	/* for a worker with packets as a NIC leaves them */
 	struct config card_config;
 	struct plan card_plan;
 	struct plan plan;
 	struct figures figures;
 	char error[POLLED_ERROR_MAX];
-	/* Shared by parts. */
 	struct program_captures captures;
-	double start_up;            /* s, in this round */
+	double start_up;            /* s */
 	struct parsing *parsing[2]; /* [0]: IPv4; [1]: IPv6 after a VLAN tag */
 	struct filter *filter;
-	uint64_t kept; /* packets that passed the filter */
+	uint64_t kept;
 	struct source *source;
 	struct workload *workload;
 	struct reporting *reporting;
 	struct sketch *sketch; /* updated by thread 0 */
-	_Atomic bool ended;    /* thread 0 has finished */
+	_Atomic bool ended;
 	struct matching *matching;
 };
 
-/*
- * Part of `sketchtap-bench parts`. measure() fills the cells of a row. If it fails, it returns
- * false with a line in parts->error. If it is stopped, it returns false without one.
- */
+/* measure() returns false with a line in parts->error on failure, without one if stopped. */
 struct part {
 	const char *name, *unit;
 	bool (*measure)(struct parts *parts, const struct part *part);
-	bool in_turn; /* is measured in turns with the row before */
+	bool in_turn; /* measured in turns with the row before */
 	uint32_t variant;
 	/* Zipf's exponent times 10^6, for traffic of `variant` flows; 0: uniform */
 	uint32_t zipf_e6;
-	const char *expression; /* filter expression */
+	const char *expression;
 };
 
 static bool put_value(struct parts *parts, double value)
@@ -137,7 +129,7 @@ static bool run_parts(struct parts *parts, const struct part *part)
 
 struct work {
 	struct parts *parts;
-	bool (*run)(struct parts *parts, uint32_t variant); /* false: its result was wrong */
+	bool (*run)(struct parts *parts, uint32_t variant); /* false: the result was wrong */
 	uint32_t variant;
 	bool right;
 };
@@ -150,10 +142,7 @@ static void run_work(void *arg, uint32_t t)
 	work->right = work->run(work->parts, work->variant);
 }
 
-/*
- * Runs the work on another thread. *seconds: CPU time of that thread. Returns false if the work
- * failed.
- */
+/* Runs the work on another thread. *seconds: CPU time. Returns false if the work failed. */
 static bool time_work(struct parts *parts, bool (*run)(struct parts *parts, uint32_t variant),
 	uint32_t variant, double *seconds)
 {
@@ -167,10 +156,7 @@ static bool put_ns(struct parts *parts, double seconds)
 	return put_value(parts, seconds * 1e9 / (double)parts->packets);
 }
 
-/*
- * Parts that run sketchtap. They come first, because EAL binds this process and its children to a
- * CPU.
- */
+/* Parts that run sketchtap come first, because EAL binds this process and its children to a CPU. */
 
 static bool measure_start_up(struct parts *parts, const struct part *part)
 {
@@ -205,13 +191,12 @@ static const struct part programs[] = {
 	{.name = NULL},
 };
 
-/* A sketch or a rival. */
 struct entrant {
 	const char *name;
 	const char *sketch;
 	const struct bench_subject_ops *rival;
 	uint64_t width;   /* 0: default of the sketch */
-	uint32_t sharing; /* number of threads that share the sketch; 0: one thread, not shared */
+	uint32_t sharing; /* threads that share the sketch; 0: one thread, not shared */
 	enum sketch_metric metric;
 };
 
@@ -303,10 +288,7 @@ static struct bench_subject bench_subject_of(const struct entrant *entrant)
 	};
 }
 
-/*
- * Prints the ns per packet if all threads together count the packets, each its part, at the same
- * time.
- */
+/* Prints ns per packet if all threads count parts of the packets at the same time. */
 static void print_entrant(struct parts *parts, const struct bench_subject *entrant,
 	const struct bench_rounds_result *result, uint32_t round)
 {
@@ -426,10 +408,7 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 	       put_value(parts, with.total - without.total);
 }
 
-/*
- * Measures a worker with packets in the cache state that a NIC leaves. part->variant is the number
- * of flows.
- */
+/* The packets have the cache state that a NIC leaves. part->variant: number of flows. */
 static bool measure_card(struct parts *parts, const struct part *part)
 {
 	struct polled_sample without, with;
@@ -487,7 +466,7 @@ static void count_beside_reporter(void *arg, uint32_t t)
 	atomic_store_explicit(&parts->ended, true, memory_order_relaxed);
 }
 
-/* Measures the CPU time of thread 0 while part->variant threads count. */
+/* CPU time of thread 0 while part->variant threads count. */
 static bool measure_counting(struct parts *parts, const struct part *part)
 {
 	double seconds[2];
@@ -508,7 +487,7 @@ static bool match(struct parts *parts, uint32_t step)
 	       parts->packets;
 }
 
-/* Measures the time of a step: the time of all steps up to it, less the time of those before it. */
+/* Time of all steps up to this one, less the time of those before it. */
 static bool measure_matching(struct parts *parts, const struct part *part)
 {
 	double before, with;
@@ -516,8 +495,6 @@ static bool measure_matching(struct parts *parts, const struct part *part)
 	return time_work(parts, match, part->variant - 1, &before) &&
 	       time_work(parts, match, part->variant, &with) && put_ns(parts, with - before);
 }
-
-/* --- other parts --- */
 
 static bool open_surroundings(struct parts *parts)
 {
@@ -583,8 +560,6 @@ static const struct part surroundings[] = {
 		.in_turn = true},
 	{.name = NULL},
 };
-
-/* --- run --- */
 
 static bool start_eal(struct parts *parts)
 {
@@ -670,8 +645,6 @@ int bench_parts(struct config *config)
 	closed = figures_close(&parts.figures);
 	return status != 0 ? status : closed;
 }
-
-/* --- options --- */
 
 static const struct option_row parts_rows[] = {
 	BENCH_ROW_ROUNDS("7"),

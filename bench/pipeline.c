@@ -2,10 +2,8 @@
 
 /*
  * sketchtap-bench paper: repeats the evaluation of Wu, Li, Ran, Luo, "Network Measurement for
- * 100Gbps Links Using Multicore Processors" (2016), with its six workers and random headers. Prints
- * the figures of the paper next to the measured ones. sketchtap-bench pipeline: the same
- * experiments with settings that most hosts can run, and experiments that the paper lacks. Each
- * experiment varies one parameter. Its settings take turns.
+ * 100Gbps Links Using Multicore Processors" (2016). sketchtap-bench pipeline: the same experiments
+ * with settings that most hosts can run, and more.
  */
 
 #include "bench/locked.h"
@@ -37,14 +35,14 @@
 #define MILLISECONDS       500
 #define QUICK_ROUNDS       1
 #define QUICK_MILLISECONDS 50
-#define PACKETS            (UINT64_C(4) << 20) /* packets in the workload, which is repeated */
+#define PACKETS            (UINT64_C(4) << 20)
 #define QUICK_PACKETS      (UINT64_C(1) << 17)
 #define RATE               72000000 /* packets/s of the 100 Gbit/s link in Wu et al. (2016) */
 #define FLOWS              1000000
 #define ZIPF_E6            1050000
-#define MBUFS              16384 /* mbufs in Wu et al. (2016) */
+#define MBUFS              16384
 #define SIZE               64
-#define LOADS_MAX          16 /* traffics x workers */
+#define LOADS_MAX          16
 #define SETTINGS_MAX       (LOADS_MAX * 32)
 #define PAPER_WORKERS      6
 #define LINK_BITS          100e9
@@ -81,14 +79,13 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* A setting and its results. */
 struct entry {
 	struct pipeline_setting setting;
 	uint64_t zipf; /* Zipf's exponent times 10^6, or BENCH_ZIPF_RANDOM */
 	uint64_t flows;
-	const char *place; /* location of the worker, as printed; NULL if it is not varied */
-	bool across;       /* true: the worker is not on the node of the packets */
-	struct cpus cpus;  /* CPUs in the order in which they are used */
+	const char *place; /* location of the worker; NULL if it is not varied */
+	bool across;       /* the worker is not on the NUMA node of the packets */
+	struct cpus cpus;
 	char missing[96];
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
@@ -103,21 +100,19 @@ OPTION_OWNER(experiment)
 struct pipeline {
 	const struct config *config;
 	bool paper;
-	const char *name; /* name of the command */
+	const char *name;
 	const struct option_values *zipf, *workers;
-	uint64_t zipf_at, workers_at;            /* current values of add() */
-	struct port_name names[OPTION_LIST_MAX]; /* ports of --port */
-	struct machine machine;                  /* CPUs and ports of the host */
+	uint64_t zipf_at, workers_at;
+	struct port_name names[OPTION_LIST_MAX];
+	struct machine machine;
 	uint32_t rounds, milliseconds;
 	uint64_t packets;
 	struct cpus cpus;
 	struct figures figures;
-	struct workload *workload; /* current workload */
+	struct workload *workload;
 	struct entry entries[SETTINGS_MAX];
 	uint32_t nb_entries;
 };
-
-/* --- experiments --- */
 
 static bool is_external(const struct pipeline *pipeline)
 {
@@ -153,7 +148,7 @@ static struct entry *add(
 	return entry;
 }
 
-/* Returns the value that the text of the paper has for a combination, or "". */
+/* Returns "" if the paper has no value for the combination. */
 static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
 {
 	static struct paper_fact fact;
@@ -165,7 +160,7 @@ static const char *paper_text(const struct pipeline_setting *setting, const char
 	return fact.none;
 }
 
-/* Adds the settings of Tables 3 and 4 and Figures 12 to 14. */
+/* Tables 3 and 4 and Figures 12 to 14. */
 static void add_combinations(struct pipeline *pipeline)
 {
 	for (const struct design_ops *const *design = designs; *design != NULL; design++)
@@ -183,7 +178,7 @@ static void add_combinations(struct pipeline *pipeline)
 			}
 }
 
-/* Adds the settings of Figure 7. The larger the packets, the fewer fit on the link. */
+/* Figure 7. The larger the packets, the fewer fit on the link. */
 static void add_sizes(struct pipeline *pipeline)
 {
 	static const uint32_t sizes[] = {64, 128, 256, 512, 754, 1024, 1514};
@@ -199,7 +194,6 @@ static void add_sizes(struct pipeline *pipeline)
 	}
 }
 
-/* Figure 8. */
 static void add_mempools(struct pipeline *pipeline)
 {
 	for (uint32_t mbufs = 4096; mbufs <= 262144; mbufs *= 4) {
@@ -210,10 +204,9 @@ static void add_mempools(struct pipeline *pipeline)
 	}
 }
 
-/* Designs in Figures 9 to 11. */
 static const char *const two_designs[] = {"rss", "sync"};
 
-/* Adds the settings of Figure 9. Rows with more threads than CPUs are marked. */
+/* Figure 9. Rows with more threads than CPUs are marked. */
 static void add_workers(struct pipeline *pipeline)
 {
 	uint64_t most = choices_largest(pipeline->workers);
@@ -258,10 +251,7 @@ static int home_of(const struct pipeline *pipeline)
 	return PLAN_NODE_ANY;
 }
 
-/*
- * Adds the settings of Figure 10: the worker on the NUMA node of its packets, or on another one. If
- * there is a generator, it runs on the last polling CPU.
- */
+/* Figure 10. A generator runs on the last polling CPU. */
 static void add_placements(struct pipeline *pipeline)
 {
 	static const char *const places[] = {"same node", "other node"};
@@ -291,7 +281,6 @@ static void add_placements(struct pipeline *pipeline)
 		}
 }
 
-/* Figure 11. */
 static void add_widths(struct pipeline *pipeline)
 {
 	static const uint64_t widths[] = {1 << 10, 1 << 18, 1 << 23};
@@ -336,12 +325,12 @@ static void add_flows(struct pipeline *pipeline)
 }
 
 static const struct experiment {
-	const char *name; /* word of --experiment */
+	const char *name;
 	const char *title;
 	void (*add)(struct pipeline *pipeline);
 	bool paper;
-	bool workers; /* the experiment varies the number of workers */
-	bool traffic; /* the experiment varies the traffic, which is not possible with --port */
+	bool workers;
+	bool traffic; /* varies the traffic, which is not possible with --port */
 } experiments[] = {
 	{"combinations", "all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations,
 		true, false, false},
@@ -356,12 +345,7 @@ static const struct experiment {
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
 
-/* --- run --- */
-
-/*
- * Adds the settings of an experiment, for each traffic and number of workers that it does not vary
- * itself.
- */
+/* For each traffic and number of workers that the experiment does not vary itself. */
 static void add_all(struct pipeline *pipeline, const struct experiment *experiment)
 {
 	uint32_t traffics = is_external(pipeline) ? 1 : pipeline->zipf->n;
@@ -376,10 +360,7 @@ static void add_all(struct pipeline *pipeline, const struct experiment *experime
 		}
 }
 
-/*
- * Returns true if the paper measured the setting: all values are defaults, except for the
- * parameters of Tables 3 and 4.
- */
+/* All values are defaults, except for the parameters of Tables 3 and 4. */
 static bool is_of_paper(const struct entry *entry)
 {
 	const struct pipeline_setting *setting = &entry->setting;
@@ -391,7 +372,7 @@ static bool is_of_paper(const struct entry *entry)
 	       setting->subject.atomic == ATOMIC_CAS && !setting->subject.locked;
 }
 
-/* Loads the workload of an entry, unless it is the current one. */
+/* Keeps the current workload if it is the same. */
 static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flows)
 {
 	struct workload_spec spec = {
@@ -412,10 +393,7 @@ static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flo
 	return pipeline->workload != NULL;
 }
 
-/*
- * Returns the number of mbufs with which the generator never overwrites a packet that is still in
- * use.
- */
+/* Returns the mbufs with which the generator never overwrites a packet that is still in use. */
 static uint32_t mbufs_min(const struct pipeline_setting *setting)
 {
 	uint32_t nb_queues = design_find(setting->design)->rx_core ? 1 : setting->workers;
@@ -451,10 +429,7 @@ static void find_missing(
 	}
 }
 
-/*
- * Returns true if CPU i is on the side (the packets' NUMA node, or the other nodes) of the entry's
- * worker.
- */
+/* Returns true if CPU i and the worker are both on the packets' NUMA node, or both not. */
 static bool is_beside(const struct pipeline *pipeline, const struct entry *entry, uint32_t i)
 {
 	bool home = pipeline->machine.topology.cpus[i].node == home_of(pipeline);
@@ -462,10 +437,7 @@ static bool is_beside(const struct pipeline *pipeline, const struct entry *entry
 	return entry->place == NULL || home == !entry->across;
 }
 
-/*
- * Returns the machine for the plan of an entry. It has only the CPUs of the NUMA nodes that the
- * entry may use, so that sketches are on the node of the worker.
- */
+/* Only CPUs of the NUMA nodes of the entry, so that sketches are on the node of the worker. */
 static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
 {
 	static struct machine machine;
@@ -479,7 +451,6 @@ static const struct machine *machine_of(const struct pipeline *pipeline, const s
 	return &machine;
 }
 
-/* Runs an entry once. */
 static bool run_entry(struct pipeline *pipeline, struct entry *entry, uint32_t round, char *error)
 {
 	const struct machine *machine = machine_of(pipeline, entry);
@@ -564,7 +535,7 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 	figures_cell(figures, "drop_rate_max", "%.4f", drops.max);
 }
 
-/* Prints the times per packet. If all packets were rejected, the time of counting stays empty. */
+/* If all packets were rejected, the time of counting stays empty. */
 static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
 	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
@@ -622,7 +593,7 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 			log_error("%s", error);
 			return false;
 		}
-		if (signals_stop_requested()) /* the round is not complete */
+		if (signals_stop_requested())
 			break;
 	}
 	if (rounds == 0)
@@ -639,7 +610,7 @@ struct ring_drain {
 	_Atomic bool ended;
 };
 
-/* Takes packets from the ring and drops them, until the generator has ended. */
+/* Drops packets of the ring until the generator has ended. */
 static void *run_ring_drain(void *arg)
 {
 	struct ring_drain *drain = arg;
@@ -651,8 +622,7 @@ static void *run_ring_drain(void *arg)
 }
 
 /*
- * Returns the packets per second of the generator if a thread on CPU `cpu` only takes packets from
- * the ring.
+ * Returns the packets/s of the generator if a thread on CPU `cpu` only takes packets from the ring.
  */
 static double measure_ceiling(struct load_generator *generator, uint32_t cpu)
 {
@@ -722,10 +692,10 @@ static bool run_all(void *arg)
 	return true;
 }
 
-/* MB of DPDK heap for the largest packet pool of an experiment, and those of the run */
+/* DPDK heap for the largest packet pool of an experiment, and those of the run */
 #define HEAP_MEGABYTES 1024
 
-/* Reads the CPUs allowed by --lcores, and the port names. */
+/* The CPUs are those allowed by --lcores. */
 static bool read_host(struct pipeline *pipeline, struct config *config)
 {
 	char error[MACHINE_ERROR_MAX];
@@ -744,7 +714,7 @@ static int run_bench(struct config *config, bool paper)
 	static const struct option_values zipf = {1, {ZIPF_E6}};
 	static const struct option_values one_and_six = {2, {1, PAPER_WORKERS}}, one = {1, {1}};
 	static struct pipeline pipeline;
-	static struct config resolved; /* configuration with resolved port names */
+	static struct config resolved;
 	const struct bench_options *bench = bench_options(config);
 	uint32_t most;
 	int status;
@@ -786,8 +756,6 @@ int bench_paper(struct config *config)
 {
 	return run_bench(config, true);
 }
-
-/* --- options --- */
 
 static const char *experiment_word(uint32_t i)
 {

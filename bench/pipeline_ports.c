@@ -21,7 +21,7 @@
 #include "sketch/measurement.h"
 
 #define NAP_NS     1000000
-#define PATIENCE_S 10 /* s to wait for the first packet */
+#define PATIENCE_S 10
 
 struct live {
 	struct config config;
@@ -56,12 +56,7 @@ void pipeline_ports_config(
 	edit_port_options(config)->names = port_options(from)->names;
 }
 
-/* --- the devices --- */
-
-/*
- * Probes the ports. A NIC that an earlier run detached is probed again. port_probe() creates
- * virtual devices.
- */
+/* An earlier run may have detached the NIC. port_probe() creates virtual devices. */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
 	_Static_assert(PORT_ERROR_MAX <= LOAD_GENERATOR_ERROR_MAX, "the line fits");
@@ -83,7 +78,7 @@ static bool probe(struct live *live, const struct port_name *names, char *error)
 	return true;
 }
 
-/* Detaches the devices after their ports are closed, so that the next run can open them. */
+/* Detaches the devices, so that the next run can open them. */
 static void give_back(const struct live *live)
 {
 	for (uint32_t p = 0; p < live->nb_ports; p++)
@@ -98,8 +93,6 @@ static bool fit(struct live *live, const struct topology *topology, char *error)
 	devices_ask(&live->plan, live->ports, devices);
 	return plan_fit(&live->plan, &live->config, topology, devices, error);
 }
-
-/* --- counters --- */
 
 static void start_meters(struct live *live)
 {
@@ -133,8 +126,6 @@ static bool has_received(const struct live *live)
 	return false;
 }
 
-/* --- run --- */
-
 static bool await_packets(const struct live *live)
 {
 	uint64_t start = rte_rdtsc();
@@ -153,10 +144,7 @@ static void let_run(const struct live *live, uint32_t milliseconds)
 
 	while (seconds_since(start) * 1000 < milliseconds && !signals_stop_requested())
 		nap();
-	/*
-	 * Ports stay open: packets that arrive later are still counted, and extend the measured
-	 * time.
-	 */
+	/* Packets that arrive later are still counted, and extend the measured time. */
 	epochs_end(live->run->epochs, 1);
 	while (!run_finished(live->run))
 		nap();
@@ -203,7 +191,6 @@ static bool measure(
 	return false;
 }
 
-/* Opens the ports, runs, and closes them. */
 static bool run_on(struct live *live, const struct machine *machine, const struct port_name *names,
 	const uint32_t *cpus, uint32_t nb_cpus, uint32_t milliseconds,
 	struct pipeline_sample *sample, char *error)
@@ -215,7 +202,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 		live->run = run_create(
 			&live->config, &live->plan, NULL, live->ports, live->nb_ports, error);
 		if (live->run == NULL)
-			return false; /* the ports are closed, by run_create() */
+			return false; /* run_create() has closed the ports */
 		right = measure(live, milliseconds, sample, error);
 		run_destroy(live->run);
 	} else {
@@ -224,7 +211,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 	return right;
 }
 
-/* Runs on the ports. Warnings about ports are logged in the first run only. */
+/* Logs warnings about ports in the first run only. */
 static bool run_quietly(struct live *live, const struct machine *machine,
 	const struct port_name *names, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error)

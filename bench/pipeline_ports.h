@@ -4,14 +4,10 @@
 #include "parallel/plan/machine.h"
 #include "tune/measure/pipeline.h"
 
-/*
- * Like pipeline_run(), but on the resolved ports of `from`, with packets of an external sender.
- * Each run opens the ports again. Measured time starts at the first packet.
- */
+/* Like pipeline_run() on the ports of `from`. Measured time starts at the first packet. */
 bool pipeline_run_ports(const struct pipeline_setting *setting, const struct config *from,
 	const struct machine *machine, const struct port_name *names, const uint32_t *cpus,
 	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error);
 
-/* Sets the configuration of a run of `setting` on the ports of `from`. Does not copy strings. */
 void pipeline_ports_config(
 	struct config *config, const struct pipeline_setting *setting, const struct config *from);

@@ -11,28 +11,29 @@
 
 #include "parallel/run/run.h"
 
-#define REFILL_US    60 /* us that the worker gives the feeder to fill the ring */
+#define REFILL_US    60 /* time for the feeder to fill the ring */
 #define RING_FILL_US 2000
 #define NAP_NS       1000000
 
-/* State of the current run. Written by the worker, and read after the run. */
+/* Written by the worker, and read after the run. */
 static enum polled_kind polled_kind;
 static struct {
-	uint64_t taken;                    /* packets of all bursts */
-	uint64_t packets, rx, count, free; /* sums over full bursts; rx, count and free in cycles */
-	uint64_t interrupted;              /* number of full bursts longer than `longest` */
-	uint64_t longest;                  /* limit for a burst, cycles */
-	/* Ring of mbuf pointers that simulates a NIC, for polled_run_card(). NULL in other runs. */
+	uint64_t taken; /* packets of all bursts */
+	uint64_t packets, rx, count, free;
+	uint64_t interrupted; /* full bursts longer than `longest` */
+	uint64_t longest;     /* limit for a burst, cycles */
+	/*
+	 * A ring of mbuf pointers that simulates a NIC, for polled_run_card(). NULL in other runs.
+	 */
 	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
 	uint32_t head, tail;    /* packets added and removed since the start */
-	bool emptying;          /* true: no packets are added until the line is empty */
+	bool emptying;          /* no packets are added until the line is empty */
 	bool ended;             /* the feeder has finished */
 	/* Only with POLLED_TIME. */
 	void (*take)(void *arg, const struct costs *costs);
 	void *arg;
 } polled;
 
-/* Adds the cycles of a full burst, or counts the burst as interrupted. */
 static void add_burst(uint64_t rx, uint64_t count, uint64_t free)
 {
 	if (rx + count + free > polled.longest) {
@@ -57,10 +58,7 @@ static void count_timed(
 		polled.take(polled.arg, &generation->costs);
 }
 
-/*
- * Updates queue shedding, then sets a fixed level, because the ring of this bench is always full.
- * Passing n - 1 marks a poll that emptied the queue.
- */
+/* The ring is always full here, so the level is fixed. n - 1: the poll emptied the queue. */
 static void look(struct worker *worker, uint32_t n)
 {
 	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
@@ -74,11 +72,7 @@ static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
 		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
 }
 
-/*
- * Moves packets from the ring to the line until the line is full, without reading them. While the
- * worker empties the line, the ring is full, so the feeder writes no packets. Returns true if the
- * line has packets to take.
- */
+/* Does not read the packets. Returns true if the line has packets to take. */
 static bool fill_line(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -97,7 +91,7 @@ static bool fill_line(struct worker *worker)
 	return polled.emptying;
 }
 
-/* Takes a burst from the line like a driver: prefetches all mbufs, then writes to them. */
+/* Like a driver: prefetches all mbufs, then writes to them. */
 static uint16_t receive_from_line(struct rte_mbuf **pkts)
 {
 	uint32_t left = polled.head - polled.tail;
@@ -112,7 +106,6 @@ static uint16_t receive_from_line(struct rte_mbuf **pkts)
 	return n;
 }
 
-/* Receives one burst, then counts or frees its packets. Returns their number. */
 static uint16_t take_burst(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -154,7 +147,7 @@ static void work(struct worker *worker, uint32_t nb_workers)
 {
 	(void)nb_workers;
 	for (;;) {
-		/* Pairs with the release in epochs_open(). */
+		/* pairs with the release in epochs_open() */
 		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
 
 		if (take_burst(worker) > 0)
@@ -173,7 +166,7 @@ static void work(struct worker *worker, uint32_t nb_workers)
 
 static const struct design_ops polled_design = {.name = "polled", .work = work};
 
-/* Waits by sleeping, because this thread may share the CPU of the feeder. */
+/* Sleeps, because this thread may share the CPU of the feeder. */
 static void wait_for_end(struct run *run)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -200,7 +193,6 @@ static bool check(const struct run *run, char *error)
 	return false;
 }
 
-/* Enables queue shedding as in a paced replay. */
 static void enable_shedding(struct run *run)
 {
 	struct worker *worker = run->workers[0];
@@ -212,7 +204,6 @@ static void enable_shedding(struct run *run)
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 
-/* The caller sets polled.take and polled.arg before. */
 static bool run_polled(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, char *error)
 {

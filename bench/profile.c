@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench profile: measures the time of each step of packet processing on this host, with
- * the keys and sketches of a configuration (adapt/profile.h). Receiving, parsing and freeing are
- * timed in a worker that counts packets of the generator. The other steps are timed with keys only.
- * After the rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for
- * Software Dataplanes" (2017), as comments: times of single packets, which include reading the
- * clock.
+ * sketchtap-bench profile: measures the time of each step of packet processing on this host
+ * (adapt/profile.h). Then it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring
+ * for Software Dataplanes" (2017): times of single packets, which include reading the clock.
  */
 
 #include <math.h>
@@ -37,13 +34,13 @@
 #include "tune/measure/setup.h"
 
 #define DURATION    (10 * SECOND_NS)
-#define SAMPLE_NS   2000 /* approximate ns of one sample, with overhead */
+#define SAMPLE_NS   2000 /* approximate duration of a sample, with overhead */
 #define SAMPLES_MIN 256
 #define SAMPLES_MAX 50000
 #define TRAFFIC     1050000, 1000000 /* Zipf's exponent times 10^6, and number of flows */
 
 struct profiling {
-	struct config config; /* configuration of the worker that is timed */
+	struct config config;
 	struct plan plan;
 	struct topology topology;
 	struct cpus cpus;
@@ -52,7 +49,6 @@ struct profiling {
 	struct profile profile;
 	struct profile_what missing;
 	bool done;
-	/* times of each burst of the worker, ns per packet */
 	double *receive, *parse, *free;
 	uint64_t bursts;
 };
@@ -107,8 +103,6 @@ static bool run_worker(struct profiling *profiling)
 		source->close(source);
 	return done;
 }
-
-/* --- keys and sketches --- */
 
 static uint64_t read_clock(void)
 {
@@ -204,9 +198,7 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 	print_fit(profiling, "in memory (T_r^M)", &miss, "+8.1%, -7%");
 }
 
-/* --- run --- */
-
-/* Copies the configuration, with one worker and the generator as its source. */
+/* One worker, with the generator as its source. */
 static void make_config(struct profiling *profiling, const struct config *config)
 {
 	profiling->config = *config;

@@ -44,7 +44,6 @@ void program_execute(const char *const *arguments)
 	}
 }
 
-/* Runs in the child. Does not return. */
 static void become_program(const char *const *arguments)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -55,7 +54,7 @@ static void become_program(const char *const *arguments)
 	_exit(127);
 }
 
-/* Runs sketchtap and waits. Returns wall clock seconds, or 0 with one line in error. */
+/* Returns wall clock seconds, or 0 with one line in error. */
 static double run_program(const char *const *arguments, char *error)
 {
 	double start = wall_seconds();

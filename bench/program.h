@@ -10,31 +10,21 @@
 
 #define PROGRAM_ERROR_MAX 512
 
-/*
- * Replaces this process, a child, by the sketchtap in the directory of this program. Returns only
- * on error.
- */
+/* Replaces this process, a child, by the sketchtap in its directory. Returns only on error. */
 void program_execute(const char *const *arguments);
 
 struct program_captures {
 	char directory[64];
-	/* paths of the captures, of 10 packets and of `packets` packets */
 	char small[96], large[96];
-	uint64_t packets; /* number of packets of the large capture */
+	uint64_t packets;
 };
 
-/* Writes captures of 64-byte packets into a new directory. Returns false with one line in error. */
+/* Writes 64-byte packets into a new directory. Returns false with one line in error. */
 bool program_captures_write(struct program_captures *captures, uint64_t packets, char *error);
 void program_captures_remove(struct program_captures *captures);
 
-/*
- * Measures a capture with the sketchtap next to this program, in its own process, and discards the
- * output. Returns wall clock seconds, or 0 with one line in error[PROGRAM_ERROR_MAX].
- */
+/* Returns wall clock seconds, or 0 with one line in error[PROGRAM_ERROR_MAX]. */
 double program_replay(const struct config *config, const char *path, char *error);
 
-/*
- * Reads a capture with libpcap and ignores its packets. Returns wall clock seconds, or 0 with one
- * line in error.
- */
+/* libpcap, ignoring packets. Returns wall clock seconds, or 0 with one line in error. */
 double program_read_alone(const char *path, uint64_t packets, char *error);

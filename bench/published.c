@@ -36,9 +36,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* --- shared --- */
-
-/* First member of each sketch. A sketch is one block of memory. */
+/* First member of each sketch, which is one block of memory. */
 struct block {
 	size_t bytes;
 };
@@ -86,7 +84,6 @@ static ALWAYS_INLINE bool same_hash(const struct key_hash *a, const struct key_h
 	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
 }
 
-/* The keys with the largest counts, in descending order. */
 struct heaviest {
 	const struct hash_key *hash_key;
 	struct bench_subject_flow *flows;
@@ -108,18 +105,17 @@ static void heaviest_offer(struct heaviest *top, const struct key_hash *hash, ui
 	top->flows[at] = (struct bench_subject_flow){hash_invert4(top->hash_key, hash), packets};
 }
 
-/* Key numbers start at 1. */
 struct chained_key {
 	struct key_hash hash;
-	uint32_t next;  /* number of the next key of the chain; 0: end */
-	uint32_t count; /* packets */
-	uint32_t place; /* index in the heap */
+	uint32_t next; /* number of the next key of the chain; 0: end */
+	uint32_t count;
+	uint32_t place;
 } __attribute__((aligned(32)));
 
 struct chains {
-	struct chained_key *keys; /* [max + 1] */
-	uint32_t *heads;          /* [nb_heads] */
-	uint32_t nb_heads;        /* twice max */
+	struct chained_key *keys;
+	uint32_t *heads;
+	uint32_t nb_heads;
 	uint32_t n, max;
 };
 
@@ -130,7 +126,6 @@ static size_t chains_memory(uint32_t max)
 	return (max + 1) * CHAINED_BYTES;
 }
 
-/* Initializes chains in memory that is zeroed and aligned to 32 bytes. */
 static void chains_init(struct chains *chains, void *memory, uint32_t max)
 {
 	chains->max = max;
@@ -173,13 +168,10 @@ static ALWAYS_INLINE void chains_put(
 	*head = k;
 }
 
-/* --- OctoSketch --- */
-
-#define OCTO_ROWS  3                  /* number of rows, as in the evaluation of the paper */
-#define OCTO_KEYS  CANDIDATES_DEFAULT /* number of keys in the heap; 1023 in the paper */
+#define OCTO_ROWS  3
+#define OCTO_KEYS  CANDIDATES_DEFAULT /* 1023 in the paper */
 #define OCTO_QUEUE (2 * OCTO_ROWS * BURST_MAX)
 
-/* Message from a worker to the aggregator. The hash selects the counter. */
 struct octo_message {
 	struct key_hash hash;
 	uint32_t row, packets;
@@ -187,12 +179,12 @@ struct octo_message {
 
 struct octo {
 	struct block block;
-	uint32_t bits; /* log2 of the width */
+	uint32_t bits;
 	uint32_t threshold;
-	uint8_t *worker;  /* row after row */
+	uint8_t *worker;
 	uint32_t *merged; /* counters of the aggregator, row after row */
 	struct chains keys;
-	/* key numbers as a binary heap from index 1; the smallest count is at the top */
+	/* key numbers, a binary heap from index 1 with the smallest count at the top */
 	uint32_t heap[OCTO_KEYS + 1];
 	uint32_t nb_queued;
 	struct octo_message queue[OCTO_QUEUE];
@@ -240,7 +232,6 @@ static void heap_set(struct octo *octo, uint32_t place, uint32_t k)
 	octo->keys.keys[k].place = place;
 }
 
-/* Moves key k up or down from `place` to restore the heap. */
 static void heap_settle(struct octo *octo, uint32_t place, uint32_t k)
 {
 	const struct chained_key *keys = octo->keys.keys;
@@ -290,7 +281,6 @@ static ALWAYS_INLINE uint32_t octo_merged(const struct octo *octo, const struct 
 	return least;
 }
 
-/* Passes all queued messages to the aggregator. */
 static void octo_aggregate(struct octo *octo)
 {
 	for (uint32_t m = 0; m < octo->nb_queued; m++) {
@@ -393,18 +383,16 @@ static const struct bench_subject_ops octo63 = {
 	.close = block_close,
 };
 
-/* --- Elastic sketch --- */
-
 #define ELASTIC_WAYS   8
 #define ELASTIC_LAMBDA 8
 #define ELASTIC_HEAVY  4 /* 1 / ELASTIC_HEAVY of the memory is for buckets, as in the paper */
 
 struct elastic_bucket {
-	/* tag of each way, 0: free; ways are filled in ascending order */
+	/* 0: free; ways are filled in ascending order */
 	uint16_t tag[ELASTIC_WAYS];
 	uint32_t votes[ELASTIC_WAYS];
 	uint32_t against;
-	uint32_t before; /* bit w is 1: the key of way w may also have packets in the light part */
+	uint32_t before; /* bit w: the key of way w may also have packets in the light part */
 	struct key_hash key[ELASTIC_WAYS] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
@@ -457,7 +445,7 @@ static ALWAYS_INLINE uint32_t elastic_match(const struct elastic_bucket *bucket,
 #endif
 }
 
-/* Returns the way of a key, or ELASTIC_WAYS if it has none. */
+/* Returns ELASTIC_WAYS if the key has no way. */
 static ALWAYS_INLINE uint32_t elastic_find(
 	const struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -495,7 +483,7 @@ static __attribute__((noinline)) void elastic_evict(
 	bucket->against = 1;
 }
 
-/* Counts a packet whose key is not in the bucket. The bucket is full. */
+/* The bucket is full and lacks the key. */
 static ALWAYS_INLINE void elastic_against(
 	struct elastic *elastic, struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -584,9 +572,7 @@ const struct bench_subject_ops bench_subject_elastic = {
 	.close = block_close,
 };
 
-/* --- CocoSketch --- */
-
-#define COCO_ARRAYS 2 /* number of arrays, as in the evaluation of the paper */
+#define COCO_ARRAYS 2
 #define COCO_WAYS   3 /* buckets in a cache line; the key selects one of them */
 
 struct coco_line {
@@ -596,9 +582,9 @@ struct coco_line {
 
 struct coco {
 	struct block block;
-	uint32_t nb_lines; /* lines per array */
+	uint32_t nb_lines;
 	uint64_t random;
-	struct coco_line *lines; /* array after array */
+	struct coco_line *lines;
 };
 
 struct coco_bucket {
@@ -630,7 +616,7 @@ static ALWAYS_INLINE struct coco_bucket coco_bucket(
 	return (struct coco_bucket){&line->key[way], &line->count[way]};
 }
 
-/* Returns 32 random bits of a linear congruential generator (Knuth's factor). */
+/* A linear congruential generator (Knuth's factor), 32 bits. */
 static ALWAYS_INLINE uint32_t coco_random(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -697,15 +683,13 @@ static const struct bench_subject_ops cocosketch = {
 	.close = block_close,
 };
 
-/* --- Space-saving --- */
-
-#define SAVING_AHEAD 8 /* number of keys that the prefetch is ahead */
+#define SAVING_AHEAD 8 /* keys between prefetch and use */
 
 /*
- * A clock hand cycles through the keys to find one with the smallest count; the paper sorts keys by
- * count instead. The smallest count only grows, so all keys that the hand has passed have more. A
- * full cycle raises it by one. So there are at most packets / keys cycles, and on average at most
- * one step per packet.
+ * A clock hand cycles through the keys to find one with the smallest count, where the paper sorts
+ * them. The smallest count only grows, so
+ * keys that the hand has passed have more, and a full cycle raises
+ * it by one: on average at most one step per packet.
  */
 struct space_saving {
 	struct block block;

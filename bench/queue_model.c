@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define POLL_S 4e-6 /* s that a poll takes at least if it returns no full burst */
+#define POLL_S 4e-6
 
 struct state {
 	const struct queue_model *model;

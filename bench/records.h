@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Generates the report of an epoch as a reporter passes it to sinks, with random flows from a seed.
- */
+/* Generates the report of an epoch, with random flows. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,12 +11,11 @@
 #define RECORDS_START INT64_C(1800000000000000000)
 
 struct records_spec {
-	uint64_t number; /* number of the epoch; each lasts one second */
+	uint64_t number;
 	uint32_t measurements;
-	size_t flows; /* flow records of the first measurement */
-	size_t rows;  /* number of heavy hitters of each measurement */
+	size_t flows;
+	size_t rows;
 	uint64_t seed;
 };
 
-/* Returns NULL if out of memory. */
 struct report_epoch *records_epoch(const struct records_spec *spec);

@@ -13,14 +13,13 @@
 struct reporting {
 	uint32_t nb_workers, top;
 	struct sketch *parts[WORKERS_MAX];
-	/* distinct keys of all workers, merged before the measurement */
 	struct hyperloglog distinct;
 	struct ledger ledger;
 	struct merger *merger;
 	struct text text;
 };
 
-/* Passes each key to the worker of its flow, burst by burst. */
+/* Passes each key to the worker of its flow. */
 static void fill(struct reporting *reporting, const struct workload *workload)
 {
 	static struct key_burst pending[WORKERS_MAX];

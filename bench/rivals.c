@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Structures of DPDK for the same purpose, used as documented. They hash keys themselves and
- * allocate memory from the heap of DPDK.
- *
- *   rte_member        the sketch of librte_member: Count-Min with a heap of the top keys. Packet
- *                     mode with sample rate 1: it processes every packet.
- *   rte_member bytes  its byte mode, which counts every packet, with AVX-512 if the CPU has it, and
- *                     updates the heap for one packet in a hundred (sample rate 0.01).
- *   rte_hash          an exact cuckoo table with a counter for each key, and all the memory that
- *                     it needs.
+ * Structures of DPDK for the same purpose. rte_member is the sketch of librte_member in packet mode
+ * (Count-Min with a heap of top keys); its byte mode updates the heap for one packet in a hundred.
+ * rte_hash is an exact cuckoo table with a counter for each key.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ALLOW_EXPERIMENTAL_API /* for the functions of librte_member */
+#define ALLOW_EXPERIMENTAL_API
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
@@ -29,7 +23,6 @@
 
 #define MEMBER_SAMPLE_BYTES 0.01f
 
-/* Writes a name that is unique in the process. */
 static void make_name(char *name, size_t size, const char *kind)
 {
 	static unsigned int serial;
@@ -37,7 +30,7 @@ static void make_name(char *name, size_t size, const char *kind)
 	snprintf(name, size, "%s%u", kind, serial++);
 }
 
-/* columns: number of counters per row. librte_member allocates 4 / error_rate counters. */
+/* columns: counters per row. librte_member allocates 4 / error_rate counters. */
 static struct rte_member_setsum *create_member(
 	const struct bench_rounds *setup, double columns, uint32_t flags, float sample_rate)
 {
@@ -61,8 +54,8 @@ static struct rte_member_setsum *create_member(
 
 /*
  * In packet mode, rows differ only in the initial value of one CRC. CRC is linear, so the indices
- * of two rows differ by a constant XOR. If the number of columns is a power of two, keys that
- * collide in one row collide in all rows. So the number is slightly below a power of two.
+ * of two rows differ by a constant XOR: with a power of two of columns, keys that collide in one
+ * row collide in all rows. So the number is slightly below a power of two.
  */
 static void *member_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
@@ -99,7 +92,7 @@ static size_t member_memory(const void *state)
 	return (size_t)member->num_row * member->num_col * sizeof(uint64_t);
 }
 
-/* Returns the mean of the sums of all rows. Every row counts every packet. */
+/* Every row counts every packet, so the sums of the rows are averaged. */
 static uint64_t member_sum(const struct rte_member_setsum *member)
 {
 	const uint64_t *counters = member->table;
@@ -274,7 +267,7 @@ static uint64_t exact_no_room(const void *state)
 	return ((const struct exact *)state)->no_room;
 }
 
-/* Returns the true top keys with the counts of the table, which has all keys. */
+/* The table has all keys, so the true top keys are exact. */
 static uint32_t exact_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -303,19 +296,13 @@ const struct bench_subject_ops bench_subject_rte_hash = {
 
 void rivals_init(void)
 {
-	/*
-	 * EAL allows 256 bits by default. This call fails if --eal sets the width, which then takes
-	 * precedence.
-	 */
+	/* This call fails if --eal sets the width, which then takes precedence. */
 	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
 }
 
 size_t rivals_heap_megabytes(uint64_t width, uint64_t packets)
 {
-	/*
-	 * With AVX-512, the sketch has eight rows of 64-bit counters. A key of the hash table needs
-	 * at most 128 bytes.
-	 */
+	/* At most eight rows of 64-bit counters, or 128 bytes per key of the hash table. */
 	uint64_t member = width * 8 * sizeof(uint64_t), exact = exact_entries(packets) * 128;
 
 	return (size_t)((member > exact ? member : exact) >> 20) + 64;

@@ -78,8 +78,6 @@ int rounds_run(struct rounds_bench *bench, const char *name, const struct config
 	return status != 0 ? status : closed;
 }
 
-/* --- Options */
-
 static const struct option_row rows[] = {
 	BENCH_ROW_ROUNDS("5"),
 	BENCH_ROW_QUICK(

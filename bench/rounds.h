@@ -21,12 +21,12 @@ struct rounds_bench {
 	struct topology topology;
 	struct cpus cpus;
 	struct figures figures;
-	char error[ROUNDS_ERROR_MAX]; /* one line, set if run() returns false */
+	char error[ROUNDS_ERROR_MAX];
 };
 
 /*
  * Fills the fields before `error` from the options and calls run(), which prints the rows. run()
- * returns false with a line in error if it fails, and without one if it is stopped. Returns an exit
+ * returns false with a line in error if it fails, without one if it is stopped. Returns an exit
  * status.
  */
 int rounds_run(struct rounds_bench *bench, const char *name, const struct config *config,
@@ -34,10 +34,8 @@ int rounds_run(struct rounds_bench *bench, const char *name, const struct config
 
 void rounds_row(struct rounds_bench *bench, const char *part, uint32_t round, double value,
 	const char *unit);
-/* Prints a row without a value, and the reason. */
 void rounds_missing(struct rounds_bench *bench, const char *part, uint32_t round, const char *unit,
 	const char *why);
-/* Writes one line to bench->error. Returns false. */
 __attribute__((format(printf, 2, 3))) bool rounds_fail(
 	struct rounds_bench *bench, const char *format, ...);
 

@@ -30,16 +30,14 @@
 #define ZIPF_E6       1050000
 #define FLOWS         100000
 #define EVERY         (SECOND_NS / 4)
-#define EVERY_FLOWS   10000 /* records per push: 40 000 per second for each sink */
+#define EVERY_FLOWS   10000
 #define QUEUE_MB      8
 #define TOP           100
-#define SCRAPED       16 /* number of measurements, each with TOP rows of six series */
+#define SCRAPED       16 /* measurements, each with TOP rows of six series */
 #define SCRAPES       10
 #define KAFKA_ROWS    200000
 #define QUICK_ROWS    20000
-#define PARTS         8 /* epochs per queue */
-
-/* --- Worker during exports */
+#define PARTS         8
 
 static const struct beside {
 	const char *name;
@@ -60,8 +58,7 @@ struct beside_bench {
 };
 
 /*
- * Moves this thread, and threads that it will create, to CPUs other than that of the worker.
- * *before: previous CPUs of this thread.
+ * Moves this thread, and threads that it will create, off the worker's CPU. *before: previous CPUs.
  */
 static void leave_worker(const struct plan *plan, cpu_set_t *before)
 {
@@ -75,10 +72,7 @@ static void leave_worker(const struct plan *plan, cpu_set_t *before)
 	sched_setaffinity(0, sizeof(others), &others);
 }
 
-/*
- * Times many turns, whose median is printed: the placement of memory and other programs have a
- * larger effect than exports.
- */
+/* Median of many turns: the placement of memory has a larger effect than exports. */
 static bool run_turns(struct beside_bench *bench, double *ns)
 {
 	struct polled_sample sample;
@@ -175,7 +169,6 @@ static double resident_mb(void)
 	return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* Pushes more epochs than all queues together can hold. */
 static bool fill_queues(struct sink_receivers *receivers, const struct rounds_bench *in)
 {
 	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
@@ -191,7 +184,7 @@ static bool fill_queues(struct sink_receivers *receivers, const struct rounds_be
 		if (epoch == NULL)
 			return false;
 		sink_receivers_push(receivers, epoch);
-		usleep(50000); /* lets sinks that still send finish */
+		usleep(50000);
 	}
 	return true;
 }
@@ -207,7 +200,7 @@ bool sink_bench_memory(struct rounds_bench *in)
 	receivers = sink_receivers_open(&setting, in->error);
 	if (receivers == NULL)
 		return false;
-	/* Returns free memory to the system. If later growth reused it, the growth would be invisible. */
+	/* If later growth reused free memory, it would be invisible. */
 	malloc_trim(0);
 	before = resident_mb();
 	fine = fill_queues(receivers, in);
@@ -218,8 +211,6 @@ bool sink_bench_memory(struct rounds_bench *in)
 	sink_receivers_close(receivers);
 	return fine;
 }
-
-/* --- Scrapes */
 
 static bool time_scrape(struct rounds_bench *in, struct sink_receivers *receivers, uint32_t round)
 {
@@ -269,8 +260,6 @@ bool sink_bench_scrape(struct rounds_bench *in)
 	return fine;
 }
 
-/* --- Kafka */
-
 static void hear(bool warning, const char *line, void *arg)
 {
 	(void)warning;
@@ -280,10 +269,7 @@ static void hear(bool warning, const char *line, void *arg)
 
 static struct sink_log sink_log = {.log = hear};
 
-/*
- * Returns the seconds from the push of the rows to a sink until all are acknowledged, or 0 on
- * error.
- */
+/* Returns the seconds until all pushed rows are acknowledged; 0 on error. */
 static double time_queue(const struct sink_request *request, struct report_epoch *epoch)
 {
 	struct sink *sink = sink_create(request, 0, &sink_log);
@@ -321,7 +307,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 	return seconds;
 }
 
-/* Sends the rows, encoded beforehand, in a loop of librdkafka. Returns the seconds. */
+/* Sends rows encoded beforehand, in a loop of librdkafka. Returns seconds. */
 static double time_loop(struct mock_broker *broker, const struct sink_request *request,
 	const struct report_epoch *epoch, struct text *text)
 {

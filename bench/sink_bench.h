@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Measures the costs of sinks: time of a worker, memory, duration of scrapes, and the rate of
- * Kafka.
- */
+/* Costs of sinks: time of a worker, memory, duration of scrapes, rate of Kafka. */
 
 #include "bench/rounds.h"
 

@@ -26,23 +26,23 @@
 
 #define CONNECTIONS 16
 #define REQUEST_MAX 65536
-#define KAFKA_MB    16 /* MB of messages that librdkafka may hold */
+#define KAFKA_MB    16
 #define TOP         100
 #define SCRAPE_NS   (SECOND_NS / 10)
 
-/* Listening sockets of the receivers, one per type of sink. */
+/* One listening socket per type of sink. */
 enum port {
 	PORT_ROWS,
 	PORT_DATABASE,
-	PORT_STREAM,    /* IPFIX by TCP */
-	PORT_BROKER,    /* used instead of a Kafka broker if receivers are frozen */
-	PORT_DATAGRAMS, /* IPFIX by UDP */
+	PORT_STREAM,
+	PORT_BROKER, /* instead of a Kafka broker if receivers are frozen */
+	PORT_DATAGRAMS,
 	PORTS,
 };
 
 struct connection {
 	enum port port;
-	size_t len; /* bytes of the request so far */
+	size_t len;
 	char *request;
 };
 
@@ -52,7 +52,7 @@ struct sink_receivers {
 	int listeners[PORTS];
 	uint16_t ports[PORTS];
 	struct mock_broker *broker;
-	uint32_t remotes; /* number of sinks with their own queue */
+	uint32_t remotes;
 
 	atomic_bool ends;
 	pthread_t server, scraper, pusher;
@@ -71,8 +71,6 @@ struct sink_receivers {
 	size_t flows, rows;
 	int64_t every;
 };
-
-/* --- Receivers */
 
 static bool listen_at(int *fd, uint16_t *port, int type)
 {
@@ -104,10 +102,7 @@ static void accept_one(struct sink_receivers *receivers, enum port port)
 	receivers->polled[receivers->nb_polled++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/*
- * Answers an HTTP request after its whole body of Content-Length bytes. *left: remaining bytes of
- * the body.
- */
+/* Answers after the whole body of Content-Length bytes. *left: remaining bytes of the body. */
 static void answer(struct connection *connection, int fd, const char *bytes, size_t n, size_t *left)
 {
 	static const char written[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -143,7 +138,7 @@ static void read_one(struct sink_receivers *receivers, uint32_t c, size_t *left)
 		answer(connection, polled->fd, bytes, (size_t)n, left);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		close(polled->fd);
-		polled->fd = -1; /* ignored by poll() */
+		polled->fd = -1;
 	}
 }
 
@@ -253,8 +248,6 @@ static void *scrape(void *arg)
 	}
 	return NULL;
 }
-
-/* --- The writer */
 
 static void put_section(FILE *file, const struct sink_receivers *receivers, const char *name,
 	const char *what, const char *url)

@@ -32,7 +32,7 @@ static inline uint32_t rotate(uint32_t x, uint32_t bits)
 	return x << bits | x >> (32 - bits);
 }
 
-/* Loads `len` bytes, up to 4, in little-endian order. Missing high bytes are 0. */
+/* Loads up to 4 bytes in little-endian order. Missing high bytes are 0. */
 static inline uint32_t load_rest(const uint8_t *p, size_t len)
 {
 	uint32_t word = 0;
@@ -42,7 +42,7 @@ static inline uint32_t load_rest(const uint8_t *p, size_t len)
 	return word;
 }
 
-/* ---- Bob Jenkins, lookup3.c (2006): three words of state, mixed after every twelve bytes */
+/* Bob Jenkins, lookup3.c (2006): three words of state, mixed after every twelve bytes. */
 
 struct jenkins {
 	uint32_t a, b, c;
@@ -90,9 +90,7 @@ static inline __attribute__((always_inline)) uint32_t jenkins(
 	return jenkins_final(&s);
 }
 
-/*
- * ---- Austin Appleby, MurmurHash3_x86_32 (2011)
- */
+/* Austin Appleby, MurmurHash3_x86_32 (2011). */
 
 static inline uint32_t murmur3_scramble(uint32_t k)
 {
@@ -115,10 +113,7 @@ static inline __attribute__((always_inline)) uint32_t murmur3(
 	return h ^ h >> 16;
 }
 
-/*
- * ---- CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4). The CPU instruction and
- * rte_hash_crc() of DPDK compute the same.
- */
+/* CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4). */
 
 static inline uint32_t crc32_step8(uint32_t crc, uint8_t byte)
 {
@@ -159,9 +154,7 @@ static inline __attribute__((always_inline)) uint32_t crc32c(
 	return ~crc;
 }
 
-/*
- * ---- Fowler, Noll, Vo, FNV-1a, 32 bits
- */
+/* Fowler, Noll, Vo, FNV-1a, 32 bits. */
 
 static inline __attribute__((always_inline)) uint32_t fnv1a(const void *data, size_t len)
 {
@@ -173,9 +166,7 @@ static inline __attribute__((always_inline)) uint32_t fnv1a(const void *data, si
 	return h;
 }
 
-/*
- * ---- Paul Hsieh, SuperFastHash (2004)
- */
+/* Paul Hsieh, SuperFastHash (2004). */
 
 static inline __attribute__((always_inline)) uint32_t hsieh(
 	const void *data, size_t len, uint32_t seed)
@@ -249,9 +240,9 @@ static inline uint32_t load32_be(const uint8_t *p)
 }
 
 /*
- * Hash of CAIDA's flow tools for IPv4, src * 59 ^ dst ^ sport << 16 ^ dport ^ proto, with addresses
- * and ports as numbers in host byte order. An IPv6 address counts as the XOR of its four words. The
- * word of proto also has the other fields of the key.
+ * Hash of CAIDA's flow tools for IPv4: src * 59 ^ dst ^ sport << 16 ^ dport ^ proto, in host byte
+ * order. An IPv6 address counts as the XOR of its four words. The word of proto also has the other
+ * fields of the key.
  */
 static inline uint32_t coralreef_hash(uint32_t src, uint32_t dst, const uint8_t *tail)
 {
@@ -283,10 +274,7 @@ static void burst_rss(const struct key_burst *burst, uint32_t *hash)
 	burst_aes(burst, hash);
 }
 
-/*
- * ---- Bursts. A macro, not a function with a pointer, so that each hash is inlined into its own
- * loop over keys of constant length, even without optimization.
- */
+/* A macro inlines each hash into its own loop, even without optimization. */
 
 #define BURST_HASH(name, function)                                                                 \
 	static void burst_##name(const struct key_burst *burst, uint32_t *hash)                    \

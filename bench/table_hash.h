@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Hash functions for the buckets of a flow table. A run of sketchtap uses aes, which has a secret
- * key. The others are published and have no key, so an attacker can send many keys to one bucket
- * (docs/FLOWTABLE.md). They hash a whole struct key4 or key6, with seed 0; the seed of hsieh is the
- * length, as in the original. rss is the hash that the NIC computed, taken from the burst.
- */
+/* Only aes has a secret key: an attacker can fill one bucket of the others (docs/FLOWTABLE.md). */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,10 +21,9 @@
 
 #define TABLE_HASH_ID(id, name) TABLE_HASH_##id,
 
-/* Order of the words of --table-hash. */
 enum table_hash { TABLE_HASHES(TABLE_HASH_ID) TABLE_HASH_COUNT };
 
-/* Fills hash[0..n) for a burst. For aes and rss, the burst already has the hashes. */
+/* Fills hash[0..n). For aes and rss, the burst already has the hashes. */
 typedef void (*table_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
 extern const table_hash_fn table_hashes[TABLE_HASH_COUNT];
@@ -37,7 +31,7 @@ extern const char *const table_hash_names[TABLE_HASH_COUNT];
 
 /* The published functions, for any bytes. */
 uint32_t hash_jenkins(const void *data, size_t len, uint32_t seed); /* hashlittle() of lookup3 */
-uint32_t hash_murmur3(const void *data, size_t len, uint32_t seed); /* x86_32 */
-uint32_t hash_crc32(const void *data, size_t len, uint32_t seed);   /* CRC-32C (Castagnoli) */
-uint32_t hash_fnv1a(const void *data, size_t len);                  /* 32 bits */
-uint32_t hash_hsieh(const void *data, size_t len, uint32_t seed);   /* SuperFastHash */
+uint32_t hash_murmur3(const void *data, size_t len, uint32_t seed);
+uint32_t hash_crc32(const void *data, size_t len, uint32_t seed); /* CRC-32C (Castagnoli) */
+uint32_t hash_fnv1a(const void *data, size_t len);
+uint32_t hash_hsieh(const void *data, size_t len, uint32_t seed); /* SuperFastHash */

@@ -9,7 +9,7 @@
 
 #define SEED                1
 #define ZIPF_E6             1050000
-#define CRAFTED_KEYS        512 /* keys per hash */
+#define CRAFTED_KEYS        512
 #define CLIENT_PORTS        64
 #define PORTS               65535
 #define ADDRESS(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
@@ -30,25 +30,25 @@ static struct key4 make_key(uint32_t src, uint32_t dst, uint32_t src_port, uint3
 	return key;
 }
 
-/* Returns the key of one of CLIENT_PORTS connections of consecutive clients to one server. */
+/* Consecutive clients have CLIENT_PORTS connections each to one server. */
 static struct key4 client(uint32_t k)
 {
 	return make_key(THERE + k / CLIENT_PORTS, HERE, 1024 + k % CLIENT_PORTS, 443);
 }
 
-/* Returns the key of one sender that scans one port of consecutive addresses. */
+/* One sender scans one port of consecutive addresses. */
 static struct key4 scanned_host(uint32_t k)
 {
 	return make_key(HERE, THERE + k, 40000, 443);
 }
 
-/* Returns the key of one sender that scans all ports of one host, then of the next. */
+/* One sender scans all ports of one host, then of the next. */
 static struct key4 scanned_port(uint32_t k)
 {
 	return make_key(HERE, THERE + k / PORTS, 40000, 1 + k % PORTS);
 }
 
-/* Writes the keys 0 to spec->flows - 1 in order, again and again. */
+/* Repeats the keys 0 to spec->flows - 1 in order. */
 static bool in_turn(
 	const struct workload_spec *spec, struct key4 *keys, struct key4 (*key)(uint32_t k))
 {
@@ -79,7 +79,7 @@ static bool draw_portscan(const struct workload_spec *spec, struct key4 *keys)
 	return in_turn(spec, keys, scanned_port);
 }
 
-/* Draws crafted keys. Each hash that has crafted keys gets the same number of packets. */
+/* Each hash that has crafted keys gets the same number of packets. */
 static bool draw_crafted(const struct workload_spec *spec, struct key4 *keys)
 {
 	struct key4 crafted[CRAFTED_HASHES * CRAFTED_KEYS];

@@ -7,15 +7,13 @@
 #include "tune/measure/workload.h"
 
 struct traffic {
-	const char *name; /* word of --traffic */
+	const char *name;
 	workload_keys_fn draw;
 	uint32_t zipf_e6;
-	bool fixed; /* ignores --flows */
+	bool fixed;
 };
 
-/* The last row has no name. */
 extern const struct traffic traffics[];
 
-/* Returns NULL if out of memory. */
 struct workload *traffic_create(
 	const struct traffic *traffic, uint64_t flows, uint64_t packets, uint64_t hash_seed);

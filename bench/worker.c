@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * sketchtap-bench worker: measures the time per packet that a measurement adds to a worker that
- * otherwise only receives and frees packets. Measures each sketch, --sharing and --atomic, always
- * with one worker. The time includes HyperLogLog.
- */
+/* sketchtap-bench worker: measures the time per packet that a sketch adds to a worker. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,7 +47,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* A measured variant. Number 0 only receives and frees. */
+/* Number 0 only receives and frees. */
 struct entrant {
 	struct bench_subject subject;
 	enum polled_kind kind;
@@ -75,13 +71,10 @@ struct worker_bench {
 static const struct option_values flows_default = {2, {1000, 1000000}};
 static const struct option_values flows_quick = {1, {1000}};
 static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM}};
-static const struct option_values widths_default = {1, {0}}; /* default of the sketch */
+static const struct option_values widths_default = {1, {0}};
 static const struct option_values one_thread = {1, {1}};
 
-/*
- * Names of the first sketch with --overload: at full detail, and at the level that only counts
- * packets.
- */
+/* The first sketch with --overload: at full detail, and at the level that only counts packets. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
 static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
@@ -92,7 +85,7 @@ static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
 					     : POLLED_MEASURE;
 }
 
-/* Lists the entrants. The first one does not count, but its plan needs a sketch. */
+/* The first entrant does not count, but its plan needs a sketch. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
 	struct bench_subject subjects[ENTRANTS_MAX];
@@ -188,7 +181,6 @@ static void print_entrant(
 	figures_row(figures);
 }
 
-/* Measures all widths with one source. */
 static bool run_widths(
 	struct worker_bench *bench, struct source *source, uint64_t zipf, uint64_t flows)
 {
@@ -276,8 +268,6 @@ int bench_worker(struct config *config)
 	eal_stop();
 	return status;
 }
-
-/* --- options --- */
 
 static const struct option_row worker_rows[] = {
 	BENCH_ROW_SKETCH,

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Compares the error of Count-Min with its bound for many shapes and skews. Writes CSV to standard
- * output:
- *
- *   accuracy [SEEDS] > accuracy.csv
- *
- * A stream of PACKETS packets over FLOWS flows is drawn once per skew. Each seed of the hash maps
- * the flows differently, and the exact error of each flow is known. All packets of a flow are added
- * at once, as bytes; the counters are the same as with single packets.
- *
- * Columns: skew (0: uniform); depth and width; mean error of a flow in packets; largest error,
- * median over the seeds; bounds of all flows together at confidence 0.9 and 0.999, medians;
- * fraction of seeds in which the error of any flow exceeds the bound at 0.9, which must be below
- * 0.1; and the bound of Markov's inequality at 0.9 for all flows together, (N / w) (M / 0.1)^(1 /
- * d), for N packets, M flows and d rows of w counters.
+ * accuracy [SEEDS] > accuracy.csv: compares the error of Count-Min with its bound by shape and
+ * skew. Columns: skew (0: uniform); depth and width; mean error of a flow in packets; largest
+ * error, median over the seeds; bounds of all flows together at confidence 0.9 and 0.999, medians;
+ * fraction of seeds in which a flow exceeds the bound at 0.9, which must be below 0.1; bound of
+ * Markov's inequality at 0.9, (N / w) (M / 0.1)^(1 / d), for N packets, M flows and d rows of w
+ * counters.
  */
 
 #include <math.h>
@@ -33,12 +25,12 @@
 
 struct stream {
 	uint32_t packets[FLOWS];
-	uint32_t nb_keys; /* number of flows with at least one packet */
+	uint32_t nb_keys;
 };
 
 struct outcome {
 	double mean, largest, bound90, bound999;
-	bool broken; /* the error of a flow exceeds bound90 */
+	bool broken;
 };
 
 static void fail(const char *why)
@@ -63,7 +55,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6)
 	zipf_fini(&zipf);
 }
 
-/* Fills a burst with flows from `first` on. The number of a flow is in its 5-tuple. */
+/* The number of a flow is in its 5-tuple. */
 static void fill_burst(struct key_burst *burst, const struct stream *stream, uint32_t first)
 {
 	burst->n = 0;
@@ -77,7 +69,7 @@ static void fill_burst(struct key_burst *burst, const struct stream *stream, uin
 	}
 }
 
-/* Returns the errors of the merged sketch. Uses only its counters, not the list of candidates. */
+/* Uses only the counters of the merged sketch, not the list of candidates. */
 static struct outcome try_seed(
 	const struct stream *stream, struct sketch *part, struct sketch *sketch, uint64_t seed)
 {

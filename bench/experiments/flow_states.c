@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Measures the cost of flow states (--flow-detail) for the counting thread. Writes CSV to standard
- * output:
- *
- *   flow_states [ROUNDS] > flow_states.csv
- *
- * A flow table counts packets of known flows, drawn uniformly or by Zipf's law, with 10 ns of
- * packet time between packets. The cases are without --flow-detail, and with all flows in one
- * state. They take turns, each on its own table. Times are thread CPU times, so other programs
- * affect them only through caches.
- *
- * Columns: number of flows; Zipf's exponent (0: uniform); state; ns per packet, median over the
- * rounds; ratio to the case without --flow-detail in the same round, median.
+ * flow_states [ROUNDS] > flow_states.csv: measures the cost of flow states (--flow-detail) for the
+ * counting thread, in CPU time, with 10 ns of packet time between packets. Columns: flows; Zipf's
+ * exponent (0: uniform); state; median ns per packet; median ratio to the case without
+ * --flow-detail in the same round.
  */
 
 #include <stdio.h>
@@ -27,8 +19,8 @@
 #include "sketch/sketch.h"
 
 #define WIDTH      (UINT32_C(1) << 20)
-#define BATCHES    64 /* batches per turn */
-#define BATCH      64 /* bursts per batch */
+#define BATCHES    64
+#define BATCH      64
 #define PERIOD     10 /* packet time between packets, ns */
 #define KNOWN      4  /* packets of each flow before the first turn */
 #define ROUNDS_MAX 1000
@@ -84,8 +76,7 @@ static void set_packet(struct key_burst *burst, uint32_t i, uint32_t flow)
 	burst->time[i] = now += PERIOD;
 	burst->tcp_flags[i] = 16;
 	/*
-	 * The next packet of the flow has the expected sequence number, except if the low half of
-	 * the clock wraps.
+	 * The packet has the expected sequence number, except if the low half of the clock wraps.
 	 */
 	burst->tcp[i] = (struct key_tcp){
 		.sequence = (uint32_t)(now / PERIOD), .payload = 1, .window = 1, .known = true};
@@ -141,7 +132,6 @@ static void make_tables(uint32_t flows)
 	}
 }
 
-/* Runs a turn of each case. ns: ns per packet. */
 static void take_turns(const struct traffic *traffic, double *ns)
 {
 	for (size_t c = 0; c < CASES; c++)

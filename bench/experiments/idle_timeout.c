@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Measures the cost of --idle-timeout for the counting thread. Writes CSV to standard output:
- *
- *   idle_timeout [ROUNDS] > idle_timeout.csv
- *
- * A flow table counts PACKETS packets of FLOWS flows by Zipf's law, with 100 ns of packet time
- * between packets. It has no timeout, one that never expires, or shorter ones, in turns. Ended
- * records are removed after each batch, outside the measured time, as a reporter on another CPU
- * would do. Times are thread CPU times, so other programs affect them only through caches.
- *
- * Columns: timeout in ns (0: none); ns per packet, median over the rounds; ratio to the case
- * without a timeout; number of records that ended early.
+ * idle_timeout [ROUNDS] > idle_timeout.csv: measures the CPU time that --idle-timeout costs the
+ * counting thread. Ended records are removed outside the measured time, as a reporter on another
+ * CPU would do. Columns: timeout in ns (0: none); median ns per packet; ratio to the case without a
+ * timeout; records that ended early.
  */
 
 #include <stdio.h>
@@ -27,8 +20,8 @@
 #define FLOWS      1000000
 #define ZIPF_E6    1050000
 #define PACKETS    4194304
-#define PERIOD     100 /* ns */
-#define BATCH      64  /* bursts per batch */
+#define PERIOD     100 /* packet time between packets, ns */
+#define BATCH      64
 #define ROUNDS_MAX 100
 
 static const uint64_t timeouts[] = {
@@ -93,7 +86,7 @@ static void count_record(const struct sketch_candidate *candidate, void *arg)
 	(*records)++;
 }
 
-/* Returns the ns per packet. *records: number of records that ended early. */
+/* Returns ns per packet. *records: number of records that ended early. */
 static double take_turn(uint64_t timeout, uint64_t *records)
 {
 	struct sketch_params params = {

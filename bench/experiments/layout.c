@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Compares two layouts of Count-Min with equal memory and counters per key. Writes CSV to standard
- * output:
- *
- *   layout [ROUNDS] > layout.csv
- *
- * In the layout "rows", a key has one counter in each of four rows. In the layout "lines", all four
- * counters of a key are in one cache line, one in each quarter of it.
- *
- * Columns: skew (0: uniform); number of flows; counters per row, which is a quarter of all counters
- * in both layouts; ns to read the four counters of a key, take the smallest and add to each, with
- * given hashes (minimum of ROUNDS, in turns); mean and largest error of a flow in packets.
+ * layout [ROUNDS] > layout.csv: compares two layouts of Count-Min with equal memory. "rows": a key
+ * has one counter in each of four rows. "lines": all four are in one cache line, one in each
+ * quarter. Columns: skew (0: uniform); flows; a quarter of the counters; ns to read and update the
+ * four counters, given the hash (minimum of ROUNDS); mean and largest error of a flow in packets.
  */
 
 #include <stdio.h>
@@ -26,7 +19,7 @@
 
 #define PACKETS    (UINT32_C(4) << 20)
 #define DEPTH      4
-#define LINE       16 /* counters per cache line */
+#define LINE       16
 #define QUARTER    (LINE / DEPTH)
 #define FLOWS_MAX  1000000
 #define ROUNDS_MAX 100
@@ -76,7 +69,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6, uint32_t nb_flo
 	zipf_fini(&zipf);
 }
 
-/* Returns the index of a key's counter in row r, or in quarter r of its line. */
+/* `r`: row, or quarter of the line */
 static inline __attribute__((always_inline)) uint64_t cell(
 	const struct key_hash *hash, uint32_t r, uint32_t bits, const enum layout layout)
 {
