@@ -66,7 +66,7 @@ struct export_ops {
 	uint32_t header;
 	uint32_t sampling_max; /* largest value of export_sender.sampling; 0: no limit */
 	bool ipv4_only;
-	/* NULL if the protocol has no templates. The message must be empty. */
+	/* Adds the templates to an empty message. NULL if the protocol has no templates. */
 	void (*templates)(struct export_message *message, const struct export_sender *sender);
 	/* flow(), sample() and counters() return false if the message is full. */
 	bool (*flow)(struct export_message *message, const struct export_sender *sender,

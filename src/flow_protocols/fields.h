@@ -32,7 +32,10 @@ struct field {
 	uint32_t enterprise;
 };
 
-/* Returns 0 if truncated. NetFlow v9 vendors use types from 32768 instead of enterprises. */
+/*
+ * Returns the bytes of the field specifier, 0 if truncated. NetFlow v9 has no enterprise numbers:
+ * its vendors use types from 32768.
+ */
 static inline uint32_t field_read(
 	const uint8_t *data, uint32_t left, bool ipfix, struct field *field)
 {
@@ -50,7 +53,7 @@ static inline uint32_t field_read(
 	return 8;
 }
 
-/* RFC 7011, 7. *before: bytes of the length prefix, 1 or 3; 0: truncated. */
+/* Returns the bytes of the value. *before: bytes of its prefix, 1 or 3; 0: truncated. */
 static inline uint32_t field_variable_len(const uint8_t *data, uint32_t left, uint32_t *before)
 {
 	*before = 0;

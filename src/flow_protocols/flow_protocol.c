@@ -157,7 +157,7 @@ uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 	return random_mix(add_words(sum, last, 0));
 }
 
-/* Other protocols start with the same version numbers, so the length must also fit. */
+/* Other protocols may start with these numbers, so the record count must fit the length. */
 static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {
 	uint32_t count;

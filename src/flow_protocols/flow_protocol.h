@@ -17,7 +17,7 @@ enum flow_protocol { FLOW_PROTOCOLS FLOW_PROTOCOL_COUNT };
 struct datagram_header {
 	enum flow_protocol protocol;
 	uint32_t len;
-	/* length in the message header; of the datagram if the header has none */
+	/* length of the message by its header, or of the datagram if the header has none */
 	uint32_t total;
 	/* NetFlow v5: engine type << 8 | engine ID */
 	uint32_t domain;
@@ -130,12 +130,12 @@ struct export_ops;
 
 enum sequence_convention {
 	SEQUENCE_UNSURE,
-	SEQUENCE_MESSAGES, /* messages; the standard of v9 and sFlow */
+	SEQUENCE_MESSAGES, /* messages before this one; the standard of v9 and sFlow */
 	SEQUENCE_RECORDS,  /* data records before this message; the standard of v5 and IPFIX */
 	SEQUENCE_FLOWS,    /* data records before this message, except options records */
-	/* including this message, without options records (softflowd) */
+	/* data records up to and including this message, except options records (softflowd) */
 	SEQUENCE_FLOWS_AFTER,
-	SEQUENCE_RECORDS_AFTER, /* including this message */
+	SEQUENCE_RECORDS_AFTER, /* data records up to and including this message */
 	SEQUENCE_CONSTANT,      /* always the same number, so losses are invisible */
 	SEQUENCE_CONVENTION_COUNT,
 };
@@ -156,7 +156,7 @@ struct flow_protocol_ops {
 	 */
 	bool (*is_framed)(const uint8_t *data, uint32_t len);
 	enum sequence_convention sequence; /* the standard; exporters may deviate */
-	/* SAMPLING_SAMPLE: every record is a sampled packet */
+	/* origin of flow_record.sampling; SAMPLING_SAMPLE: every record is a sampled packet */
 	enum sampling_source sampling;
 	/* datagram_header.count is the number of data records */
 	bool counts_records;

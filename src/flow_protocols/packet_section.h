@@ -53,9 +53,9 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 }
 
 /*
- * Returns 0 if unknown. The length in the IP header may be forged: it counts only if it fits the
- * frame, with at most PART_PADDING_MAX bytes after it. Some agents subtract the stripped bytes from
- * the frame length.
+ * Returns 0 if unknown. The IP header may be forged: its length counts only if the packet fits in
+ * the frame and at most PART_PADDING_MAX bytes follow it. Some agents subtract the stripped bytes
+ * from the frame length.
  */
 static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
 {
@@ -64,7 +64,7 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 	uint64_t ip_len = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
 	uint64_t room = part->frame > outside ? part->frame - outside : 0;
 
-	/* Jumbograms have length 0, and packets that the network card segments. */
+	/* Jumbograms and packets that the network card segments have length 0. */
 	if (ip_len == 0)
 		return room;
 	ip_len += ipv6 ? PART_IPV6_HEADER : 0;
@@ -91,7 +91,7 @@ static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at
 			  1);
 }
 
-/* Only `extra` is set without SECTION_FLOW. Truncated ports give SECTION_CUT. */
+/* Without SECTION_FLOW, only `extra` is set. Truncated ports give SECTION_CUT. */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
@@ -101,7 +101,10 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/* With LINK_RAW, data begins with an IP header of version 4 or 6. */
+		/*
+		 * With LINK_RAW, data begins with an IP header, so a version other than 4 or 6 is
+		 * an error.
+		 */
 		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
 									 : SECTION_CUT;
 	}
@@ -136,9 +139,9 @@ enum section_element {
 	SECTION_EXPORTED = 410,
 };
 
-/* Returns true for bytes of the packet. */
+/* Returns true if the field holds bytes of the packet. */
 bool section_is_data(const struct field *field);
-/* Returns true for a header that packet_part_read() reads. */
+/* Returns true if the field holds a header that packet_part_read() can read. */
 bool section_is_header(const struct field *field);
 /* Returns true if records with this field, and without counters, describe one packet. */
 bool section_is_report(const struct field *field);

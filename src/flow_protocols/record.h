@@ -16,7 +16,7 @@ enum flow_has {
 	FLOW_PACKETS = 1 << 0,
 	/* `bytes` (layer 3) since the previous record of the flow */
 	FLOW_BYTES = 1 << 1,
-	/* since the start of the flow */
+	/* `total_packets` since the start of the flow */
 	FLOW_TOTAL_PACKETS = 1 << 2,
 	FLOW_TOTAL_BYTES = 1 << 3,
 	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` include layer 2 */
@@ -28,7 +28,7 @@ enum flow_has {
 	FLOW_SAMPLING = 1 << 10,
 	FLOW_SAMPLE = 1 << 11,
 	FLOW_REVERSE = 1 << 12,
-	/* packets are sampled; without FLOW_SAMPLING at an unknown interval */
+	/* packets are sampled; the interval is unknown without FLOW_SAMPLING */
 	FLOW_SAMPLED = 1 << 13,
 	FLOW_SELECTED = 1 << 14,           /* the exporter selects flows (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */

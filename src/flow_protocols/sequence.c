@@ -11,7 +11,7 @@
 #define TOLERANCE    5000 /* ms; largest difference of clocks, and largest delay of a message */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
-#define VOTES_MISSED 4  /* loss of a wrong convention if another one was right */
+#define VOTES_MISSED 4  /* votes that a wrong convention loses if another one was right */
 #define COPY_DELAY   MS /* ns */
 /* successive messages that prove a restart with a clock set back */
 #define OLD_ENOUGH   3
@@ -103,7 +103,8 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * Only the convention that predicted the number gains a vote; the others lose VOTES_MISSED votes.
+ * A convention that predicted the number gains a vote; the others lose VOTES_MISSED. If some
+ * records could not be counted, only a standard of SEQUENCE_MESSAGES is judged.
  */
 static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
@@ -192,7 +193,7 @@ static int32_t gap_of(const struct sequence *sequence, const struct sequence_mes
 	return largest < 0 ? largest : 0;
 }
 
-/* Returns SEQUENCE_WINDOW messages in units of the sequence numbers. */
+/* Returns the length of SEQUENCE_WINDOW messages in units of the sequence numbers. */
 static int32_t window(const struct sequence *sequence)
 {
 	uint64_t mean = 1;
@@ -331,7 +332,7 @@ static bool is_older(const struct sequence_base *base, const struct datagram_hea
 	return header->exported < base->exported;
 }
 
-/* Allows a burst, plus RATE_FACTOR times the mean rate since `base`. */
+/* Returns the most units since `base`: a burst plus RATE_FACTOR times the mean rate. */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct datagram_header *header)
 {

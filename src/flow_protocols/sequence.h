@@ -55,10 +55,10 @@ struct sequence {
 };
 
 enum sequence_fit {
-	/* restarted, by the uptime */
+	/* the uptime shows a restart */
 	SEQUENCE_RESTARTED,
 	SEQUENCE_ANEW,
-	SEQUENCE_OFF,      /* out of range, but not restarted */
+	SEQUENCE_OFF,      /* the number is out of range, but the exporter did not restart */
 	SEQUENCE_DOUBTFUL, /* the number fits, but the uptime does not */
 	SEQUENCE_FAR,      /* after a gap larger than the window: a loss or a forged number */
 	SEQUENCE_NEAR,     /* late, or after a gap smaller than the window */
@@ -69,7 +69,7 @@ enum sequence_fit {
 struct sequence_result {
 	uint32_t lost; /* datagrams missing before this message, rounded */
 	uint32_t lost_units;
-	uint32_t recovered; /* 1: counted as lost, but only late; else 0 */
+	uint32_t recovered; /* 1: this message was counted as lost, but is only late; else 0 */
 	uint32_t withdrawn; /* datagrams counted as lost by mistake */
 	bool jumped;        /* the numbers continue out of range; the loss is unknown */
 	bool recognized;
@@ -77,7 +77,7 @@ struct sequence_result {
 
 void sequence_init(struct sequence *sequence, enum flow_protocol protocol);
 
-/* Starts after a restart with the convention of `before`. */
+/* Initializes the state after a restart, with the convention of `before`. */
 void sequence_init_like(struct sequence *sequence, const struct sequence *before);
 
 enum sequence_fit sequence_fit(

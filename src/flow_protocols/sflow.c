@@ -44,7 +44,7 @@ enum header_protocol {
 };
 
 enum interface_format {
-	/* other formats: reason of a discard, or number of interfaces */
+	/* other formats hold the reason of a discard, or a number of interfaces */
 	INTERFACE_INDEX = 0,
 };
 
@@ -56,10 +56,10 @@ enum address_type {
 #define VERSION 5
 #define HEADER  24 /* without the agent address */
 
-/* mask; all bits set: unknown interface, or the agent itself */
+/* mask of the index; all bits set: unknown interface, or the agent itself */
 #define INTERFACE_VALUE 0x3fffffffu
 #define INTERFACE_SHIFT 30
-#define SOURCE_INDEX    0xffffffu /* mask, in a source of one word */
+#define SOURCE_INDEX    0xffffffu /* mask of the index in a source of one word */
 #define CLASS_SHIFT     32        /* in sampler_state.source */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
@@ -291,7 +291,7 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 	return true;
 }
 
-/* Standard formats from 1001 never contain a key, so they are not the reason of a missing one. */
+/* Standard formats from 1001 never contain a key, so they do not explain a missing one. */
 static void note_format(uint32_t format, struct sample *sample)
 {
 	if (sample->why != DECODE_SKIP_NO_ADDRESSES ||

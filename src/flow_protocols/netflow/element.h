@@ -66,7 +66,7 @@ enum element_use {
 	USE_PROBABILITY,
 	USE_ALGORITHM,      /* 0: not sampled */
 	USE_SAMPLED,        /* sampled by time or hash: the interval is unknown */
-	USE_FLOW_SELECTION, /* (RFC 7014) */
+	USE_FLOW_SELECTION, /* method of flow selection (RFC 7014) */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
 	USE_LOST, /* element.rank is an enum loss_counter */
@@ -99,7 +99,7 @@ struct element {
 	uint8_t max_len; /* UINT8_MAX: any length */
 };
 
-/* Those of KEY_EXTRA_FIELDS come last. */
+/* Elements of KEY_EXTRA_FIELDS come last. */
 extern const struct element elements[];
 extern const uint32_t nb_elements;
 

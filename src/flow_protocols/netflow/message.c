@@ -25,7 +25,7 @@ static void set_fault(struct decoding *message, enum decode_fault fault)
 		message->result.fault = fault;
 }
 
-/* Must precede any other callback, to keep the order of the message. */
+/* Call it before any other callback, to keep the order of the message. */
 static void flush(struct decoding *message)
 {
 	if (message->filled == 0)
@@ -361,7 +361,7 @@ static struct key_parts parts_of(struct key *key)
 #define SRC_ADDRESSES (USE_BIT(USE_SRC_IPV4) | USE_BIT(USE_SRC_IPV6))
 #define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
 
-/* Returns false if `must` and the values differ. */
+/* Copies a field of `bits` from a to b. Returns false if `must` is set and the values differ. */
 static bool put_field(
 	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
 {

@@ -44,7 +44,7 @@ enum move_op {
 	MOVE_DOUBLE,
 	MOVE_ALGORITHM_1,
 	MOVE_ALGORITHM_2,
-	MOVE_OTHER_1, /* sets a counter if it is still 0 */
+	MOVE_OTHER_1, /* sets a counter only if it is still 0 */
 	MOVE_OTHER_8 = MOVE_OTHER_1 + 7,
 	MOVE_OTHER_LAYER2_1,
 	MOVE_OTHER_LAYER2_8 = MOVE_OTHER_LAYER2_1 + 7,
@@ -71,7 +71,7 @@ enum move_op {
 #define AT4(member) AT(key.v4.member)
 #define AT6(member) AT(key.v6.member)
 
-/* move_choose_family() finds the IPv4 addresses of a template with both families here. */
+/* IPv4 addresses of a template with both families wait here for move_choose_family(). */
 enum {
 	WAITING_SRC = sizeof(struct key6),
 	WAITING_DST = WAITING_SRC + 4,
@@ -86,7 +86,10 @@ _Static_assert(sizeof(((struct key *)0)->family) == 4, "a MOVE_U32 operation wri
 _Static_assert(sizeof(struct flow_record) <= UINT8_MAX,
 	"offsets in struct flow_record must fit in uint8_t");
 
-/* has: enum flow_has. width: bytes to copy; 0: a number in host byte order. */
+/*
+ * ipv4, ipv6: offset in records of each family. width: bytes to copy; 0: a number in host byte
+ * order. has: enum flow_has.
+ */
 struct target {
 	uint8_t ipv4, ipv6;
 	uint8_t width;
@@ -314,12 +317,17 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 	}
 }
 
-/* Customer VLAN tags are useless without layer 2 bytes, and the end of a flow without totals. */
+/*
+ * Removes the end of a flow without total counters, second start and end times, and customer VLAN
+ * tags without layer 2 bytes.
+ */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
 
-	/* Cisco ASA: only the last record counts since the start of the session. */
+	/*
+	 * Cisco ASA: only the last record of a session counts since its start, and updates do not.
+	 */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
 		any_chosen(choices, USE_PACKETS, USE_PACKETS))
 		drop(choices, USE_FIREWALL_EVENT);
@@ -449,7 +457,7 @@ static uint32_t interval_of(double probability)
 	return probability > 0 ? sampling_interval(1 / probability) : 0;
 }
 
-/* `other`: number of all packets if other_is_all, else of skipped ones */
+/* *sampling: number of sampled packets. `other`: all packets if other_is_all, else skipped ones. */
 static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 {
 	double sampled = *sampling, all = other;

@@ -11,7 +11,7 @@
 #include "flow_protocols/record.h"
 
 struct move {
-	/* offset in the data record; in the field if records have variable length */
+	/* offset in the data record, or in the field if records have variable length */
 	uint16_t from;
 	uint8_t op; /* enum move_op */
 	uint8_t to; /* offset in struct flow_record */
@@ -32,7 +32,7 @@ struct move_choices {
 	struct move_choice forward[ELEMENT_USE_COUNT], reverse[ELEMENT_USE_COUNT];
 };
 
-/* Keeps a better field that was added before. `at`: see struct move_choice. */
+/* Keeps a better field that was added before. `at`: offset or index, as in struct move_choice. */
 void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at);
 
 struct move_plan {
@@ -51,7 +51,7 @@ struct move_plan {
 	uint8_t start;                /* enum element_use; 0: none */
 	uint8_t end;                  /* enum element_use; 0: none */
 	uint8_t start_move, end_move; /* indexes of the moves of `start` and `end` */
-	/* each record has an address of both families, and one of them is 0 */
+	/* records have addresses of both families, and those that are not 0 count */
 	bool both_families;
 	bool sampling;
 };
@@ -71,11 +71,14 @@ struct move_traits {
 void move_plan_make(
 	struct move_plan *plan, struct move_choices *choices, const struct move_traits *traits);
 
-/* `from`: address in the first record. The caller has set only `has` and key.family. */
+/*
+ * `from`: address to read in the first of n records. The caller has cleared them, except for `has`
+ * and key.family.
+ */
 void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n);
 
-/* Call it after the moves if move_plan.both_families. */
+/* Call it after the moves if move_plan.both_families is set. */
 void move_choose_family(struct flow_record *records, uint32_t n);
 
 /* Call it after the moves. Sets FLOW_SAMPLING in records with a sampling interval. */

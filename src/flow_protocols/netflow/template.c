@@ -11,14 +11,14 @@
 #define ETHER_TYPE 256 /* ethernetType; its records describe frames */
 
 #define GROWTH        8
-/* limits the cost of inserting into the sorted list */
+/* limits the cost of inserting a template into the sorted list */
 #define COUNT_MAX     4096
 #define HEAP_OVERHEAD 16
 #define RECORD_MAX    (65535 - 20) /* bytes */
 #define SPECIFIER     4
 #define EMPTY_MAX     16
 #define CHANGES_LEAST 64
-#define CHANGE_BYTES  32 /* bytes of a message per further change */
+#define CHANGE_BYTES  32 /* one more change is allowed per 32 bytes of a message */
 #define MOVED_SHIFT   4  /* moving 16 pointers counts as the work of one field */
 
 struct templates {
@@ -27,7 +27,7 @@ struct templates {
 	uint32_t nb_options;
 	size_t limit, bytes;
 	uint64_t changes, work;
-	uint32_t changes_left; /* in this message */
+	uint32_t changes_left; /* changes that the message may still make */
 };
 
 struct definition {

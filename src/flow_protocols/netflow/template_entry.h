@@ -13,7 +13,7 @@ struct template_entry {
 	uint16_t id;
 	uint16_t record_len; /* bytes; the minimum if records have variable length */
 	uint16_t definition_len;
-	/* without fields of length 0 if records are read field by field */
+	/* fields; without those of length 0 if records are read field by field */
 	uint16_t nb_fields;
 	union {
 		uint16_t nb_scopes; /* options template: scope fields, which come first */
@@ -22,7 +22,10 @@ struct template_entry {
 	uint16_t nb_field_moves;
 	/* bytes of the specifiers of non-empty fields after the moves; 0: none */
 	uint16_t walk_len;
-	/* options template: scopes of length 0, as enum option_record_has and as a hash */
+	/*
+	 * flow template: enum flow_has; options template: scopes of length 0, as enum
+	 * option_record_has in `has` and as a hash in reverse_has
+	 */
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
@@ -42,8 +45,8 @@ struct template_entry {
 	bool both_families : 1;
 	bool sampling : 1;
 	/*
-	 * Then, if records have variable length: one byte per field, the index of its move or
-	 * NO_MOVE. Then the definition as a set. Then `walk_len` bytes of specifiers.
+	 * After the moves: if records have variable length, one byte per field, the index of its
+	 * move or NO_MOVE; the definition as a set; `walk_len` bytes of specifiers.
 	 */
 	struct move moves[];
 };
@@ -75,10 +78,13 @@ static inline const uint8_t *template_fields_end(const struct template_entry *en
 /* Returns NULL if unknown. The pointer is valid until the templates change. */
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
 
-/* Allows the message 64 template changes, plus one per 32 bytes: they are slow. */
+/*
+ * Limits the template changes of a message of `len` bytes to 64 plus one per 32 bytes, because
+ * changes are slow.
+ */
 void templates_begin(struct templates *templates, uint32_t len);
 
-/* Returns the fields and templates read, and pointers moved, so far. */
+/* Returns the number of fields and templates read, and pointers moved, so far. */
 uint64_t templates_work(const struct templates *templates);
 
 /* *nb: definitions of the set. known() receives new and changed templates. */
@@ -86,9 +92,11 @@ enum decode_fault templates_read_set(struct templates *templates, uint16_t set_i
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);
 
-/* Adds a scope of length 0 to entry->has and reverse_has: records contain no bytes for it. */
+/*
+ * Adds a scope of length 0 to entry->has and reverse_has, because records contain no bytes for it.
+ */
 void option_add_empty_scope(struct template_entry *entry, const struct field *field);
 
-/* Returns the length of the record, 0 if truncated. */
+/* Reads an options record. Returns its length, 0 if truncated. */
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	struct option_record *option);
