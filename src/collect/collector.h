@@ -23,8 +23,8 @@ struct collector_params {
 	const struct exporter_rule *rules;
 	uint32_t nb_rules;
 	uint32_t exporters_max; /* domains */
-	size_t template_bytes;  /* all domains */
-	/* for data sets that wait for a template; 0: drop them */
+	size_t template_bytes;  /* bytes, all domains together */
+	/* memory for data sets that wait for a template; 0: they are dropped */
 	size_t waiting_bytes;
 	uint32_t link_overhead; /* layer 2 bytes to add per packet */
 	const char *template_file;
@@ -92,9 +92,12 @@ struct collector_epoch {
 	uint64_t dropped;
 	/* true: data was lost, or packets were sampled at an unknown interval */
 	bool losses_unknown;
-	/* intervals of exporters that were alive, even without records; 0: unknown */
+	/* largest and smallest sampling interval of exporters that were alive; 0: unknown */
 	uint32_t coarsest, finest;
-	/* reported by exporters, and the largest sampling interval of these exporters */
+	/*
+	 * packets that exporters report as lost, and the largest sampling interval of these
+	 * exporters
+	 */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
 	/* largest ratio of upscaled sFlow samples to packets of their pool; 0: unknown */
@@ -113,5 +116,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	void (*exporter)(void *arg, const struct exporter_row *row),
 	void (*link)(void *arg, const struct link_row *row), void *arg);
 
-/* Waits for the template file. Returns false, after a log line, if it could not be written. */
+/*
+ * Waits for the template file, in any thread. Returns false, after a log line, if writing failed.
+ */
 bool collector_finish(struct collector *collector);

@@ -55,7 +55,7 @@ static bool is_empty(const struct exporter_row *row)
 	       row->shed == 0;
 }
 
-/* The exporter counts if it is alive, even if it sent no records. */
+/* The interval of an exporter that is alive counts, even if it sent no records. */
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
 {

@@ -232,7 +232,7 @@ static enum problem problem_of(
 						      : PROBLEM_NETFLOW_VERSION;
 }
 
-/* DTLS has many uses. NetFlow v2 to v4 were never released, and TFTP starts with these numbers. */
+/* DTLS has many uses. NetFlow v2 to v4 were never released, but TFTP has the same numbers. */
 static bool has_other_uses(const struct export_version *version)
 {
 	return version->family == EXPORT_FAMILY_DTLS ||

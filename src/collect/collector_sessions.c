@@ -345,7 +345,10 @@ void session_heard(struct collector *collector, struct session *session)
 		move_first(domain, session);
 }
 
-/* Silence must last MEANS_OF_SILENCE mean intervals, and as long as the gap before this session. */
+/*
+ * The previous session must have been silent since `session` began: for MEANS_OF_SILENCE of its
+ * mean message intervals, and for at least the time between its last message and `session`.
+ */
 static bool is_silent(const struct session *session, int64_t now)
 {
 	const struct sequence *old = &session->before->sequence;

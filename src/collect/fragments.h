@@ -31,7 +31,7 @@ struct fragments_counts {
 	uint64_t bad;
 	/* datagrams */
 	uint64_t completed;
-	uint64_t overlapping; /* overlapping fragments (RFC 5722) */
+	uint64_t overlapping; /* dropped because fragments overlap (RFC 5722) */
 	uint64_t given_up;
 };
 

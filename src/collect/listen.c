@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 
-/* Buffers are apart by more than a power of two, so that they use different cache sets. */
+/* Buffers are more than 64 KB apart, so that they use different cache sets. */
 #define BUFFER_BYTES 65536u
 #define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
 #define POOL_BYTES   ((size_t)LISTEN_BATCH * BUFFER_STEP)
@@ -380,7 +380,7 @@ static struct listener *make_listener(uint32_t n)
 	return listener;
 }
 
-/* Datagrams of 100 MB/s fill half of the smallest buffer in this time. */
+/* Returns the time in which datagrams of 100 MB/s fill half of the smallest buffer. */
 static int64_t gather_ns(const struct listener *listener)
 {
 	int64_t ns = LISTEN_REST_MS * INT64_C(1000000);

@@ -19,10 +19,16 @@ struct listen_address {
 	bool all;
 };
 
-/* Accepts ADDRESS:PORT, [ADDRESS]:PORT, *:PORT, :PORT. Reason in why[OPTION_WHY_MAX]. */
+/*
+ * Accepts ADDRESS:PORT, [ADDRESS]:PORT, *:PORT and :PORT. Returns false with a reason in
+ * why[OPTION_WHY_MAX].
+ */
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
-/* Returns true unless loopback, link-local or private (RFC 1918, 4193, 6598). */
+/*
+ * Returns true unless the address is loopback, link-local or private (RFC 1918, 4193, 6598). If it
+ * is all addresses, those of the host decide.
+ */
 bool listen_is_public(const struct listen_address *address);
 
 /*

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "sketch/measurement.h"
 
-/* Templates of all exporters, minimum per exporter, and waiting data sets. */
+/* bytes for templates of all exporters, minimum per exporter, bytes for waiting data sets */
 #define TEMPLATE_BYTES      ((size_t)64 << 20)
 #define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
 #define WAITING_BYTES       ((size_t)16 << 20)

@@ -34,7 +34,10 @@ struct collector_params collect_collector_params(
 	const struct config *config, struct exporter_rule *rules);
 struct dedup_params collect_dedup_params(const struct config *config);
 
-/* Returns true if the collector can switch while it runs. Reason in why[OPTION_WHY_MAX]. */
+/*
+ * Returns true if a running collector can switch to `config`, else false with a reason in
+ * why[OPTION_WHY_MAX].
+ */
 bool collect_takes(const struct config *running, const struct config *config, char *why);
 
 /* Returns the bytes of one decoder and `workers` workers, without sketches. */

@@ -68,7 +68,7 @@ size_t problems_memory(void);
 struct problems *problems_create(void);
 void problems_destroy(struct problems *problems);
 
-/* Unproven exporters get at most PROBLEM_UNPROVEN entries. Returns NULL without a free entry. */
+/* Unproven exporters get at most PROBLEM_UNPROVEN entries. Returns NULL if no entry is free. */
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
 

@@ -386,7 +386,10 @@ static bool is_known_of_all(const struct bpf_program *program, bool tags,
 
 	for (uint32_t proto = 0; proto <= UINT8_MAX; proto++)
 		for (uint32_t i = 0; i < (tags ? 4U : 2U); i++) {
-			/* A record has the protocol after the extension headers. */
+			/*
+			 * A record has the protocol after the extension headers, never
+			 * IPPROTO_FRAGMENT.
+			 */
 			if ((i & 1) && proto == IPPROTO_FRAGMENT)
 				continue;
 			make_kind(&kind, i & 1, (uint8_t)proto, i >> 1);

@@ -19,6 +19,9 @@ bool record_filter_has_tags(const char *expression);
 uint32_t record_frame_make(
 	const struct observation *observation, bool tags, uint8_t frame[RECORD_FRAME_MAX]);
 
-/* Returns true if a record and its packets get the same verdict. Reason in error[size]. */
+/*
+ * Returns true if the program gives a record the same verdict as its packets, else false with a
+ * reason in error[size].
+ */
 bool record_filter_check(
 	const struct bpf_program *program, const char *expression, char *error, size_t size);

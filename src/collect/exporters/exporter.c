@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "collect/exporters/observation.h"
 
-/* Rejected and evicted domains that are remembered by their hash. */
+/* number of rejected and evicted domains that are remembered by their hash */
 #define REMEMBERED_MIN 4096
 #define REMEMBERED_MAX (UINT64_C(1) << 20)
 
@@ -312,7 +312,10 @@ static void enter_id(struct exporter_table *table, uint32_t slot)
 	cells->cell[i & cells->mask] = slot + 1;
 }
 
-/* Unseeded, so runs are reproducible: a collision gains no more than a second datagram. */
+/*
+ * The hash has no secret seed, so that runs are reproducible. A collision gives an attacker no more
+ * than a second datagram.
+ */
 static bool remember(struct exporter_table *table, const struct exporter_id *id)
 {
 	uint64_t hash = hash_id(0, id);

@@ -48,7 +48,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 /* The domain is in the current datagram. Repeated calls have no effect. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
-/* Good: completely decoded, with records or templates. Repeated calls have no effect. */
+/* The current datagram is good: completely decoded, with records or templates. */
 void exporter_prove(struct exporter_table *table, uint32_t slot);
 
 void exporter_restore(struct exporter_table *table, uint32_t slot);

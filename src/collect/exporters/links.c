@@ -266,7 +266,7 @@ void links_count(struct links *links, const struct observation *observations, ui
 	}
 }
 
-/* `narrow`: a sum of up to three 32-bit counters. Returns false if the counter restarted. */
+/* `narrow`: the counter is a sum of up to three 32-bit ones. Returns false if it restarted. */
 static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced)
 {
 	*advanced = now - last;

@@ -11,7 +11,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The parts for exporters with `gaps` of `all` gaps add up to `amount`. */
+/* Returns the part of one exporter. The parts of all exporters add up to `amount`. */
 static uint64_t part(uint64_t amount, uint64_t gaps_before, uint64_t gaps, uint64_t all)
 {
 	unsigned __int128 factor = amount;
@@ -60,7 +60,7 @@ static uint64_t scope_of(const struct option_record *option)
 		scope ^ ((uint64_t)option->interface << 32 | option->domain) ^ option->template_id);
 }
 
-/* Returns a free index for a new scope; -1: table full. */
+/* Returns the index of the scope, or a free one; -1: table full. */
 static int find_scope(const struct reported_losses *reported, uint64_t scope)
 {
 	for (int i = 0; i < REPORTED_SCOPES; i++)

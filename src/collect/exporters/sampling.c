@@ -127,7 +127,7 @@ static uint32_t look_up(
 			       : 0;
 }
 
-/* The exporter will repeat the options of the parts that did not change. */
+/* If a part changes, the exporter will repeat the options of the other parts. */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)
 {

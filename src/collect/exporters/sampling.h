@@ -22,7 +22,7 @@ struct sampling {
 	uint32_t of_domain; /* interval of the domain; 0: unknown */
 	uint32_t of_parts;  /* smallest interval of its parts, such as line cards; 0: unknown */
 	bool parts_differ;
-	bool parts_changed; /* since the last sampling_settle() */
+	bool parts_changed; /* changed since the last sampling_settle() */
 	bool selects_flows; /* some flows are not exported (RFC 7014) */
 	bool has_samplers;  /* some samplers do not select all packets */
 	bool turned_away;
@@ -150,10 +150,13 @@ struct sampler_result {
 	uint32_t lost;
 	/* interval by the sample pool if the difference was significant once; else 0 */
 	uint32_t pool_interval;
-	/* if pool_interval is too large: packets of the pool minus upscaled samples */
+	/*
+	 * if pool_interval exceeds the announced interval: packets of the pool minus upscaled
+	 * samples
+	 */
 	int64_t excess;
 };
 
-/* owner: session ID, not 0. breaks: gaps so far; their samples are not lost by the agent. */
+/* owner: session ID, not 0. breaks: gaps so far, whose samples the agent did not lose. */
 struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler);

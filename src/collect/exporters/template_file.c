@@ -329,7 +329,8 @@ struct template_saver {
 	const char *path;
 	pthread_t thread;
 	/*
-	 * Passed to the thread with `work`, back with `done`; the semaphores order memory accesses.
+	 * The decoder passes these fields to the thread with `work`, and the thread returns them
+	 * with `done`. The semaphores order the memory accesses.
 	 */
 	sem_t work, done;
 	bool ending;
@@ -338,6 +339,7 @@ struct template_saver {
 	size_t used, room;
 	uint8_t *copy;
 
+	/* The following fields are used by the decoder only. */
 	bool saving, saved;
 	int64_t saved_at;
 	int known_status;

@@ -55,7 +55,7 @@ int template_saver_start(struct template_saver **saver, const char *path, size_t
 /* Waits for the current write. NULL is allowed. */
 void template_saver_stop(struct template_saver *saver);
 
-/* At most every ten seconds, if templates changed or the last write failed. */
+/* Returns true at most every ten seconds, if templates changed or the last write failed. */
 bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t now);
 
 /* Without a new copy, template_saver_save() writes the previous one again. */

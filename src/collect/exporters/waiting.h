@@ -35,7 +35,10 @@ void waiting_destroy(struct waiting *waiting);
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
-/* take() returns true to remove the set, false to stop. It must not call waiting_put(). */
+/*
+ * Offers the sets, oldest first. take() returns true to remove a set, false to stop. It must not
+ * call waiting_put().
+ */
 void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
 
