@@ -253,7 +253,7 @@ static struct distribution gumbel(const char *setting)
 	return times;
 }
 
-/* Three estimators: nearest mean, the rule of the paper, and cache_share_estimate(). */
+/* Compares three estimators: nearest mean, rule of the paper, cache_share_estimate(). */
 static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
 	const struct distribution *miss)
 {
@@ -567,7 +567,7 @@ static void print_decision(struct adaptive *bench, const char *setting, const do
 	figures_row(&bench->figures);
 }
 
-/* In the slowest case nothing fits. With one_rank, the better half fits. */
+/* Nothing fits in the slowest case. With one_rank, the better half fits. */
 static void fill_decision(
 	struct choice_trial *trial, uint32_t items, uint32_t states, bool one_rank)
 {
@@ -604,7 +604,7 @@ static bool run_decision(
 
 	if (right) {
 		fill_decision(&trial, items, states, one_rank);
-		/* greedy and lsf change states of flows, queries switches off measurements. */
+		/* greedy and lsf change states of flows; queries switches off measurements. */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))

@@ -13,7 +13,7 @@
 #include "parallel/shed/queue_shedding.h"
 
 #define RESERVE        0.1
-#define PAPER_COUNT_NS 10 /* assumed */
+#define PAPER_COUNT_NS 10 /* assumed, because the paper has no value */
 #define STEP_SHARE     0.25
 
 const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "best", "best_valve"};
@@ -104,7 +104,7 @@ static bool add_sketch(
 		!add_key(system, profile, what.key))
 		return false;
 	item->ns[0] = cached->times.mean + distinct;
-	item->error[1] = 1; /* errors of the two steps: one in four packets, off */
+	item->error[1] = 1; /* errors of the steps "one in four packets" and "off" */
 	item->error[2] = 10;
 	system->memory_ns += fmax(uncached->times.mean - cached->times.mean, 0);
 	system->nb_items++;

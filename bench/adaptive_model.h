@@ -37,7 +37,10 @@ struct system {
 	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX];
 };
 
-/* Assumed: a packet that is only counted takes 10 ns, and memory has the ratio of Table I. */
+/*
+ * Two values are assumed: lookups in memory take longer by the ratio of Table I, and a packet that
+ * is only counted takes 10 ns.
+ */
 void system_of_paper(struct system *system);
 
 /* Each sketch becomes a measurement. Returns false if the profile lacks a part or a sketch. */
@@ -49,7 +52,7 @@ double system_full_ns(const struct system *system, double uncached);
 struct load {
 	double entries, seconds;
 	double (*rate)(const struct load *load, double at);
-	double peak, period; /* packet rate; s */
+	double peak, period; /* maximum and period (s) of the packet rate */
 	/* additional ns per packet at time `at`; NULL: none */
 	double (*more_ns)(const struct load *load, double at);
 	double uncached;

@@ -91,7 +91,7 @@ static uint32_t split(char *text, char *words[WORDS_MAX])
 	return n;
 }
 
-/* Forwards a stop request. Returns the exit status of the child, or -1. */
+/* Returns the exit status of the child, or -1. Forwards a stop request to the child. */
 static int wait_for(pid_t child)
 {
 	bool told = false;

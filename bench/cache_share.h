@@ -14,7 +14,10 @@
 
 struct cache_share {
 	double longest_ns; /* longest time that counts as a hit */
-	/* fraction of hits that count as misses; also that of misses that count as hits */
+	/*
+	 * fraction of hits that count as misses; the fraction of misses that count as hits is the
+	 * same
+	 */
 	double wrong;
 };
 
@@ -26,5 +29,5 @@ static inline bool cache_share_hit(const struct cache_share *share, double ns)
 	return ns <= share->longest_ns;
 }
 
-/* Returns 0 to 1, corrected for misclassified times. */
+/* Returns the share of cache hits, 0 to 1, corrected for misclassified times. */
 double cache_share_estimate(const struct cache_share *share, uint64_t hits, uint64_t samples);

@@ -15,7 +15,7 @@
 #include "bench/rounds.h"
 #include "flow_protocols/export.h"
 
-/* per round, or one cycle of all flows if that is more */
+/* records per round, or one cycle of all flows if that is more */
 #define RECORDS          UINT64_C(1000000)
 #define QUICK_RECORDS    UINT64_C(50000)
 #define RECEIVE_MS       3000
@@ -109,7 +109,7 @@ static struct exported *make_exports(const struct rounds_bench *bench, enum flow
 }
 
 static const uint64_t flow_counts[] = {10000, 1000000};
-/* a tenth of them with --quick */
+/* number of flows; a tenth of it with --quick */
 static const char *const flow_names[] = {"10 K", "1 M"};
 static const uint32_t router_counts[] = {1, 4};
 static const char *const depth_names[] = {
@@ -136,7 +136,7 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 	return entry->collecting != NULL;
 }
 
-/* In another order than that of insertion, which later rounds do not find. */
+/* Uses another order than later rounds, so that these do not find the order of insertion. */
 static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	const struct exported_spec *spec = &entries[0].exported->spec;

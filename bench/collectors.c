@@ -178,7 +178,7 @@ static void remove_directory(const char *path)
 	rmdir(path);
 }
 
-/* Returns false if no socket in the table of /proc has the port. *queued: bytes. */
+/* Searches a table of UDP sockets in /proc. Returns false if no socket has the port. */
 static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, uint64_t *lost)
 {
 	FILE *file = fopen(table, "re");
@@ -188,7 +188,7 @@ static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, ui
 	while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
 		unsigned int local;
 
-		/* local port, tx:rx, drops */
+		/* columns: sl, local address:port, remote, state, tx:rx, ..., drops */
 		found = sscanf(line,
 				"%*s %*[0-9A-F]:%x %*s %*s %*x:%" SCNx64
 				" %*s %*s %*s %*s %*s %*s %*s %" SCNu64,

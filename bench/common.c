@@ -160,7 +160,7 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct ben
 
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	/* sketches[] lacks the variants of benches */
+	/* the variants of benches are not in sketches[] */
 	plan->measurements[0].ops = subject->sketch;
 	return true;
 }

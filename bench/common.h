@@ -16,7 +16,7 @@ static inline uint64_t bench_number(
 	return given > 0 ? given : bench->quick ? quick : otherwise;
 }
 
-/* Implements option_row.inapplicable: without traffic from flows. */
+/* Implements option_row.inapplicable for options that need traffic from flows. */
 const char *bench_inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement);
 /* Parses a Zipf exponent, for option_row.read. */
@@ -80,11 +80,13 @@ static inline struct workload *workload_create(const struct workload_spec *spec,
 /* Adds the flow hash of a NIC to each packet. Returns false if out of memory. */
 bool workload_add_flow_hashes(struct workload *workload);
 
-/* Returns false with one line in error[PLAN_TEXT_MAX]. */
+/* Plans a run of the subject. Returns false with one line in error[PLAN_TEXT_MAX]. */
 bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
 	const struct topology *topology, char *error);
 
-/* Pairs values of a round, because a disturbance affects all subjects. Divisor 0 counts as 0. */
+/*
+ * Compares values of the same round, because a disturbance affects all subjects. Divisor 0 gives 0.
+ */
 struct bench_stats bench_stats_ratio(const double *values, const double *others, uint32_t n);
 
 struct bench_stats bench_stats_difference(const double *values, const double *others, uint32_t n);

@@ -209,7 +209,7 @@ static void write_router(struct writer *writer, uint32_t router)
 	end_message(writer);
 }
 
-/* The datagrams are sorted by router before, interleaved after. */
+/* Interleaves the datagrams of the routers, which are in order of routers. */
 static bool take_turns(struct exported *exported, const uint32_t *first)
 {
 	struct exported_datagram *mixed = malloc(exported->n * sizeof(mixed[0]));

@@ -34,7 +34,7 @@ struct exported {
 	uint32_t n;
 	uint32_t sequence_end;
 	uint64_t records;
-	/* sums over all flows, equal for each router; not set for sFlow */
+	/* sums over all flows, as each router reports them; not set for sFlow */
 	uint64_t packets, octets;
 };
 

@@ -29,7 +29,7 @@
 
 #define RECORDS       1500000
 #define QUICK_RECORDS 50000
-/* few, so that they stay in the cache */
+/* number of flow records, few enough to stay in the cache */
 #define ENCODED       100000
 #define BUFFER        (8 << 20)
 #define MESSAGES      64
@@ -264,7 +264,7 @@ static int64_t patience(void *arg)
 }
 
 struct took {
-	/* wall clock, and CPU time of the sending thread; 0 on error */
+	/* wall clock seconds, and CPU seconds of the sending thread; 0 on error */
 	double seconds, cpu;
 };
 

@@ -168,7 +168,7 @@ static bool add_flow_template(
 {
 	fbTemplate_t *template = fbTemplateAlloc(fbSessionGetInfoModel(session));
 
-	/* does not send the padding of the structure */
+	/* leaves out the padding of the structure */
 	return fbTemplateAppendSpecArray(
 		       template, flow_fields, internal ? UINT32_MAX : 0, failure) &&
 	       fbSessionAddTemplate(session, internal, id, template, failure) != 0;

@@ -94,7 +94,9 @@ struct flow_tables {
 	struct bench_subject tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
 	struct bench_rounds_result results[FLOW_VARIANTS_MAX];
-	/* largest power of two measured so far, and the ns of each table; 0: none */
+	/*
+	 * largest power of two measured as a size, and the ns of each table of this size; 0: none
+	 */
 	uint64_t power;
 	double power_ns[FLOW_VARIANTS_MAX];
 	struct fastest fastest[FASTEST_MAX];

@@ -15,5 +15,5 @@ enum flows_times {
 struct flows_control {
 	__u32 flows;
 	__u32 next;
-	__u32 times; /* enum flows_times, for map_tc */
+	__u32 times; /* enum flows_times of the hash map program */
 };

@@ -154,7 +154,7 @@ static double comes(uint64_t packet)
 	return (double)(packet - loop.begin) * loop.pace;
 }
 
-/* Returns at most a burst. Advances the clock to the next arrival if none wait. */
+/* Returns the number of waiting packets, at most a burst. Advances the clock if none wait. */
 static uint32_t due(void)
 {
 	double first, n;
@@ -188,7 +188,7 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 	rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 }
 
-/* Burst of n packets from number `first`, begun at `start`, took `cycles`. */
+/* The burst began at `start` and took `cycles`. `first`: number of its first packet. */
 static void add_latencies(uint64_t first, uint32_t n, uint64_t start, uint64_t cycles)
 {
 	double left = loop.now + (double)(loop.sent - start);
@@ -244,7 +244,7 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 		add_latencies(loop.taken - n, n, start, cycles);
 }
 
-/* Until the ring is half empty, because a lost digest costs less time than a counted one. */
+/* Waits until the ring is half empty, because a lost digest costs less time than a counted one. */
 static void wait_for_who_counts(const struct digest_ring *ring)
 {
 	while (ring->put - atomic_load_explicit(&ring->head, memory_order_relaxed) > ring->size / 2)

@@ -71,7 +71,8 @@ struct kernel_bench {
 	struct flows_control *control;
 	struct kernel_program *beside, *on_path, *all_share, *cells;
 	/*
-	 * two whose prefixes match no packet, and one whose prefixes match all of up to HOSTS flows
+	 * programs whose prefixes match no packet, and one whose prefixes match all of up to HOSTS
+	 * flows
 	 */
 	struct kernel_program *beside_none, *beside_all, *on_path_none;
 	uint32_t nb_rivals;
@@ -286,7 +287,7 @@ static struct kernel_program *load_ours(
 	return program;
 }
 
-/* Source addresses from 10.0.0.0 + first on, which flows.bpf.c sets. */
+/* n prefixes that match the source addresses from 10.0.0.0 + first on */
 static struct kernel_program *load_with_rules(
 	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
 {

@@ -60,7 +60,7 @@ struct parts {
 	struct topology topology;
 	struct cpus cpus;
 	struct config run_config;
-	/* for a worker with packets as a NIC leaves them */
+	/* for parts that measure a worker with packets as a NIC leaves them */
 	struct config card_config;
 	struct plan card_plan;
 	struct plan plan;

@@ -345,7 +345,7 @@ static const struct experiment {
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
 
-/* For each traffic and number of workers that the experiment does not vary itself. */
+/* Adds settings for each traffic and number of workers that the experiment does not vary. */
 static void add_all(struct pipeline *pipeline, const struct experiment *experiment)
 {
 	uint32_t traffics = is_external(pipeline) ? 1 : pipeline->zipf->n;
@@ -360,7 +360,7 @@ static void add_all(struct pipeline *pipeline, const struct experiment *experime
 		}
 }
 
-/* All values are defaults, except for the parameters of Tables 3 and 4. */
+/* Returns true if all values are defaults, except for the parameters of Tables 3 and 4. */
 static bool is_of_paper(const struct entry *entry)
 {
 	const struct pipeline_setting *setting = &entry->setting;
@@ -437,7 +437,7 @@ static bool is_beside(const struct pipeline *pipeline, const struct entry *entry
 	return entry->place == NULL || home == !entry->across;
 }
 
-/* Only CPUs of the NUMA nodes of the entry, so that sketches are on the node of the worker. */
+/* Returns a machine with the CPUs of the NUMA nodes that the entry may use. */
 static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
 {
 	static struct machine machine;

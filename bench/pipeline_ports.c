@@ -56,7 +56,7 @@ void pipeline_ports_config(
 	edit_port_options(config)->names = port_options(from)->names;
 }
 
-/* An earlier run may have detached the NIC. port_probe() creates virtual devices. */
+/* Probes a NIC again that an earlier run detached. port_probe() creates virtual devices. */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
 	_Static_assert(PORT_ERROR_MAX <= LOAD_GENERATOR_ERROR_MAX, "the line fits");

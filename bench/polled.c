@@ -11,7 +11,7 @@
 
 #include "parallel/run/run.h"
 
-#define REFILL_US    60 /* time for the feeder to fill the ring */
+#define REFILL_US    60 /* time that the worker gives the feeder to fill the ring */
 #define RING_FILL_US 2000
 #define NAP_NS       1000000
 
@@ -58,7 +58,10 @@ static void count_timed(
 		polled.take(polled.arg, &generation->costs);
 }
 
-/* The ring is always full here, so the level is fixed. n - 1: the poll emptied the queue. */
+/*
+ * Sets a fixed level of queue shedding, because the ring of this bench is always full. Passing n -
+ * 1 marks a poll that emptied the queue.
+ */
 static void look(struct worker *worker, uint32_t n)
 {
 	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
@@ -72,7 +75,7 @@ static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
 		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
 }
 
-/* Does not read the packets. Returns true if the line has packets to take. */
+/* Fills the line without reading packets. Returns true if the line has packets to take. */
 static bool fill_line(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -91,7 +94,7 @@ static bool fill_line(struct worker *worker)
 	return polled.emptying;
 }
 
-/* Like a driver: prefetches all mbufs, then writes to them. */
+/* Takes a burst like a driver: prefetches all mbufs, then writes to them. */
 static uint16_t receive_from_line(struct rte_mbuf **pkts)
 {
 	uint32_t left = polled.head - polled.tail;

@@ -17,7 +17,7 @@ enum polled_kind {
 	POLLED_RECEIVE_AND_FREE,
 	POLLED_MEASURE,
 	POLLED_TIME, /* like POLLED_MEASURE, and also times each part of a burst */
-	/* queue shedding at full detail; each poll appears to empty the queue */
+	/* counts with queue shedding at full detail; each poll appears to empty the queue */
 	POLLED_KEPT_UP,
 	POLLED_COUNT_ONLY, /* queue shedding at the level that only counts packets */
 };

@@ -23,8 +23,8 @@ struct program_captures {
 bool program_captures_write(struct program_captures *captures, uint64_t packets, char *error);
 void program_captures_remove(struct program_captures *captures);
 
-/* Returns wall clock seconds, or 0 with one line in error[PROGRAM_ERROR_MAX]. */
+/* Measures a capture. Returns seconds, or 0 with one line in error[PROGRAM_ERROR_MAX]. */
 double program_replay(const struct config *config, const char *path, char *error);
 
-/* libpcap, ignoring packets. Returns wall clock seconds, or 0 with one line in error. */
+/* Reads with libpcap and ignores the packets. Returns seconds, or 0 with one line in error. */
 double program_read_alone(const char *path, uint64_t packets, char *error);

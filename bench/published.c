@@ -36,7 +36,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* First member of each sketch, which is one block of memory. */
+/* First member of each sketch. A sketch is one block of memory. */
 struct block {
 	size_t bytes;
 };
@@ -388,7 +388,7 @@ static const struct bench_subject_ops octo63 = {
 #define ELASTIC_HEAVY  4 /* 1 / ELASTIC_HEAVY of the memory is for buckets, as in the paper */
 
 struct elastic_bucket {
-	/* 0: free; ways are filled in ascending order */
+	/* tag of each way, 0: free; ways are filled in ascending order */
 	uint16_t tag[ELASTIC_WAYS];
 	uint32_t votes[ELASTIC_WAYS];
 	uint32_t against;
@@ -445,7 +445,7 @@ static ALWAYS_INLINE uint32_t elastic_match(const struct elastic_bucket *bucket,
 #endif
 }
 
-/* Returns ELASTIC_WAYS if the key has no way. */
+/* Returns the way of a key, or ELASTIC_WAYS if it has none. */
 static ALWAYS_INLINE uint32_t elastic_find(
 	const struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -483,7 +483,7 @@ static __attribute__((noinline)) void elastic_evict(
 	bucket->against = 1;
 }
 
-/* The bucket is full and lacks the key. */
+/* Counts a packet whose key is not in the bucket, which is full. */
 static ALWAYS_INLINE void elastic_against(
 	struct elastic *elastic, struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -686,10 +686,9 @@ static const struct bench_subject_ops cocosketch = {
 #define SAVING_AHEAD 8 /* keys between prefetch and use */
 
 /*
- * A clock hand cycles through the keys to find one with the smallest count, where the paper sorts
- * them. The smallest count only grows, so
- * keys that the hand has passed have more, and a full cycle raises
- * it by one: on average at most one step per packet.
+ * A clock hand cycles through the keys to find one with the smallest count; the paper sorts them.
+ * Keys that the hand has passed have larger counts, and a full cycle raises the smallest count by
+ * one. So there is on average at most one step per packet.
  */
 struct space_saving {
 	struct block block;

@@ -9,7 +9,7 @@
 
 struct queue_model {
 	double entries;                           /* packets */
-	double seconds;                           /* simulated */
+	double seconds;                           /* simulated time */
 	double window;                            /* s between calls of decide() */
 	double (*rate)(void *context, double at); /* packets per second at time `at` */
 	/* Returns the ns per packet from now on. The first call has an empty window. */

@@ -296,13 +296,19 @@ const struct bench_subject_ops bench_subject_rte_hash = {
 
 void rivals_init(void)
 {
-	/* This call fails if --eal sets the width, which then takes precedence. */
+	/*
+	 * EAL allows 256 bits by default. If --eal sets the width, this call fails and --eal takes
+	 * precedence.
+	 */
 	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
 }
 
 size_t rivals_heap_megabytes(uint64_t width, uint64_t packets)
 {
-	/* At most eight rows of 64-bit counters, or 128 bytes per key of the hash table. */
+	/*
+	 * With AVX-512, the sketch has eight rows of 64-bit counters. A key of the hash table needs
+	 * at most 128 bytes.
+	 */
 	uint64_t member = width * 8 * sizeof(uint64_t), exact = exact_entries(packets) * 128;
 
 	return (size_t)((member > exact ? member : exact) >> 20) + 64;

@@ -10,5 +10,5 @@ extern const struct bench_subject_ops bench_subject_rte_hash;
 /* Allows vectors of up to 512 bits. Call it after the start of EAL. */
 void rivals_init(void);
 
-/* Returns the megabytes of DPDK heap. */
+/* Returns the megabytes of DPDK heap that the rivals need. */
 size_t rivals_heap_megabytes(uint64_t width, uint64_t packets);

@@ -33,7 +33,7 @@
 #define EVERY_FLOWS   10000
 #define QUEUE_MB      8
 #define TOP           100
-#define SCRAPED       16 /* measurements, each with TOP rows of six series */
+#define SCRAPED       16 /* number of measurements, each with TOP rows of six series */
 #define SCRAPES       10
 #define KAFKA_ROWS    200000
 #define QUICK_ROWS    20000
@@ -72,7 +72,7 @@ static void leave_worker(const struct plan *plan, cpu_set_t *before)
 	sched_setaffinity(0, sizeof(others), &others);
 }
 
-/* Median of many turns: the placement of memory has a larger effect than exports. */
+/* Prints the median of many turns: placement of memory has a larger effect than exports. */
 static bool run_turns(struct beside_bench *bench, double *ns)
 {
 	struct polled_sample sample;
@@ -200,7 +200,7 @@ bool sink_bench_memory(struct rounds_bench *in)
 	receivers = sink_receivers_open(&setting, in->error);
 	if (receivers == NULL)
 		return false;
-	/* If later growth reused free memory, it would be invisible. */
+	/* Returns free memory to the system: growth that reused it would be invisible. */
 	malloc_trim(0);
 	before = resident_mb();
 	fine = fill_queues(receivers, in);

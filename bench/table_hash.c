@@ -274,7 +274,7 @@ static void burst_rss(const struct key_burst *burst, uint32_t *hash)
 	burst_aes(burst, hash);
 }
 
-/* A macro inlines each hash into its own loop, even without optimization. */
+/* A macro, so that each hash is inlined into its own loop even without optimization. */
 
 #define BURST_HASH(name, function)                                                                 \
 	static void burst_##name(const struct key_burst *burst, uint32_t *hash)                    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Only aes has a secret key: an attacker can fill one bucket of the others (docs/FLOWTABLE.md). */
+/* Only aes has a secret key. An attacker can send many keys to one bucket of the other hashes. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -47,7 +47,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Number 0 only receives and frees. */
+/* A measured variant. Number 0 only receives and frees. */
 struct entrant {
 	struct bench_subject subject;
 	enum polled_kind kind;
@@ -74,7 +74,7 @@ static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM
 static const struct option_values widths_default = {1, {0}};
 static const struct option_values one_thread = {1, {1}};
 
-/* The first sketch with --overload: at full detail, and at the level that only counts packets. */
+/* Names of the first sketch with --overload, at full detail and if it only counts packets. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
 static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
