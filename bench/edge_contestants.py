@@ -31,7 +31,6 @@ EVERY_FLOW = ('--sketch', 'flow-table', '--key', '5tuple', '--top', '1M', '--int
 
 
 def program(name):
-    """Returns the path of a program. Debian installs some in directories that only root has in PATH."""
     found = shutil.which(name, path=os.environ['PATH'] + ':/usr/sbin:/sbin:' + os.path.dirname(OVS_DPDK))
     return found or name
 
@@ -59,7 +58,6 @@ class Contestant:
         return None
 
     def remark(self):
-        """Returns a note about the point."""
         return ''
 
     def stop(self):
@@ -94,7 +92,6 @@ class Measuring:
         self.await_rows()
 
     def await_rows(self):
-        """Waits until the outputs are open, which means that it measures."""
         self.lab.until(lambda: self.process.poll() is not None
                        or os.path.exists(self.stats) and os.path.getsize(self.stats) > 0, 'sketchtap')
         if self.process.poll() is not None:
@@ -270,8 +267,6 @@ class ForwardingBeside(Forwarding):
 
 
 class Testpmd(Contestant):
-    """DPDK's own forwarder."""
-
     programs = {'dpdk-testpmd': 'dpdk-dev'}
     polling = 1
     mode = 'io'
@@ -325,8 +320,6 @@ CABLES = {
 # Cost of sending over a cable, with and without sketchtap at its other end.
 
 class OnCable(Contestant):
-    """Only the kernel receives."""
-
     words = ()
 
     def start(self):
@@ -507,7 +500,6 @@ class BesideOnDevices(SwitchOnDevices):
     polling = 2
 
     def attach(self, number):
-        """Adds a port m<number> to the switch. Returns the name of its other end for sketchtap."""
         socket = self.lab.path(f'm{number}.sock')
         self.lab.ovs('add-port', 'br0', f'm{number}', '--', 'set', 'interface', f'm{number}', 'type=dpdkvhostuserclient',
                      f'ofport_request={number}', f'options:vhost-server-path={socket}')

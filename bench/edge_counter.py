@@ -94,7 +94,6 @@ class Flows:
 
 
 def name(key):
-    """Returns a key in the format of CSV columns."""
     source, destination, source_port, destination_port, protocol = struct.unpack('>4s4sHHB', key)
     return (socket.inet_ntoa(source), socket.inet_ntoa(destination), str(source_port), str(destination_port),
             str(protocol))

@@ -15,7 +15,6 @@ FLOOR = 'sketchtap --forward, measuring nothing'
 
 
 def by_round(rows, what, contestant, column):
-    """Returns {(flows, rate, round): value}."""
     return {(row['flows'], row['asked_pps'], row['round']): float(row[column]) for row in rows
             if (row['what'], row['contestant']) == (what, contestant) and row[column] != ''}
 
@@ -143,7 +142,6 @@ def beside_paper(rows):
 
 
 def short(value):
-    """Formats a value with at least four digits and no exponent."""
     return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
 
 

@@ -63,7 +63,6 @@ def apart(work, name):
 
 
 def first(work, name, libc):
-    """Runs as the first process of the namespaces."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
@@ -84,8 +83,6 @@ def first(work, name, libc):
 
 
 class Counter:
-    """A running edge_counter.py."""
-
     def __init__(self, lab, name, *arguments, host=None):
         self.process = lab.start(name, sys.executable, os.path.join(HERE, 'edge_counter.py'), *arguments, host=host,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -125,7 +122,6 @@ class Laboratory:
             return ' '.join(log.read().split())[-400:]
 
     def inside(self, host):
-        """Returns the prefix of a command that runs on a host."""
         return ('nsenter', '--target', str(self.holders[host].pid), '--net') if host else ()
 
     def start(self, name, *command, host=None, **how):
@@ -136,7 +132,6 @@ class Laboratory:
         return process
 
     def end(self, process, number=signal.SIGTERM):
-        """Ends a process of start(). Returns its status."""
         if process.poll() is None:
             process.send_signal(number)
         try:
@@ -179,7 +174,6 @@ class Laboratory:
         self.ovs('add-br', 'br0', '--', 'set', 'bridge', 'br0', 'datapath_type=netdev')
 
     def stop_switch(self):
-        """Stops the switch, if started, and removes its database."""
         for process in (self.switch, self.database):
             if process in self.running:
                 self.end(process)
@@ -211,7 +205,6 @@ class Laboratory:
         return near, far
 
     def close(self):
-        """Ends all processes, in reverse order of their start."""
         for process in reversed(self.running[:]):
             self.end(process)
 
@@ -228,7 +221,6 @@ class Lab(Laboratory):
         self.until(lambda: self.reaches(ASKER) and self.reaches(SENDER), 'the hosts reach each other')
 
     def plug(self, host):
-        """Creates a host that is connected to a port of the switch."""
         near, far = self.host(host)
         self.call('ip', 'addr', 'add', ADDRESS.format(host) + '/24', 'dev', far, host=host)
         self.call('ip', 'link', 'set', far, 'up', host=host)
@@ -262,13 +254,11 @@ def threads_of(pid):
 
 
 def memory_of(pid):
-    """Returns the proportional set size of a process in KB."""
     with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as rollup:
         return next(int(line.split()[1]) for line in rollup if line.startswith('Pss:'))
 
 
 def listens(path):
-    """Returns True if a process listens at a Unix socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
@@ -278,7 +268,6 @@ def listens(path):
 
 
 def cpu_of(pid):
-    """Returns the CPU seconds of a process and its ended children."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as stat:
         return sum(map(int, stat.read().rsplit(') ', 1)[1].split()[11:15])) / TICK
 

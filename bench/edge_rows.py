@@ -47,7 +47,6 @@ def first_line(*command):
 
 
 def machine():
-    """Returns the facts common to all benches."""
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         cpu = next((line.split(':')[1].strip() for line in file if line.startswith('model name')), platform.machine())
     with open('/proc/meminfo', encoding='ascii') as file:

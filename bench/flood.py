@@ -30,7 +30,6 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bpf(command, attributes):
-    """Calls bpf(). Returns its result and the updated attributes."""
     buffer = ctypes.create_string_buffer(attributes, 128)
     result = libc.syscall(BPF, command, buffer, len(attributes))
     if result < 0:
