@@ -13,7 +13,7 @@
 #include "parallel/shed/queue_shedding.h"
 
 #define RESERVE        0.1
-#define PAPER_COUNT_NS 10 /* assumed, because the paper has no value */
+#define PAPER_COUNT_NS 10 /* assumed */
 #define STEP_SHARE     0.25
 
 const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "best", "best_valve"};

@@ -81,7 +81,7 @@ static inline bool flow_has_ports(uint32_t proto)
 
 _Static_assert(sizeof(struct flow_record) % FLOW_RECORD_BLOCK == 0, "whole blocks");
 
-/* Clears 16-byte blocks, which the compiler expands inline. */
+/* The compiler expands these blocks inline. */
 static inline void flow_record_clear(struct flow_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += FLOW_RECORD_BLOCK)

@@ -103,8 +103,9 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * A convention that predicted the number gains a vote; the others lose VOTES_MISSED. If some
- * records could not be counted, only a standard of SEQUENCE_MESSAGES is judged.
+ * A convention that predicted the number gains a vote, and the others lose VOTES_MISSED. If none
+ * did, the votes stay. If some records could not be counted, only a standard of SEQUENCE_MESSAGES
+ * is judged.
  */
 static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
