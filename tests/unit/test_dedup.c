@@ -225,17 +225,24 @@ static void test_best_is_the_most(void **state)
 	}
 }
 
-/* Reports `packets` that passed from `first_s` to `last_s` seconds after the start. */
-static void pass_flow(struct bed *bed, uint32_t flow, uint32_t exporter, uint64_t packets,
-	uint32_t first_s, uint32_t last_s)
+/* Reports `packets` that passed from `first_s` to `last_s` seconds after the start, at `at_s`. */
+static void pass_late(struct bed *bed, uint32_t flow, uint32_t exporter, uint64_t packets,
+	uint32_t first_s, uint32_t last_s, uint32_t at_s)
 {
 	struct observation o = report(flow, exporter, packets, packets * 100);
 
-	bed->time = START + last_s * SECOND;
+	bed->time = START + at_s * SECOND;
 	o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
-	o.first = (last_s - first_s) * 1000;
+	o.first = (at_s - first_s) * 1000;
+	o.last = (at_s - last_s) * 1000;
 	give(bed, flow, o);
 	flush(bed);
+}
+
+static void pass_flow(struct bed *bed, uint32_t flow, uint32_t exporter, uint64_t packets,
+	uint32_t first_s, uint32_t last_s)
+{
+	pass_late(bed, flow, exporter, packets, first_s, last_s, last_s);
 }
 
 static void pass(
@@ -287,7 +294,8 @@ static void test_parts(void **state)
 
 /*
  * Packets are sprayed over two paths, and each exporter sees about half of each flow, at the same
- * times: most counts differ, so that all duplicates are in doubt.
+ * times: most counts differ, so that all duplicates are in doubt, also those of flow 0, whose
+ * exporters report no times.
  */
 static void test_sprayed(void **state)
 {
@@ -301,11 +309,14 @@ static void test_sprayed(void **state)
 		for (uint32_t flow = 0; flow < FLOWS; flow++)
 			for (uint32_t k = 0; k < 2; k++) {
 				uint64_t packets = 400 + random_below(&random, 200);
-				struct observation o = report(flow, k, packets, packets * 100);
+				struct observation o = report(
+					flow, flow == 0 ? 2 + k : k, packets, packets * 100);
 
 				bed->time = START + (t + 10) * SECOND;
-				o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
-				o.first = 10000;
+				if (flow > 0) {
+					o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
+					o.first = 10000;
+				}
 				give(bed, flow, o);
 				truth += packets;
 			}
@@ -1393,10 +1404,37 @@ static void test_memory(void **state)
 	assert_string_equal(dedup_word(DEDUP_NONE), "none");
 }
 
+/*
+ * The exporter that was alone reports without a pause after its last gap: the gap does not lie before
+ * its last record, and late records of another exporter are duplicates.
+ */
+static void test_gap_of_one_observer(void **state)
+{
+	(void)state;
+	for (uint32_t paths = 0; paths < 2; paths++) {
+		struct bed *bed = bed_create(DEDUP_BEST, 1000, paths);
+
+		for (uint32_t flow = 2; flow < FLOWS; flow++)
+			for (uint32_t k = 0; k < 2; k++)
+				pass_flow(bed, flow, k, 100, 0, 9);
+		pass_flow(bed, 0, 0, 100, 0, 10);
+		pass_flow(bed, 0, 0, 100, 20, 25);
+		pass_flow(bed, 0, 0, 100, 25, 40);
+		pass_late(bed, 0, 1, 100, 0, 10, 41);
+		pass_late(bed, 0, 1, 40, 20, 22, 41);
+		pass_late(bed, 0, 1, 160, 22, 40, 41);
+		settle(bed);
+		assert_int_equal(bed->packets[0], 300);
+		assert_int_equal(bed->counts.duplicate_packets, 0);
+		bed_destroy(bed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_best_is_the_most),
+		cmocka_unit_test(test_gap_of_one_observer),
 		cmocka_unit_test(test_reroutes),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_sprayed),

@@ -630,16 +630,16 @@ static inline bool take_single(struct dedup_context *context, struct record_in_p
 	uint64_t counted = flow->packets;
 	uint64_t packets = counted + record->packets, bytes = flow->bytes + record->bytes;
 
-	if (share->hop != hop || share->total || share->sampled || share->partial ||
-		share->packets != counted || share->bytes != flow->bytes || !record->has_first ||
-		packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT)
+	if (share->state != share_state(counted, hop) || share->bytes != flow->bytes ||
+		!record->has_first || packets >= 2 * SHARE_PACKETS_LIMIT ||
+		bytes >= 2 * SHARE_BYTES_LIMIT)
 		return false;
 	record->share = share;
 	record->before = share_time(&context->flows, share, record->now);
-	if (is_later(record))
-		note_only_gap(record);
-	share->packets = flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	share->bytes = flow->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	share->state = share_state(packets, hop);
+	share->bytes_and_last = bytes | (uint64_t)share->last << 50;
+	flow_set_bytes(flow, bytes, is_later(record) ? gap_before(record) : 0, false);
+	flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	advance(flow, record, counted, packets);
 	note_record(context, record);
 	*record_value = (struct record_value){record->packets, record->bytes, 1};
@@ -721,7 +721,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
-	if (flow->nb > 1 && record.has_first)
+	if (flow->nb > 1)
 		check_add(&context->check, &record, record_value, false);
 	return true;
 }

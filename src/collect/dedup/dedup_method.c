@@ -207,10 +207,6 @@ static void note_gap(struct dedup_context *context, const struct record_in_progr
 	uint64_t own = record->share->packets - record->packets;
 	bool moves = own + record->packets / MISSED_PART + 1 < flow->packets;
 
-	if (flow->nb == 1) {
-		note_only_gap(record); /* saves a cache line: keep_gap() */
-		return;
-	}
 	if (gap == 0)
 		return;
 	if (moves)
@@ -449,8 +445,12 @@ static void check_record(struct dedup_context *context, const struct record_in_p
 {
 	struct dedup_check *check = &context->check;
 
-	if (record->flow->nb == 1 || !record->has_first)
+	if (record->flow->nb == 1)
 		return;
+	if (!record->has_first) {
+		check_add(check, record, value, is_doubted(context, record));
+		return;
+	}
 	if (is_contradicted(record, end)) {
 		check->differed += CHECK_CERTAIN;
 		doubt_flow(record->flow, record->now);
@@ -510,7 +510,7 @@ static struct record_value best_unsampled(
 	bool is_earlier = is_of_earlier(context, record), is_unknown;
 	uint64_t end;
 
-	if (record->later)
+	if (record->later && flow->nb > 1)
 		note_gap(context, record);
 	if (record->is_new)
 		note_begin(context, record);
@@ -541,6 +541,8 @@ static struct record_value best_unsampled(
 			align_bytes(record->share, flow->bytes);
 		return NOTHING;
 	}
+	if (flow->nb == 1) /* saves a cache line: keep_gap() */
+		flow_set_bytes(flow, flow->bytes, record->later ? gap_before(record) : 0, false);
 	advance(flow, record, flow->packets, end);
 	set_bytes(context, record, &value);
 	if (is_doubted(context, record))

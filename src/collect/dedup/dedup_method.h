@@ -40,14 +40,17 @@ struct dedup_check {
 	uint32_t failed_at; /* end of the last epoch in which too many records differed, ticks */
 };
 
-/* Adds the packets of a record. doubted: they are in doubt already. */
+/*
+ * Adds the packets of a record. A record without times cannot differ, so it is not compared.
+ * doubted: its packets are in doubt already.
+ */
 static inline void check_add(struct dedup_check *check, const struct record_in_progress *record,
 	const struct record_value *value, bool doubted)
 {
 	uint64_t dropped = record->packets - value->packets;
 	uint64_t dropped_bytes = record->bytes, counted_bytes = record->bytes;
 
-	check->compared += dropped > 0;
+	check->compared += dropped > 0 && record->has_first;
 	if (doubted)
 		return;
 	if (dropped > 0 && value->packets > 0) {

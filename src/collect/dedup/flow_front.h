@@ -122,16 +122,6 @@ static inline uint32_t gap_before(const struct record_in_progress *record)
 	return gap < GAP_MAX ? gap : GAP_MAX;
 }
 
-/* Stores the gap before a record of a flow with one observer. */
-static inline void note_only_gap(const struct record_in_progress *record)
-{
-	struct flow *flow = record->flow;
-	uint32_t gap = gap_before(record);
-
-	if (gap > 0)
-		flow_set_bytes(flow, flow->bytes, gap, false);
-}
-
 /* Returns true if all packets of the record precede the end of the last gap of the flow. */
 static inline bool precedes_gap_end(const struct record_in_progress *record)
 {

@@ -282,6 +282,9 @@ void roles_add(struct roles *roles, const struct flow *flow, const struct role_e
 	roles_report(roles, evidence->exporter, evidence->sampling);
 	if (evidence->duration > roles->longest)
 		roles->longest = evidence->duration;
+	/* An unsampled flow is known once its exporters are. */
+	if (!sampled && is_full(roles, false))
+		return;
 	of = find_evidence(roles, evidence->flow, evidence->share);
 	if (of->flow == 0 || of->hash != (uint32_t)flow->hash.lo) {
 		if (of->flow == 0 && is_full(roles, sampled))

@@ -44,14 +44,34 @@
  * wait for the end of the epoch.
  */
 struct share {
-	uint64_t packets : 40, hop : 20;
-	uint64_t sampled : 1; /* the last record was sampled */
-	uint64_t total : 1; /* not a share: the last total of the observer in the preceding share */
-	uint64_t partial : 1;   /* unsampled: others reported packets that it did not see */
-	uint64_t estimated : 1; /* unsampled: `bytes` does not compare with those of the flow */
-	uint64_t bytes : 50;
-	uint64_t last : SHARE_TIME_BITS; /* last packet, share_time(); totals: high bits of bytes */
+	union {
+		struct {
+			uint64_t packets : 40, hop : 20;
+			uint64_t sampled : 1; /* the last record was sampled */
+			/* not a share: the last total of the observer in the preceding share */
+			uint64_t total : 1;
+			/* unsampled: others reported packets that it did not see */
+			uint64_t partial : 1;
+			/* unsampled: `bytes` does not compare with those of the flow */
+			uint64_t estimated : 1;
+		};
+		uint64_t state; /* all six */
+	};
+	union {
+		struct {
+			uint64_t bytes : 50;
+			/* last packet, share_time(); totals: high bits of bytes */
+			uint64_t last : SHARE_TIME_BITS;
+		};
+		uint64_t bytes_and_last;
+	};
 };
+
+/* Returns the state of a share without flags. */
+static inline uint64_t share_state(uint64_t packets, uint32_t hop)
+{
+	return packets | (uint64_t)hop << 40;
+}
 
 /* Returns the bytes of a total. */
 static inline uint64_t share_total_bytes(const struct share *share)
