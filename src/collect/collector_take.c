@@ -34,6 +34,7 @@
 /* Ports of IPFIX over TCP and SCTP (IANA): without and with TLS. */
 #define IPFIX_PORT     4739
 #define IPFIXS_PORT    4740
+#define CACHE_LINE     64
 
 size_t collector_memory(const struct collector_params *params)
 {
@@ -1036,8 +1037,8 @@ static uint32_t take_message(
 	ASSERT(header.total, <=, len);
 	len = header.total;
 	header.came = datagram->time;
-	if (len > header.len)
-		header.digest = flow_protocol_digest(datagram->data + header.len, len - header.len);
+	header.body = datagram->data + header.len;
+	header.body_len = len - header.len;
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
 		return datagram->len;
@@ -1067,6 +1068,8 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	struct datagram left = *datagram;
 	uint32_t taken;
 
+	for (uint32_t at = 0; at < datagram->len; at += CACHE_LINE)
+		__builtin_prefetch(datagram->data + at);
 	collector->datagrams++;
 	collector->now = datagram->time;
 	exporter_datagram(collector->exporters, datagram->time);

@@ -29,11 +29,12 @@ struct datagram_header {
 	int64_t exported;
 	uint16_t sampling; /* NetFlow v5; 0: none */
 	bool sampled;
-	uint8_t agent_family;
+	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];
-	/* The collector sets the next two fields. */
-	uint64_t digest; /* flow_protocol_digest() of the bytes after the header */
-	int64_t came;    /* arrival, ns since 1970-01-01 UTC */
+	/* The collector sets the next three fields. */
+	const uint8_t *body; /* the bytes after the header */
+	uint32_t body_len;
+	int64_t came; /* arrival time, ns since 1970-01-01 UTC */
 };
 
 enum decode_fault {

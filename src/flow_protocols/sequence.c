@@ -216,16 +216,23 @@ static uint32_t part_of(uint64_t hash)
 #define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
 #define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
 
+/* Called after decoding where possible: the bytes are in the cache then. */
+static uint64_t digest_of(const struct datagram_header *header)
+{
+	return header->body_len > 0 ? flow_protocol_digest(header->body, header->body_len) : 0;
+}
+
 static struct sequence_print print_of(const struct datagram_header *header)
 {
+	uint64_t digest = digest_of(header);
 	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
 	uint64_t length = (uint64_t)header->total << 32 | header->count;
 	uint64_t mixed = number * ODD_NUMBER + (uint64_t)header->exported * ODD_TIME +
-			 length * ODD_LENGTH + header->digest;
+			 length * ODD_LENGTH + digest;
 
 	return (struct sequence_print){
 		.whole = part_of(random_mix(mixed)),
-		.body = part_of(header->digest),
+		.body = part_of(digest),
 	};
 }
 
@@ -255,7 +262,7 @@ static void remember(struct sequence *sequence, struct sequence_print print)
 
 bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header)
 {
-	uint32_t n = nb_recent(sequence), body = part_of(header->digest);
+	uint32_t n = nb_recent(sequence), body = part_of(digest_of(header));
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (sequence->recent[i].body != body)

@@ -293,12 +293,12 @@ static void skip_records(struct decoding *message, const struct template_entry *
 static void decode_fixed(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
-	uint32_t left = len / entry->record_len;
+	uint32_t left = len / entry->record_len, rest = len % entry->record_len;
 
-	check_rest(message, data + left * entry->record_len, len % entry->record_len);
 	message->result.data_records += left;
 	if (!entry->usable) {
 		skip_records(message, entry, left);
+		check_rest(message, data + len - rest, rest);
 		return;
 	}
 	while (left != 0) {
@@ -311,6 +311,7 @@ static void decode_fixed(struct decoding *message, const struct template_entry *
 		data += n * entry->record_len;
 		left -= n;
 	}
+	check_rest(message, data, rest);
 }
 
 /* `sections` may be NULL. Returns the length of the record, 0 if truncated. */
