@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: a table of ClickHouse (clickhouse://, clickhouses://).
- *
- * The rows of an interval are sent as one INSERT over HTTP. The server answers after it has written
- * them. A repeated request has the same bytes, and each row contains the identity of its run. If
- * the server refuses some of the rows, they are sent again in halves, so that only those rows are
- * lost. Rows are always sent with all columns: if the table lacks a column, the server refuses
- * them.
+ * Sink: a table of ClickHouse (clickhouse://, clickhouses://). The rows of an interval are one
+ * INSERT over HTTP, with all columns, and the server answers after it has written them.
  */
 
 #include "report/sinks/sink.h"
@@ -50,10 +45,7 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 #define LOOKING_S  2L /* seconds; limit for reading the columns of the table at the start */
 #define URL_MAX    1024
 #define SILENCE_S  60L /* seconds; limit of a transfer without progress */
-/*
- * Maximum number of requests per interval without an answer. After that, the fate of the interval's
- * rows is unknown.
- */
+/* After this many requests of an interval without an answer, the fate of its rows is unknown. */
 #define BREAKS_MAX 3
 #define ANSWER_MAX (64 << 10) /* bytes; enough to list the columns of a table */
 
@@ -74,19 +66,18 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 enum answer {
 	ANSWER_WRITTEN,
 	ANSWER_REFUSED, /* some of the rows can never be written */
-	/* the server refuses all rows until an operator fixes the server, table or user */
+	/* no rows are accepted until an operator fixes the server, table or user */
 	ANSWER_CLOSED,
 	ANSWER_BUSY,   /* not written; retry */
 	ANSWER_DOUBT,  /* possibly written; retry */
 	ANSWER_BROKEN, /* no complete answer */
 };
 
-/* Rows of one request. */
 struct clickhouse_part {
 	const char *rows;
 	size_t len;
 	uint64_t n;
-	/* true: the rows may have been written, as an earlier request got no clear answer */
+	/* an earlier request with these rows got no clear answer */
 	bool doubtful;
 };
 
@@ -101,32 +92,30 @@ struct sink_clickhouse {
 	struct curl_slist *get_headers, *post_headers;
 	char answer[ANSWER_MAX]; /* start of the answer, as a string */
 	size_t answer_len;
-	bool has_headers; /* true if all headers of the answer were received */
-	/* exception in a header or trailer of the answer; empty: none */
+	bool has_headers;
+	/* exception in a header or trailer of the answer */
 	char exception[EXCEPTION_MAX];
-	curl_off_t moved; /* sum of the bytes sent and received by this request */
+	curl_off_t moved; /* bytes sent and received by this request */
 	/*
-	 * Monotonic ns at which a request last made progress. During the run it is kept at the
-	 * current time, because the limit applies only at the end.
+	 * Monotonic ns of the last progress of a request. During the run it is the current time,
+	 * because the limit applies only at the end.
 	 */
 	int64_t moved_at;
 	int64_t backoff; /* ns */
 	/*
-	 * Monotonic ns at which rows were last written. During the run it is kept at the current
-	 * time, because the limit applies only at the end.
+	 * Monotonic ns at which rows were last written. During the run it is the current time,
+	 * because the limit applies only at the end.
 	 */
 	int64_t taken_at;
-	uint32_t breaks; /* number of requests for this interval that got no answer */
+	uint32_t breaks; /* requests of this interval without an answer */
 	uint32_t tries;  /* requests of this interval */
-	/* number of requests with several rows of this interval that were refused */
+	/* refused requests of this interval that had several rows */
 	uint32_t refused;
 	long code;      /* ClickHouse error code in the last answer; 0: none */
-	bool no_tokens; /* true if the server does not know the setting TOKEN */
-	bool no_wait;   /* true if the server does not know the setting WAIT */
+	bool no_tokens; /* the server does not know the setting TOKEN */
+	bool no_wait;   /* the server does not know the setting WAIT */
 	char why[SINK_ERROR_MAX];
 };
-
-/* --- One request */
 
 static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 {
@@ -141,7 +130,6 @@ static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 								       : CURL_WRITEFUNC_ERROR;
 }
 
-/* Returns the value if the line is the header or trailer `name`. Otherwise returns NULL. */
 static const char *header_value(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -150,9 +138,8 @@ static const char *header_value(const char *line, const char *name)
 }
 
 /*
- * Stores the exception from a header or trailer of the answer: ClickHouse reports exceptions there
- * that happen after the status line. Ignores X-ClickHouse-Exception-Tag, which is also sent without
- * an exception.
+ * ClickHouse reports exceptions after the status line in a header or trailer.
+ * X-ClickHouse-Exception-Tag is also sent without an exception.
  */
 static void read_exception(struct sink_clickhouse *clickhouse, const char *line, size_t len)
 {
@@ -214,38 +201,31 @@ static bool is_among(long code, const long *codes, size_t n)
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
 /*
- * Errors that pass, so that the same rows can be sent again: memory, threads, disk, quota, too many
- * queries or parts, read-only replicas.
+ * ClickHouse errors that pass: memory, threads, disk, quota, too many queries or parts, read-only
+ * replicas.
  */
 static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
 /*
- * Errors after which the rows may still be written: timeouts, network, replicas, Keeper, shutdown,
- * disk.
+ * ClickHouse errors after which the rows may still be written: timeouts, network, replicas, Keeper,
+ * shutdown, disk.
  */
 static const long doubtful_codes[] = {
 	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
 /*
- * Errors of the rows: they cannot be parsed, do not fit the type of a column, violate a constraint,
- * or are too many for one INSERT.
+ * ClickHouse errors of the rows: they cannot be parsed, do not fit the type of a column, violate a
+ * constraint, or are too many for one INSERT.
  */
 static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
 	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
-/* Errors of a setting: it is unknown, out of range, or forbidden for this user. */
+/* ClickHouse errors of a setting: it is unknown, out of range, or forbidden for this user. */
 static const long setting_codes[] = {115, 164, 452};
-/*
- * Errors of rows with a column that the table lacks. BAD_DATA also has other causes, see
- * is_lacking().
- */
+/* ClickHouse errors of rows with a column that the table lacks. BAD_DATA also has other causes. */
 #define UNKNOWN_COLUMN        16L
 #define BAD_DATA              117L
-/* HTTP statuses of a server or proxy whose answer has no error code of ClickHouse. */
+/* HTTP statuses that count if the answer has no error code of ClickHouse. */
 static const long busy_statuses[] = {408, 429, 503};
 static const long row_statuses[] = {413};
 
-/*
- * Stores the HTTP status and the first nonempty line of the answer in `why`. If the answer has no
- * body, stores the exception from its headers instead.
- */
 static void note_answer(struct sink_clickhouse *clickhouse, long status)
 {
 	const char *words = clickhouse->answer + strspn(clickhouse->answer, "\r\n");
@@ -259,7 +239,6 @@ static void note_answer(struct sink_clickhouse *clickhouse, long status)
 	make_printable(clickhouse->why);
 }
 
-/* Returns the error code at the start of the answer or of one of its lines. 0: none. */
 static long read_code(const char *answer)
 {
 	static const char begin[] = "\nCode: ";
@@ -270,7 +249,6 @@ static long read_code(const char *answer)
 	return at != NULL ? strtol(at + sizeof(begin) - 1, NULL, 10) : 0;
 }
 
-/* Returns true if the server refused the rows because the table lacks one of their columns. */
 static bool is_lacking(const struct sink_clickhouse *clickhouse)
 {
 	return clickhouse->code == UNKNOWN_COLUMN ||
@@ -278,7 +256,6 @@ static bool is_lacking(const struct sink_clickhouse *clickhouse)
 		       strstr(clickhouse->answer, "Unknown field") != NULL);
 }
 
-/* Returns the meaning of a complete answer for the rows of the request. */
 static enum answer read_answer(struct sink_clickhouse *clickhouse)
 {
 	long status = 0, code = read_code(clickhouse->answer);
@@ -314,10 +291,6 @@ static void note_error(struct sink_clickhouse *clickhouse, const char *why)
 	make_printable(clickhouse->why);
 }
 
-/*
- * Sends a GET request, or a POST request if `bytes` is not NULL. Returns false if the answer is not
- * complete, with the reason in `why`.
- */
 static bool exchange(
 	struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
 {
@@ -378,12 +351,6 @@ static bool is_name(const char *name, size_t len)
 	return len > 0 && !isdigit((unsigned char)name[0]);
 }
 
-/* --- Comparison of the columns of rows with those of the table */
-
-/*
- * Reads the columns of the table into `answer`. Returns false if the server does not list them: it
- * is not reachable or not ClickHouse, the table does not exist, or the user may not read it.
- */
 static bool describe(struct sink_clickhouse *clickhouse)
 {
 	char url[URL_MAX];
@@ -401,10 +368,7 @@ static bool describe(struct sink_clickhouse *clickhouse)
 	       clickhouse->answer_len < sizeof(clickhouse->answer) - 1;
 }
 
-/*
- * Returns true if the table has the column. `answer` is the list that describe() has read: a line
- * for each column, which begins with NAME and a tab.
- */
+/* `answer` must be the output of DESCRIBE TABLE, whose lines begin with NAME and a tab. */
 static bool has_column(const struct sink_clickhouse *clickhouse, const char *name)
 {
 	size_t len = strlen(name);
@@ -417,10 +381,7 @@ static bool has_column(const struct sink_clickhouse *clickhouse, const char *nam
 	return false;
 }
 
-/*
- * Returns a ClickHouse type that can store every value of the column. An unknown value is NULL or
- * an empty string.
- */
+/* Unknown values are NULL or an empty string. */
 static const char *type_of(const struct column *column)
 {
 	switch (column->type) {
@@ -432,10 +393,7 @@ static const char *type_of(const struct column *column)
 	}
 }
 
-/*
- * Returns true if the rows of `part` have the column. If part is NULL, returns true if the rows of
- * this run will have it.
- */
+/* part NULL: returns true if the rows of this run will have the column. */
 static bool is_sent(const struct sink_clickhouse *clickhouse, const struct column *column,
 	const struct clickhouse_part *part)
 {
@@ -455,9 +413,8 @@ static bool is_sent(const struct sink_clickhouse *clickhouse, const struct colum
 }
 
 /*
- * Returns true if the table lacks a column of the rows of `part`, or of all rows of the run if part
- * is NULL. describe() must have read the columns of the table. Stores in `why` the missing columns,
- * with a statement that adds them.
+ * `answer` must be the output of DESCRIBE TABLE. part NULL: checks the columns of all rows of the
+ * run. Stores in `why` the missing columns, with a statement that adds them.
  */
 static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -486,10 +443,6 @@ static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickh
 	return n > 0;
 }
 
-/*
- * Replaces the server's error in `why` by the list of columns that the table lacks, if the server
- * lists its columns.
- */
 static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	char why[sizeof(clickhouse->why)];
@@ -499,11 +452,7 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 		memcpy(clickhouse->why, why, sizeof(why));
 }
 
-/* --- One INSERT */
-
-/*
- * Returns true if the server refused the request because of this setting. Later requests omit it.
- */
+/* Later requests omit a setting that the server refused. */
 static bool rejects_setting(
 	const struct sink_clickhouse *clickhouse, const char *name, bool *rejects)
 {
@@ -513,12 +462,10 @@ static bool rejects_setting(
 }
 
 /*
- * Sends one INSERT.
- *
- * TOKEN lets the server recognize repeated rows and drop them, if the table has deduplication
- * enabled. Its value is a checksum of the rows. Since the rows contain the identity of the run,
- * only repeated rows have the same token. WAIT makes a server that buffers rows answer only after
- * it has written them. Servers of older versions do not know these settings.
+ * TOKEN is a checksum of the rows, by which a server drops repeated rows if the table has
+ * deduplication enabled. It is unique because rows contain the identity of the run. WAIT makes a
+ * server that buffers rows answer only after it has written them. Older versions lack these
+ * settings.
  */
 static enum answer insert(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -548,8 +495,6 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 	return answer;
 }
 
-/* --- Retries until rows are written or lost */
-
 static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 {
 	struct sink *sink = &clickhouse->sink;
@@ -576,10 +521,7 @@ static void warn_breaks(struct sink_clickhouse *clickhouse)
 	sink_warn_doubtful(&clickhouse->sink, why);
 }
 
-/*
- * Returns true if refused rows must be sent again in halves. After SINK_REFUSALS_MAX refusals in
- * one interval, the table does not suit the rows, and splitting stops.
- */
+/* After SINK_REFUSALS_MAX refusals in an interval, the table does not suit the rows at all. */
 static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	if (part->n == 1 || clickhouse->sink.left || clickhouse->refused == SINK_REFUSALS_MAX)
@@ -589,17 +531,13 @@ static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse
 	return !sink_gives_up(&clickhouse->sink, &clickhouse->taken_at, clickhouse->why);
 }
 
-/* Result of sending rows. FATE_SPLIT: they must be sent again in halves. */
 enum fate {
 	FATE_WRITTEN,
 	FATE_LOST,
 	FATE_SPLIT,
 };
 
-/*
- * Returns true if the answer means that the rows are lost. With a spool, only a row that was
- * refused when it was sent on its own is lost. Other rows wait in the spool.
- */
+/* With a spool, only a row that was refused on its own is lost. Others wait in the spool. */
 static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer,
 	const struct clickhouse_part *part)
 {
@@ -608,7 +546,6 @@ static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer
 		       clickhouse->sink.spooled == NULL);
 }
 
-/* Sends rows until they are written or lost, or must be split. */
 static enum fate send_part(struct sink_clickhouse *clickhouse, struct clickhouse_part *part)
 {
 	struct sink *sink = &clickhouse->sink;
@@ -658,10 +595,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 
-/*
- * Capacity of a stack of parts. Each split halves a part, so this is enough for 2^64 rows. The part
- * on top is sent next.
- */
+/* Capacity of a stack of parts. Each split halves a part, so this is enough for 2^64 rows. */
 #define PARTS_MAX             65
 
 static void send_rows(struct sink *sink, uint64_t rows)
@@ -697,7 +631,6 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	}
 }
 
-/* Returns true if the server executes a query of this user. */
 static bool connect_sink(struct sink_clickhouse *clickhouse)
 {
 	/* ClickHouse answers without a body, as it does to an INSERT */
@@ -710,7 +643,7 @@ static bool connect_sink(struct sink_clickhouse *clickhouse)
 	return answer == ANSWER_WRITTEN;
 }
 
-/* Returns false if the table is known to lack columns. Returns true if they could not be read. */
+/* Returns true also if the columns of the table could not be read. */
 static bool is_server_suitable(struct sink_clickhouse *clickhouse)
 {
 	bool listed;
@@ -730,8 +663,8 @@ static int open_place(struct sink *sink, bool require, char *why)
 	clickhouse->curl = curl;
 	clickhouse->all = columns_of(outputs[sink->kind], &every);
 	/*
-	 * Omits "Expect: 100-continue", which saves a round trip. Some servers require
-	 * Content-Length also in a GET request.
+	 * "Expect: 100-continue" would cost a round trip. Some servers require Content-Length also
+	 * in a GET request.
 	 */
 	clickhouse->post_headers = curl_slist_append(NULL, "Expect:");
 	clickhouse->get_headers = curl_slist_append(NULL, "Content-Length: 0");
@@ -747,8 +680,8 @@ static int open_place(struct sink *sink, bool require, char *why)
 	/* With this option, an aborted request does not wait for the name server. */
 	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
 	/*
-	 * Uses a new connection for each request. If a request fails on a reused connection,
-	 * libcurl repeats it without reporting the first failure.
+	 * Uses a new connection for each request: on a reused one, libcurl repeats a failed request
+	 * without reporting the failure.
 	 */
 	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
@@ -769,9 +702,6 @@ static int open_place(struct sink *sink, bool require, char *why)
 	return 1;
 }
 
-/* --- Options */
-
-/* TABLE or DATABASE.TABLE */
 static bool is_table(const char *table)
 {
 	size_t len = strlen(table), database = strcspn(table, ".");
@@ -782,7 +712,7 @@ static bool is_table(const char *table)
 	       (database == len || is_name(table + database + 1, len - database - 1));
 }
 
-/* Parses the address in HOST[:PORT]/TABLE. slash: position of the slash before TABLE. */
+/* slash: position of the slash before TABLE */
 static bool parse(const struct sink_url *url, const char *slash,
 	struct socket_client_address *address, char *why)
 {
@@ -853,7 +783,6 @@ static struct sink *create(
 	return NULL;
 }
 
-/* Retries at once. The name is looked up again for each connection. */
 static void reopen(void *arg)
 {
 	struct sink_clickhouse *clickhouse = arg;

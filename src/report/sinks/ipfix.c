@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: an IPFIX collector, over UDP (ipfix://) or TCP (ipfix+tcp://). UDP datagrams are paced and
- * never fragmented. The sink waits for the receiver only for a limited time. Rows that cannot be
- * sent are lost.
+ * Sink: an IPFIX collector over UDP (ipfix://) or TCP (ipfix+tcp://), RFC 7011. UDP datagrams are
+ * paced and never fragmented; rows that cannot be sent in time are lost.
  */
 
 #include <errno.h>
@@ -21,18 +20,17 @@
 #include "sketch/measurement.h"
 
 #define PORT       "4739"
-#define PATIENCE_S 10              /* seconds for which a receiver may accept nothing */
-#define ENDING_NS  (2 * SECOND_NS) /* the same limit in ns, at the end of the run */
-#define DOMAINS    100             /* maximum number of observation domains of a sink */
-/* longest ns between two datagrams: small receive buffers do not overflow at this rate */
+#define PATIENCE_S 10
+#define ENDING_NS  (2 * SECOND_NS) /* limit of PATIENCE_S at the end of the run */
+#define DOMAINS    100
+/* maximum ns between two datagrams; small receive buffers do not overflow at this rate */
 #define GAP_MAX_NS (SECOND_NS / 2000)
-#define EARLY_NS   (SECOND_NS / 5000) /* ns; waits up to this length are skipped */
+#define EARLY_NS   (SECOND_NS / 5000) /* ns; shorter waits are skipped */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "the domain of totals needs one of them");
 
-/* Keys of a section [export NAME] for this type of sink. 0: not set. */
 struct sink_ipfix_keys {
 	uint32_t rate;            /* datagrams per second; 0: default */
-	uint32_t interface_index; /* index of the first interface; 0: not set, index 1 */
+	uint32_t interface_index; /* index of the first interface; 0: index 1 */
 };
 
 static const struct option_row ipfix_key_rows[] = {
@@ -70,15 +68,12 @@ struct sink_ipfix {
 	struct sink sink;
 	struct socket_client client;
 	struct ipfix *ipfix;
-	/*
-	 * datagrams per second; 0: the rows of an epoch are spread over the next one, with at least
-	 * 2000 datagrams per second
-	 */
+	/* datagrams per second; 0: rows of an epoch are spread over the next one */
 	double rate;
 	/* the source does not wait for outputs, so that the end of the run is limited in time */
 	bool end_bounded;
 
-	struct log_ratelimit_state loses; /* warnings about lost rows */
+	struct log_ratelimit_state loses;
 	/* rows lost since the number of lost rows was last logged */
 	uint64_t lost;
 
@@ -87,24 +82,17 @@ struct sink_ipfix {
 	 * receiver refused afterwards.
 	 */
 	uint64_t delivered, bytes;
-	/*
-	 * UDP: rows and bytes of the last datagram of the report. The receiver may still refuse it.
-	 */
+	/* UDP: rows and bytes of the last datagram, which the receiver may still refuse */
 	uint32_t last_rows, last_bytes;
 
 	/* Pacing, in monotonic ns. */
 	int64_t next_at, gap_per_row; /* planned time of the next datagram; planned time per row */
 	int64_t least_at;             /* earliest permitted time of the next datagram */
 	uint64_t rows_left;           /* rows of the report that were not sent yet */
-	/*
-	 * true if the run has ended and the rest of the report was spread over the remaining time
-	 */
+	/* the run has ended, and the rest of the report is spread over the remaining time */
 	bool hurried;
-	uint64_t flow_rows; /* rows of flow records so far in the current epoch */
-	/*
-	 * planned time per row of flow records, from their number in the previous epoch; 0: not
-	 * known
-	 */
+	uint64_t flow_rows; /* flow records so far in the current epoch */
+	/* planned ns per flow record, from the number in the previous epoch; 0: not known */
 	int64_t flow_gap_per_row;
 };
 
@@ -118,10 +106,7 @@ static int64_t retry_time(void *arg)
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
 
-/*
- * Returns the ns left for the rest of the report. INT64_MAX: no limit. There is none while the run
- * goes on, or if the source waits for outputs and the run was not asked to stop.
- */
+/* Returns the ns left for the rest of the report. INT64_MAX: no limit. */
 static int64_t time_left(const struct sink_ipfix *ipfix)
 {
 	struct sink_queue *queue = ipfix->sink.sink_queue;
@@ -151,9 +136,7 @@ static void heed_mtu(struct sink_ipfix *ipfix)
 		ipfix_limit(ipfix->ipfix, max);
 }
 
-/*
- * Removes the last datagram from the delivered counts: the error that was received may refer to it.
- */
+/* The error that was received may refer to the last datagram. */
 static void take_back_last(struct sink_ipfix *ipfix)
 {
 	VERIFY(ipfix->delivered, >=, ipfix->last_rows);
@@ -185,8 +168,6 @@ static void meet(struct sink_ipfix *ipfix)
 		heed_mtu(ipfix);
 }
 
-/* --- Sending */
-
 static void sleep_until(int64_t time)
 {
 	const struct timespec until = {time / SECOND_NS, time % SECOND_NS};
@@ -195,10 +176,7 @@ static void sleep_until(int64_t time)
 		;
 }
 
-/*
- * If the run has ended, spreads the rest of the report over the remaining time, unless the planned
- * pace is fast enough.
- */
+/* After the end of the run, spreads the rest of the report over the remaining time. */
 static void hurry(struct sink_ipfix *ipfix, int64_t now)
 {
 	int64_t left = ipfix->hurried ? INT64_MAX : time_left(ipfix);
@@ -213,9 +191,8 @@ static void hurry(struct sink_ipfix *ipfix, int64_t now)
 }
 
 /*
- * Waits until the next datagram may be sent. If the thread is late, it sends up to twice as fast
- * until it has caught up, so that the report ends in time. A rate set by the user is never
- * exceeded.
+ * A late thread sends up to twice as fast until it has caught up, so that the report ends in time,
+ * but never exceeds a rate set by the user.
  */
 static void pace(struct sink_ipfix *ipfix, uint32_t rows)
 {
@@ -263,13 +240,10 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 	return true;
 }
 
-/* --- Reports */
-
 /*
- * Chooses the time per row. The rows of an epoch are spread over the duration of the next one. Flow
- * records are sent while their epoch is open; their number is assumed to be that of the previous
- * epoch. There is at most GAP_MAX_NS between two datagrams. If the source waits for outputs, epochs
- * have no duration, and GAP_MAX_NS applies.
+ * The rows of an epoch are spread over the duration of the next one. Flow records are sent while
+ * their epoch is open, as if it had as many as the previous epoch. If the source waits for outputs,
+ * epochs have no duration, and GAP_MAX_NS applies.
  */
 static void choose_pace(struct sink_ipfix *ipfix, const struct report_epoch *epoch, uint64_t rows)
 {
@@ -294,7 +268,6 @@ static void choose_pace(struct sink_ipfix *ipfix, const struct report_epoch *epo
 	ipfix->flow_rows = 0;
 }
 
-/* Logs when the loss of rows begins, and when rows are accepted again. */
 static void log_losses(struct sink_ipfix *ipfix, uint64_t failed)
 {
 	ipfix->lost += failed;
@@ -332,7 +305,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	log_losses(ipfix, rows - ipfix->delivered);
 }
 
-/* Counts a dropped report, for the next totals. Called by the thread that calls writer_push(). */
+/* Called by the thread that calls writer_push(). */
 static void miss(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_ipfix *ipfix = arg;
@@ -355,8 +328,6 @@ static int open_sink(struct sink *sink, bool require, char *why)
 		return 0;
 	return sink_absent(why, ipfix->client.why);
 }
-
-/* --- Options */
 
 static bool parse(const struct sink_url *url, struct socket_client_address *address, char *why)
 {

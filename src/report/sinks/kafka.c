@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: a topic of Kafka (kafka://BROKERS/TOPIC).
- *
- * Each row is a JSON message. For each message librdkafka reports whether it was stored, was not
- * stored, or may have been stored. A broker refuses a batch of messages as a whole. Then the
- * refused rows are sent again in parts of half the size, down to one row, so that only the rows at
- * fault are lost.
+ * Sink: a topic of Kafka (kafka://BROKERS/TOPIC). Each row is a JSON message. A broker refuses a
+ * batch of messages as a whole, so refused rows are sent again in parts of half the size, down to
+ * one row.
  */
 
 #include "report/sinks/sink.h"
@@ -55,8 +52,8 @@ const struct sink_type sink_type_kafka = {
 #include "report/formats/format.h"
 #include "report/sinks/socket_client.h"
 
-#define PROPERTY_MAX 128  /* bytes of the name of a property */
-#define WHY_MAX      256  /* bytes of an error message about a property */
+#define PROPERTY_MAX 128 /* bytes of the name of a property */
+#define WHY_MAX      256
 #define VALUE_MAX    4096 /* bytes of the first line of a file with a secret */
 #define PORT         "9092"
 #define TOPIC_MAX    249 /* bytes; limit of Kafka */
@@ -67,7 +64,7 @@ const struct sink_type sink_type_kafka = {
 #define BATCH        64 /* messages passed to librdkafka in one call */
 /* bytes of rows that are formatted together; they fit into the L1 cache */
 #define TEXT_BYTES   (32 << 10)
-/* bytes; if more refused rows than this wait, they are sent again before further rows */
+/* bytes; if more refused rows wait, they are sent again before further rows */
 #define AGAIN_BYTES  (4 << 20)
 
 struct sink_kafka {
@@ -77,39 +74,39 @@ struct sink_kafka {
 	const struct option_properties *properties;
 
 	/* Used only by the sink's thread, in which the callbacks of librdkafka also run. */
-	rd_kafka_t *producer; /* NULL: it could not be created */
+	rd_kafka_t *producer;
 	rd_kafka_topic_t *topic;
-	bool keyed;   /* true if rows have an exporter; it is then the message key */
-	bool answers; /* true if a broker has answered since the last note_answers() */
+	bool keyed;   /* rows have an exporter, which is the message key */
+	bool answers; /* a broker has answered since the last note_answers() */
 	/*
-	 * Monotonic ns of the last answer. During the run it is kept at the current time, because
-	 * the limit applies only at the end.
+	 * Monotonic ns of the last answer. During the run it is the current time, because the limit
+	 * applies only at the end.
 	 */
 	int64_t answered;
-	/* Refused rows that will be sent again, one per line, and their number. */
+	/* refused rows that will be sent again, one per line */
 	struct text refused;
 	uint64_t nb_rejected;
-	rd_kafka_resp_err_t refusal; /* error that the last refused row got */
-	/* true if each request has only one row: a refused row is then lost */
+	rd_kafka_resp_err_t refusal; /* error of the last refused row */
+	/* each request has only one row, so that a refused row is lost */
 	bool alone;
-	/* number of refused requests with several rows of this interval */
+	/* refused requests of this interval that had several rows */
 	uint32_t refusals;
 	int64_t backoff; /* ns */
-	/* true if rows wait until an operator fixes the broker or topic */
+	/* rows wait until an operator fixes the broker or topic */
 	bool closed;
 	char why[128]; /* last error of librdkafka */
 };
 
 /*
- * --- Properties of librdkafka. kafka.NAME = VALUE sets one. For a secret, kafka.NAME.file = FILE
- * sets it to the first line of FILE.
+ * kafka.NAME = VALUE sets a property of librdkafka. For a secret, kafka.NAME.file = FILE sets it to
+ * the first line of FILE.
  */
 
 static const char of_file[] = ".file";
 
 struct kafka_property {
-	char name[PROPERTY_MAX]; /* name in librdkafka */
-	const char *value;       /* the value, or the file that contains it */
+	char name[PROPERTY_MAX];
+	const char *value; /* the value, or the file that contains it */
 	bool in_file;
 };
 
@@ -120,7 +117,6 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Parses NAME=VALUE or NAME.file=FILE. */
 static struct kafka_property property_of(const char *text)
 {
 	size_t len = strcspn(text, "=");
@@ -133,10 +129,7 @@ static struct kafka_property property_of(const char *text)
 	return property;
 }
 
-/*
- * Returns true if the value is a secret. It must not be in the configuration file, which sketchtap
- * may print.
- */
+/* Secrets must not be in the configuration file, which sketchtap may print. */
 static bool is_secret(const char *name)
 {
 	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL;
@@ -176,8 +169,8 @@ static bool check_property(
 }
 
 /*
- * Returns true if librdkafka accepts the names and values. Does not read files. Otherwise stores
- * the wrong name in `key`, as the user wrote it, and the reason in `why`.
+ * Does not read files. On failure, stores the wrong name in `key`, as the user wrote it, and the
+ * reason in `why`.
  */
 static bool check_all_properties(
 	const struct option_properties *properties, char key[PROPERTY_MAX], char why[WHY_MAX])
@@ -211,10 +204,7 @@ static bool read_first_line(const char *path, char value[VALUE_MAX], char why[WH
 	return read;
 }
 
-/*
- * Sets the properties. Returns 0 or the exit status, with the reason in `why`. Status 1: a file
- * cannot be read.
- */
+/* Returns 0, or the exit status with the reason in `why`. */
 static int set_properties(
 	const struct option_properties *properties, rd_kafka_conf_t *conf, char why[WHY_MAX])
 {
@@ -235,8 +225,6 @@ static int set_properties(
 	return status;
 }
 
-/* --- Callbacks of librdkafka, called by the sink's thread */
-
 static void note_error(struct sink_kafka *kafka, const char *why)
 {
 	snprintf(kafka->why, sizeof(kafka->why), "%.*s", (int)sizeof(kafka->why) - 1, why);
@@ -254,10 +242,7 @@ static void hear_error(rd_kafka_t *client, int error, const char *reason, void *
 		sink_say_waits(&kafka->sink, kafka->why);
 }
 
-/*
- * Returns true if the error is about the size of a batch or about some of its rows. Smaller batches
- * may then be accepted.
- */
+/* Smaller batches may be accepted after these errors. */
 static bool is_of_batch(rd_kafka_resp_err_t error)
 {
 	return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
@@ -267,8 +252,8 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 }
 
 /*
- * Returns true if rows must wait in the spool until an operator fixes the error. This is any error,
- * except one about the rows themselves and one caused by giving up.
+ * Returns true if rows must wait in the spool until an operator fixes the error. Errors of the rows
+ * themselves and those caused by giving up are exceptions.
  */
 static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 {
@@ -282,10 +267,6 @@ static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 	}
 }
 
-/*
- * Logs that a row was not stored, or may not have been stored. Sets `closed` if rows must wait in
- * the spool.
- */
 static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
@@ -300,10 +281,7 @@ static void warn_not_taken(struct sink_kafka *kafka, rd_kafka_resp_err_t error, 
 	}
 }
 
-/*
- * Returns the counter for the fate of a message. Without acknowledgements (acks = 0) a message
- * without error is only delivered.
- */
+/* Without acknowledgements (acks = 0), a message without error is only delivered. */
 static _Atomic uint64_t *delivery_counter(
 	struct delivery *delivery, const rd_kafka_message_t *message)
 {
@@ -317,8 +295,8 @@ static _Atomic uint64_t *delivery_counter(
 }
 
 /*
- * Adds a refused row to the rows that will be sent again. Returns false if the row is lost: it was
- * sent on its own, the error is not about a batch, or memory ran out.
+ * Returns false if the row is lost: it was sent on its own, the error is not about a batch, or
+ * memory ran out.
  */
 static bool keep_rejected(struct sink_kafka *kafka, const rd_kafka_message_t *message)
 {
@@ -357,12 +335,7 @@ static void hear_fate(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 		warn_not_taken(kafka, message->err, fate == &kafka->sink.fates->unknown);
 }
 
-/* --- The producer */
-
-/*
- * Settings of the producer: limited memory, each message written only once and in order per
- * partition. librdkafka has no timeout for messages, because the sink limits the wait.
- */
+/* Each message is written only once and in order per partition. The sink itself limits the time. */
 static const char *const settings[][2] = {
 	{"client.id", "sketchtap"},
 	{"enable.idempotence", "true"},
@@ -380,9 +353,8 @@ static void *destroy_producer(void *client)
 }
 
 /*
- * Destroys the producer. rd_kafka_destroy() waits for threads that look up names, and a name server
- * that does not answer can delay these. After LEAVING_S the function returns, and the rest is done
- * in the background. librdkafka calls no callbacks in that time.
+ * rd_kafka_destroy() waits for threads that look up names, which a name server can delay. After
+ * LEAVING_S it goes on in the background, where librdkafka calls no callbacks.
  */
 static void leave_producer(rd_kafka_t *client)
 {
@@ -407,7 +379,6 @@ static void free_producer(struct sink_kafka *kafka)
 	kafka->producer = NULL;
 }
 
-/* Creates the producer. Returns 0 or the exit status, with the reason in `error`. */
 static int make_producer(struct sink_kafka *kafka, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -475,7 +446,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	return status;
 }
 
-/* After a fatal error, frees the producer. All its messages must have a fate. */
+/* All messages of the producer must have a fate. */
 static void replace_if_fatal(struct sink_kafka *kafka)
 {
 	char error[ERROR_MAX];
@@ -488,8 +459,6 @@ static void replace_if_fatal(struct sink_kafka *kafka)
 	delivery_count(&kafka->sink.delivery.reconnects, 1);
 }
 
-/* --- Sending */
-
 static void note_answers(struct sink_kafka *kafka)
 {
 	if (kafka->answers) {
@@ -500,8 +469,8 @@ static void note_answers(struct sink_kafka *kafka)
 }
 
 /*
- * Processes answers for up to POLL_MS. more false: there are no more rows, so librdkafka sends
- * queued messages at once. Returns false if the sink gives up at the end of the run.
+ * Processes answers for up to POLL_MS. more false: no rows follow, so librdkafka sends queued
+ * messages at once. Returns false if the sink gives up at the end of the run.
  */
 static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 {
@@ -519,8 +488,8 @@ static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 }
 
 /*
- * Passes messages to librdkafka. Returns the number of messages that it accepted. Moves messages
- * for which its queue had no room to the front, and sets *n to their number.
+ * Returns the number of messages that librdkafka accepted. Moves messages for which its queue had
+ * no room to the front, and sets *n to their number.
  */
 static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, int *n)
 {
@@ -537,10 +506,6 @@ static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, 
 	return taken;
 }
 
-/*
- * Passes all messages to librdkafka, and waits for room if necessary. Returns the number of
- * messages that it accepted.
- */
 static uint64_t produce(struct sink_kafka *kafka, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
@@ -555,10 +520,7 @@ static uint64_t produce(struct sink_kafka *kafka, rd_kafka_message_t *messages, 
 	return produced;
 }
 
-/*
- * Waits until all messages have a fate. If the sink gives up at the end of the run, counts the
- * others as unknown.
- */
+/* If the sink gives up at the end of the run, messages without a fate count as unknown. */
 static void await_fates(struct sink_kafka *kafka)
 {
 	while (rd_kafka_outq_len(kafka->producer) > 0 && wait_for_answers(kafka, false))
@@ -574,10 +536,7 @@ static void await_fates(struct sink_kafka *kafka)
 	delivery_count(&kafka->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka->producer));
 }
 
-/*
- * Sets the message key to the exporter of the row. All rows of an exporter then go to one
- * partition, in order.
- */
+/* With the exporter as key, all rows of an exporter go to one partition, in order. */
 static void set_key(rd_kafka_message_t *message)
 {
 	static const char label[] = "\"exporter\":\"";
@@ -594,7 +553,6 @@ static void set_key(rd_kafka_message_t *message)
 	message->key_len = (size_t)(quote - key);
 }
 
-/* Passes rows to librdkafka. Returns the number of rows that it accepted. */
 static uint64_t produce_rows(struct sink_kafka *kafka, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
@@ -619,9 +577,6 @@ static uint64_t produce_rows(struct sink_kafka *kafka, const char *rows, size_t 
 	return produced;
 }
 
-/* --- Refused rows */
-
-/* Some lines of a text, each of them a row. */
 struct kafka_part {
 	const char *rows;
 	size_t len;
@@ -641,7 +596,6 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 	return part;
 }
 
-/* Handles a topic that accepts no rows: they wait in the spool, or are lost if there is none. */
 static void close_topic(struct sink_kafka *kafka, const char *why)
 {
 	kafka->closed = kafka->sink.spooled != NULL;
@@ -651,10 +605,7 @@ static void close_topic(struct sink_kafka *kafka, const char *why)
 		sink_warn_refused(&kafka->sink, why);
 }
 
-/*
- * Returns true if refused rows must be sent again. After SINK_REFUSALS_MAX refusals in one
- * interval, the topic does not suit the rows, and they are not sent again.
- */
+/* After SINK_REFUSALS_MAX refusals in an interval, the topic does not suit the rows at all. */
 static bool sends_again(struct sink_kafka *kafka)
 {
 	const char *why = rd_kafka_err2str(kafka->refusal);
@@ -668,7 +619,6 @@ static bool sends_again(struct sink_kafka *kafka)
 	return false;
 }
 
-/* Sends the rows of a text in requests of `size` rows. */
 static void send_parts(
 	struct sink_kafka *kafka, const struct text *text, uint64_t rows, uint64_t size)
 {
@@ -692,10 +642,7 @@ static void send_parts(
 	delivery_count(&kafka->sink.fates->failed, rows);
 }
 
-/*
- * Sends refused rows again until all have a fate. Each round sends those that are still refused, in
- * requests of half as many rows as before, down to one row.
- */
+/* Each round sends the rows that are still refused, in requests of half as many rows. */
 static void send_again(struct sink_kafka *kafka)
 {
 	for (uint64_t size = kafka->nb_rejected; kafka->nb_rejected > 0;) {
@@ -725,10 +672,6 @@ static bool begin_rows(struct sink_kafka *kafka, uint64_t rows)
 	return false;
 }
 
-/*
- * Counts rows that librdkafka did not accept as failed, and waits for the fates of the others.
- * produced: number of accepted rows.
- */
 static void end_rows(struct sink_kafka *kafka, uint64_t rows, uint64_t produced)
 {
 	delivery_count(&kafka->sink.fates->failed, rows > produced ? rows - produced : 0);
@@ -775,8 +718,8 @@ static void send_rows(struct sink *sink, uint64_t rows)
 }
 
 /*
- * write() for a sink without a spool. Only refused rows are ever sent twice, so librdkafka can send
- * rows while the next ones are formatted.
+ * Without a spool only refused rows are sent twice, so librdkafka can send rows while the next ones
+ * are formatted.
  */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
@@ -801,8 +744,6 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	}
 	end_rows(kafka, rows, produced);
 }
-
-/* --- Options */
 
 static bool is_topic(const char *topic)
 {

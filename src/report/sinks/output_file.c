@@ -31,14 +31,14 @@
 #define IN_USE "another run writes to it; name another file, or stop that run"
 
 #define MARK_NAME     "user.sketchtap"
-#define MARK_TEXT_MAX 48 /* room for two numbers of up to 20 digits and a space */
+#define MARK_TEXT_MAX 48 /* two numbers of up to 20 digits and a space */
 
 #define LINE_LEN_MAX 512
-/* bytes at the end of a file in which the last row is searched; a row has a few hundred bytes */
+/* bytes at the end of a file in which the last row is searched */
 #define TAIL_MAX     65536
 /*
- * Largest epoch number after which a file can be continued. Time stamps have room for at most
- * INT64_MAX intervals, so the numbers of later epochs do not overflow.
+ * Largest epoch number after which a file can be continued, so that later epoch numbers do not
+ * overflow.
  */
 #define EPOCH_MAX    ((uint64_t)INT64_MAX)
 
@@ -47,12 +47,10 @@
 
 enum lock_result {
 	LOCK_OURS,
-	/* a process holds a read lock, so that a lock of another run could not be seen */
+	/* a process holds a read lock, which hides a lock of another run */
 	LOCK_READER,
 	LOCK_ANOTHER_RUN,
 };
-
-/* --- The mark */
 
 bool output_mark_read(int fd, struct output_mark *mark)
 {
@@ -79,20 +77,17 @@ void output_mark_write(int fd, const struct output_mark *mark)
 		remove_mark(fd);
 }
 
-/* --- The rows of an existing file */
-
 struct output_tail {
-	uint64_t keep;  /* bytes of the file up to the end of its last complete row */
-	bool has_epoch; /* last_epoch is valid */
+	uint64_t keep; /* bytes of the file up to the end of its last complete row */
+	bool has_epoch;
 	uint64_t last_epoch;
-	/* true: `start` is the first time stamp in the first row, ns since 1970-01-01 UTC */
+	/* first time stamp in the first row, ns since 1970-01-01 UTC */
 	bool has_start;
 	int64_t start;
 };
 
 /*
- * Reads the epoch number at the start of a row. Stores UINT64_MAX if the number is larger. Returns
- * false if the row does not begin with a number.
+ * Returns false if the row does not begin with a number. Stores UINT64_MAX if the number is larger.
  */
 static bool parse_epoch(
 	const struct output_form *form, const char *row, const char *end, uint64_t *epoch)
@@ -114,10 +109,6 @@ static bool parse_epoch(
 	return true;
 }
 
-/*
- * Reads the epoch number of the row at `offset`. size: bytes of the file. Returns false if there is
- * no row.
- */
 static bool epoch_at(
 	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch)
 {
@@ -129,8 +120,7 @@ static bool epoch_at(
 }
 
 /*
- * Returns the offset of the first row that begins at `offset` or later. Returns `size` if there is
- * none.
+ * Returns the offset of the first row that begins at `offset` or later, or `size` if there is none.
  */
 static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 {
@@ -144,10 +134,7 @@ static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 	return row < size ? row : size;
 }
 
-/*
- * Returns the offset of the first row of the last epoch. Searches by bisection, since epoch numbers
- * never decrease from row to row.
- */
+/* Searches by bisection, since epoch numbers never decrease from row to row. */
 static uint64_t last_epoch_begin(
 	int fd, const struct output_form *form, const struct output_tail *tail)
 {
@@ -170,7 +157,6 @@ static uint64_t last_epoch_begin(
 	return begin;
 }
 
-/* Reads the first time stamp of the first row. */
 static void read_start(int fd, const struct output_form *form, struct output_tail *tail)
 {
 	const char *before = form->format->before_start;
@@ -183,10 +169,6 @@ static void read_start(int fd, const struct output_form *form, struct output_tai
 		tail->has_start = text_read_time(at + strlen(before), &tail->start);
 }
 
-/*
- * Compares the start of a file of `size` bytes with the header. Returns NULL, or the reason why the
- * file cannot be continued.
- */
 static const char *check_header(int fd, const struct text *header, uint64_t size)
 {
 	char line[LINE_LEN_MAX];
@@ -203,10 +185,7 @@ static const char *check_header(int fd, const struct text *header, uint64_t size
 	return NULL;
 }
 
-/*
- * Same as check_header(), for a format without a header: the first line must be a row of this
- * format.
- */
+/* If the format has no header, the first line must be a row of the format. */
 static const char *check_first_row(int fd, const struct output_form *form, uint64_t size)
 {
 	const char *before = form->format->before_epoch;
@@ -224,8 +203,8 @@ static const char *check_first_row(int fd, const struct output_form *form, uint6
 }
 
 /*
- * Reads the last row of a file of `size` bytes. Returns NULL, or the reason why rows cannot be
- * appended to the file.
+ * Reads the last row of a file of `size` bytes. Returns the reason if rows cannot be appended, else
+ * NULL.
  */
 static const char *read_rows_of(
 	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail)
@@ -267,14 +246,11 @@ static const char *read_rows_of(
 	return NULL;
 }
 
-/* --- Opening */
-
 static const char *shown_name(const struct output_file *file)
 {
 	return standard_files_is_output(file->name) ? "standard output" : file->name;
 }
 
-/* Returns the path by which the file is opened again. */
 static const char *path_of(const struct output_file *file)
 {
 	return file->target != NULL ? file->target : file->name;
@@ -294,7 +270,7 @@ __attribute__((format(printf, 3, 4))) static void log_file(
 
 static int fail(struct output_file *file, char *error, size_t size, const char *why)
 {
-	/* The name is truncated, so that the reason always fits. */
+	/* The name is truncated so that the reason always fits. */
 	snprintf(error, size, "%s %.300s: %s", file->option, shown_name(file), why);
 	return STATUS_MACHINE;
 }
@@ -316,7 +292,6 @@ static int open_stdout(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-/* Opens the file and stores its descriptor. Returns 0, or 1 with a message in `error`. */
 static int open_entry(struct output_file *file, const struct file_entry *entry, int flags,
 	char *error, size_t size)
 {
@@ -337,8 +312,8 @@ static int open_new(
 }
 
 /*
- * Opens a pipe, terminal or device. There is nothing to overwrite. The call waits until a FIFO has
- * a reader. Only a signal that stops the run interrupts the wait.
+ * Opens a pipe, terminal or device. Waits until a FIFO has a reader; only a signal that stops the
+ * run interrupts this.
  */
 static int open_stream(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
@@ -352,7 +327,7 @@ static int open_stream(
 	if (status != 0)
 		return status;
 	if (fstat(file->fd, &st) == 0 && S_ISFIFO(st.st_mode))
-		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may fill it */
+		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may fill the FIFO */
 	file->header_due = true;
 	return 0;
 }
@@ -392,8 +367,8 @@ static bool rotates(const struct output_file *file)
 }
 
 /*
- * If the file has no rows, takes the last epoch number from the latest complete file. This happens
- * if a run ended after a file was completed and before the next one had a row.
+ * If the file has no rows, takes the last epoch number from the latest complete file: the previous
+ * run ended after that file was completed.
  */
 static void take_number_of_latest(struct output_file *file)
 {
@@ -437,8 +412,8 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	file_entry_close(&entry);
 	file->appends = mode == OUTPUT_APPEND;
 	/*
-	 * A symbolic link that exists at the start was made by the user. One that appears later may
-	 * be an attack.
+	 * A symbolic link that exists at the start was made by the user. A later one may be an
+	 * attack.
 	 */
 	if (status == 0 && file->named && entry.is_link)
 		file->target = realpath(file->name, NULL);
@@ -446,12 +421,9 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 }
 
 /*
- * Locks the file for writing. Two runs that write to one file would mix their epochs. The lock ends
- * with the process.
- *
- * A write lock requires write permission. A process that can only read the file can take a read
- * lock, but this does not stop the run (LOCK_READER). If the file system does not support locks,
- * returns LOCK_OURS.
+ * Locks the file for writing until the process ends. A process that can only read the file can take
+ * a read lock; the run goes on (LOCK_READER). If the file system does not support locks, returns
+ * LOCK_OURS.
  */
 static enum lock_result lock(int fd)
 {
@@ -467,7 +439,6 @@ static enum lock_result lock(int fd)
 	}
 }
 
-/* Returns true if `st` is the status of the open file. */
 static bool is_open(const struct output_file *file, const struct stat *st)
 {
 	struct stat opened;
@@ -476,7 +447,6 @@ static bool is_open(const struct output_file *file, const struct stat *st)
 	       opened.st_ino == st->st_ino;
 }
 
-/* Returns true if `path` leads to the open file. */
 static bool has_name(const struct output_file *file, const char *path)
 {
 	struct stat named;
@@ -499,7 +469,7 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 		log_file(file, true,
 			"%.300s: locked by a reader: cannot check whether another run writes to it",
 			shown_name(file));
-	/* Another run may have written rows after open() and ended. They must not be truncated. */
+	/* Rows that another run wrote after open() must not be truncated. */
 	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->size)
 		return fail(file, error, size, "another run wrote to it just now; start again");
 	if (!has_name(file, file->name))
@@ -510,11 +480,9 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 /*
  * Finds the last complete epoch in a file of `size` bytes.
  *
- * A file that is longer than its mark belongs to a run that was killed before it marked the last
- * epoch. A file that is shorter has lost bytes, by a power failure or another program, and its last
- * epoch may be incomplete. In a file without a mark, every complete row counts.
- *
- * Returns NULL, or the reason why rows cannot be appended.
+ * If the file is longer than its mark, the run was killed before it marked the last epoch. If it is
+ * shorter, a power failure or another program removed bytes, and its last epoch may be incomplete.
+ * Without a mark, every complete row counts.
  */
 static const char *read_tail(const struct output_file *file, int fd, uint64_t size, uint64_t next,
 	struct output_tail *tail)
@@ -537,7 +505,6 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	return read_rows_of(fd, &file->form, end, tail);
 }
 
-/* Warns if the file has rows, but its file system cannot store marks. */
 static void warn_if_unmarked(const struct output_file *file)
 {
 	struct output_mark mark;
@@ -571,10 +538,7 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 	return 0;
 }
 
-/*
- * Marks all rows in the file as complete. If the file ends with an incomplete row, the old mark
- * stays.
- */
+/* If the file ends with an incomplete row, its old mark stays. */
 static void mark(struct output_file *file)
 {
 	struct stat st;
@@ -608,8 +572,8 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 }
 
 /*
- * Returns true if the file can be removed: this run created it, it is empty, and no other run can
- * lock it before this one closes it.
+ * Returns true if this run created the file, it is empty, and no other run can lock it before it is
+ * closed.
  */
 static bool is_ours_and_empty(const struct output_file *file)
 {
@@ -639,10 +603,6 @@ bool output_file_same(const struct output_file *a, const struct output_file *b)
 	       st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
 }
 
-/*
- * Waits until the reader has made room. Returns false if the run is ending and the reader has read
- * nothing for PATIENCE_MS.
- */
 static bool wait_until_writable(const struct output_file *file)
 {
 	struct pollfd pollfd = {.fd = file->fd, .events = POLLOUT};
@@ -660,9 +620,9 @@ static bool wait_until_writable(const struct output_file *file)
 }
 
 /*
- * Removes the last `done` bytes that were written to a regular file. Because of O_APPEND, they end
- * at the file position, even if another program truncated the file before. Returns false on
- * failure, or if another process has written more bytes after them.
+ * Removes the last `done` bytes that were written to a regular file. With O_APPEND they end at the
+ * file position, even if another program truncated the file before. Returns false if another
+ * process has written bytes after them.
  */
 static bool roll_back(const struct output_file *file, size_t done)
 {
@@ -677,7 +637,7 @@ static bool roll_back(const struct output_file *file, size_t done)
 	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
 }
 
-/* Stops writing to the file. Otherwise the next row would be appended to an incomplete one. */
+/* Otherwise the next row would be appended to an incomplete one. */
 static void give_up(struct output_file *file, int error)
 {
 	log_file(file, true,
@@ -686,10 +646,7 @@ static void give_up(struct output_file *file, int error)
 	file->gone = true;
 }
 
-/*
- * Same as write(2). To a pipe or terminal it writes only as much as fits, so that it does not
- * block.
- */
+/* Writes to a pipe or terminal only as much as fits, so that the call does not block. */
 static ssize_t write_some(const struct output_file *file, const char *data, size_t len)
 {
 	if (file->regular)
@@ -701,7 +658,7 @@ static ssize_t write_some(const struct output_file *file, const char *data, size
 	return standard_files_write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Writes the whole text. Returns 0, or an errno after removing what was written. */
+/* Returns 0, or an errno after removing what was written. */
 static int write_all(struct output_file *file, const struct text *text)
 {
 	size_t done = 0;
@@ -758,12 +715,12 @@ static void count_written(struct output_file *file, uint64_t rows)
 	file->lost_now = 0;
 }
 
-/* Returns 0 or an errno. */
 static int write_header(struct output_file *file)
 {
 	struct stat st;
 	int error;
 
+	/* also if another program truncated the file, such as logrotate with copytruncate */
 	if (file->named && fstat(file->fd, &st) == 0 && st.st_size == 0) {
 		file->header_due = true;
 		file->has_start = false;
@@ -783,7 +740,6 @@ void output_file_write_header(struct output_file *file)
 		count_lost(file, error, 0);
 }
 
-/* Writes rows. Returns false if they were lost. */
 static bool write_rows(struct output_file *file, const struct output_rows *rows)
 {
 	int error = file->gone ? EPIPE : write_header(file);
@@ -798,8 +754,8 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 }
 
 /*
- * Returns NULL if the run may continue in the file with this status, or the reason why not. If
- * others may write to the folder, the name may now lead to a file of another user.
+ * Returns the reason why the run must not continue in the file, else NULL. If others may write to
+ * the folder, the name may now lead to a file of another user.
  */
 static const char *distrust(const struct output_file *file, const struct stat *st)
 {
@@ -817,10 +773,9 @@ static const char *distrust(const struct output_file *file, const struct stat *s
 	return NULL;
 }
 
-/* Opens the file, or creates it. Returns -1 on failure, with the reason in *why. */
 static int open_path(const char *path, const char **why)
 {
-	/* With O_NONBLOCK, the call does not wait for a reader if the file is a FIFO. */
+	/* O_NONBLOCK: if the file is a FIFO, do not wait for a reader */
 	const int flags = O_RDWR | O_APPEND | O_NONBLOCK;
 	struct file_entry entry;
 	int fd = -1, error = file_entry_find(&entry, path);
@@ -838,10 +793,6 @@ static int open_path(const char *path, const char **why)
 	return fd;
 }
 
-/*
- * Opens the file again by its name. Returns the new descriptor and the last rows of the file, or -1
- * with the reason in *why.
- */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
 	int fd = open_path(path_of(file), why);
@@ -865,8 +816,8 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 }
 
 /*
- * Counts and logs an error that is not about certain rows: some file systems report a full disk
- * late.
+ * Some file systems report a full disk only in a later call, so that the number of lost rows is
+ * unknown.
  */
 static void warned_late(struct output_file *file, const char *when)
 {
@@ -875,9 +826,6 @@ static void warned_late(struct output_file *file, const char *when)
 	file->lost++;
 }
 
-/*
- * Warns if the rows of a deleted file are lost. They are not if another process has the file open.
- */
 static void warn_if_deleted(struct output_file *file)
 {
 	struct stat st;
@@ -909,10 +857,6 @@ static void sync_rows(struct output_file *file)
 		warned_late(file, "synchronized");
 }
 
-/*
- * Closes the file, and continues in the file that has its name now. Returns NULL, or the reason for
- * a failure.
- */
 static const char *change_file(struct output_file *file)
 {
 	struct output_tail tail = {0};
@@ -967,10 +911,6 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 	return why;
 }
 
-/*
- * Renames a complete file and begins a new one. Returns NULL, or the reason why the file keeps its
- * name.
- */
 static const char *rename_complete(struct output_file *file)
 {
 	struct file_entry entry;
@@ -979,8 +919,8 @@ static const char *rename_complete(struct output_file *file)
 	if (file_entry_find(&entry, path_of(file)) != 0)
 		return change_file(file);
 	/*
-	 * If another program has renamed the file, it is complete, and the name is free or leads to
-	 * another file.
+	 * If another program has renamed the file, the file is complete, and its old name is free
+	 * or leads to another file.
 	 */
 	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
 							   : change_file(file);
@@ -1001,7 +941,6 @@ static void rotate(struct output_file *file)
 	file->stuck = why != NULL;
 }
 
-/* Returns the number of the rotation period that contains `time`. */
 static int64_t period_of(const struct output_file *file, int64_t time)
 {
 	int64_t period = (int64_t)file->limits.period;
@@ -1045,9 +984,7 @@ void output_file_pass(struct output_file *file, int64_t time)
 
 void output_file_close(struct output_file *file)
 {
-	/*
-	 * If the header could not be written, and no row was lost either, counts one row as lost.
-	 */
+	/* A failed header counts as one lost row. */
 	if (file->header_due && file->error != 0 && file->lost == 0)
 		file->lost = 1;
 	if (file->fd >= 0 && !standard_files_is_output(file->name))

@@ -15,7 +15,6 @@
 #define STAMP_MAX   32 /* 20261120T170000Z_0001 */
 #define COUNTER_MAX 9999
 
-/* The two parts of a file name: "flows" and ".csv". */
 struct rotation_parts {
 	int stem_len;
 	const char *stem, *extension;
@@ -24,7 +23,6 @@ struct rotation_parts {
 static struct rotation_parts split(const char *stem)
 {
 	const char *dot = strrchr(stem, '.');
-	/* A leading dot makes a file hidden and does not begin an extension. */
 	const char *extension = dot != NULL && dot != stem ? dot : stem + strlen(stem);
 
 	return (struct rotation_parts){
@@ -57,14 +55,10 @@ static bool matches(const char *text, const char *pattern)
 	return *text == '\0';
 }
 
-/*
- * Copies the time stamp from the name of a complete file. Returns false if the name is not that of
- * a complete file.
- */
 static bool read_stamp(const struct rotation_parts *parts, const char *name, char stamp[STAMP_MAX])
 {
 	size_t len = strlen(name), extension_len = strlen(parts->extension);
-	size_t stem_len = (size_t)parts->stem_len + 1; /* including the dash */
+	size_t stem_len = (size_t)parts->stem_len + 1;
 
 	if (len < stem_len + extension_len || len - stem_len - extension_len >= STAMP_MAX ||
 		strncmp(name, parts->stem, stem_len - 1) != 0 || name[stem_len - 1] != '-' ||
@@ -85,14 +79,13 @@ static bool make_name(
 	return len <= NAME_MAX;
 }
 
-/* Returns 0 or an errno. */
 static int move(int folder, const char *from, const char *to)
 {
 	if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
-	/* If renameat2() is not supported: a hard link and unlink also never overwrite a file. */
+	/* For file systems without renameat2(): link and unlink also never overwrite a file. */
 	if (linkat(folder, from, folder, to, 0) != 0)
 		return errno;
 	return unlinkat(folder, from, 0) == 0 ? 0 : errno;
@@ -130,7 +123,6 @@ int rotation_sync_folder(const struct file_entry *entry)
 	return error;
 }
 
-/* Opens a complete file. Returns -1 if another user created it. */
 static int open_complete(int folder, const char *name)
 {
 	struct file_entry complete = {.folder = folder, .exists = true};

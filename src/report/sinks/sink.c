@@ -22,10 +22,6 @@
 #define SINK_ROW(name) &sink_type_##name,
 const struct sink_type *const sink_types[] = {SINKS(SINK_ROW) NULL};
 
-/*
- * Returns scheme i of all sink types, counted from 0, and stores its type. NULL: there is no scheme
- * i.
- */
 static const struct sink_scheme *scheme_at(uint32_t i, const struct sink_type **of)
 {
 	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)
@@ -98,7 +94,7 @@ void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
 	host = from = host != NULL ? host + 3 : url;
 	query = strchrnul(host, '?');
 	/*
-	 * The part before the @ may be a password. It may contain a / or ? that should have been
+	 * The part before the @ may be a password, which may contain a / or ? that should have been
 	 * escaped as %2F or %3F.
 	 */
 	hides = host > url && strchr(host, '@') != NULL;
@@ -208,8 +204,6 @@ int sink_open(struct sink *sink, bool require, char *why)
 	return sink->type->open != NULL ? sink->type->open(sink, require, why) : 0;
 }
 
-/* --- Called by the sink's thread */
-
 int64_t sink_patience(const struct sink *sink, uint32_t usual)
 {
 	if (sink->sink_queue != NULL)
@@ -222,7 +216,6 @@ uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)
 	uint64_t rows = delivery_rows(&sink->delivery, epoch);
 
 	VERIFY(sink->format, !=, NULL);
-	/* If the format has a header, the columns are fixed. */
 	if (rows > 0 && sink->format->header == NULL)
 		columns_suit(&sink->columns, epoch);
 	return rows;
@@ -303,7 +296,6 @@ void sink_warn_doubtful(struct sink *sink, const char *why)
 		sink_warn(sink, &sink->doubts, why, "its rows may be lost");
 }
 
-/* Returns the increase of a count since *told, and updates *told. */
 static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 {
 	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), before = *told;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Network sinks: destinations of rows that are given by a URL. Each type of sink is a struct
- * sink_type in its own file. meson.build has the list of types.
- */
+/* Network sinks: destinations of rows that are given by a URL. */
 
 #include "base/units.h"
 #include "config/config.h"
@@ -16,122 +13,103 @@
 #define SINK_ERROR_MAX 768
 #define SINK_KEY_MAX   160
 
-/*
- * Limit of refused requests with several rows, per interval. Then a sink no longer sends refused
- * rows again in parts.
- */
+/* Maximum refusals per interval after which a sink still sends refused rows again in parts. */
 #define SINK_REFUSALS_MAX 4096
 
-/* A requested sink. */
 struct sink_request {
 	const char *url;
-	const char *name;  /* name of the sink in messages and delivery counts */
-	const char *label; /* option or section that requests the sink, for error messages */
+	const char *name;
+	const char *label; /* option or section that requests the sink, such as "[export NAME]" */
 	enum row_kind kind;
-	enum output_format format;       /* FORMAT_AUTO: the user named no format */
-	enum output_format usual_format; /* default format if the sink type uses text */
-	/* columns of the rows; sink_create() adds the properties of the format */
+	enum output_format format; /* FORMAT_AUTO: not given */
+	enum output_format usual_format;
 	struct column_choice choice;
 	const struct sink_options *options;
-	const void *own; /* keys of the section for this type (sink_type.keys); NULL: all are 0 */
+	const void *own; /* values of sink_type.keys; NULL: all are 0 */
 	const struct config *config;
-	/*
-	 * If the fault is not in the URL, check() stores the key of the section that is wrong here.
-	 * [SINK_KEY_MAX]; NULL: not needed.
-	 */
+	/* name of a wrong key of the section, set by check() in [SINK_KEY_MAX]; may be NULL */
 	char *key;
 };
 
 /*
- * Part that all network sinks have. Any thread may use `delivery` and the atomic flag. Only the
- * thread of the sink uses the other fields.
+ * Common part of all network sinks. Only the thread of the sink uses it, except `delivery` and the
+ * atomic flag, which any thread may use.
  */
 struct sink {
 	const struct sink_type *type;
-	const char *url, *label; /* see struct sink_request */
+	const char *url, *label;
 	const struct sink_options *options;
 	enum row_kind kind;
-	/* true: retry now. Any thread may set it. Used by sinks with a spool. */
+	/* true: retry sending from the spool now */
 	atomic_bool roused;
 	struct delivery delivery;
-	/* columns of text rows, from malloc(); NULL: the rows are not text */
+	/* malloc(); columns and format are NULL if the rows are not text */
 	struct columns *columns;
-	const struct format *format; /* format of text rows; NULL: the rows are not text */
-	struct text header;          /* text that is sent first on each connection */
-	struct text text;            /* rows of one report */
+	const struct format *format;
+	struct text header;
+	struct text text;
 	struct sink_log *sink_log;
-	struct sink_queue *sink_queue; /* NULL: not created yet */
-	/* counts for the fates of rows: `delivery`, or those of the spool */
+	struct sink_queue *sink_queue;
+	/* counts the fates of rows: &delivery, or those of the spool */
 	struct delivery *fates;
-	struct sink_spool *spooled; /* NULL: no spool */
-	uint64_t dropped;           /* rows that did not fit into the spool */
-	/* Rate limits of three warnings: rows wait; rows were refused; rows may be lost. */
+	struct sink_spool *spooled;
+	uint64_t dropped;
+	/* rate limits of the warnings that rows wait, were refused, or may be lost */
 	struct log_ratelimit_state waits, refuses, doubts;
-	/* values of delivery.failed and delivery.unknown when "resumed" was last logged */
+	/* delivery.failed and delivery.unknown when the end of a failure was last logged */
 	uint64_t told_failed, told_unknown;
-	bool hurried; /* true if the sink has already retried at once because the run ended */
-	/*
-	 * true if the sink gave up at the end of the run, because the receiver accepted nothing in
-	 * time
-	 */
+	bool hurried; /* has retried at once because the run ended */
+	/* has given up at the end of the run */
 	bool left;
 };
 
-/* Encodings of rows. */
 enum sink_encoding {
-	SINK_ENCODING_TEXT, /* text of any format */
+	SINK_ENCODING_TEXT,
 	SINK_ENCODING_JSON,
-	SINK_ENCODING_ENCODED, /* other encoding, by the sink type itself */
+	SINK_ENCODING_ENCODED,
 };
 
-/* A scheme of URLs. */
 struct sink_scheme {
 	const char *prefix;
-	const char *form; /* form of the URL for messages and help, such as "tcp://HOST:PORT" */
-	const char *note; /* encoding or transport for the help, such as "JSON, TLS"; NULL: none */
-	/* a key of the type, or "require", that this scheme does not support; NULL: none */
+	const char *form;
+	const char *note;
+	/* key of a section that this scheme does not support; NULL: none */
 	const char *lacks;
 	bool tls;
 	int transport; /* enum socket_client_transport */
 };
 
-/* A URL, split. */
 struct sink_url {
-	const struct sink_type *type; /* NULL: the scheme is not known */
+	const struct sink_type *type;
 	const struct sink_scheme *scheme;
-	const char *rest; /* text after the prefix */
+	const char *rest;
 };
 
 struct sink_type {
-	const struct sink_scheme *schemes; /* an entry without prefix ends the array */
-	/* reason why this build lacks the type; NULL: it has the type */
+	const struct sink_scheme *schemes;
+	/* reason why this build lacks the type, or NULL */
 	const char *missing;
 	enum sink_encoding rows;
-	/* keys of sections that only this type has, stored in sink_request.own; NULL: none */
+	/* keys of sections for this type only; NULL: none */
 	const struct option_owner *keys;
 	uint32_t needs; /* enum option_need */
-	/*
-	 * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX],
-	 * in words that can follow "URL: ".
-	 */
+	/* Returns false with a reason in why[SINK_ERROR_MAX] that can follow "URL: ". */
 	bool (*check)(const struct sink_url *url, const struct sink_request *request, char *why);
 	/*
-	 * Allocates a sink. It begins with a struct sink, which sink_create() fills in. The request
-	 * has passed check(), and its URL outlives the sink. number: earlier sinks of this run with
-	 * SINK_ENCODING_ENCODED. Returns NULL if out of memory.
+	 * Allocates a sink that begins with a struct sink, which sink_create() fills in. The URL
+	 * outlives the sink. number: number of earlier sinks with SINK_ENCODING_ENCODED. Returns
+	 * NULL if out of memory.
 	 */
 	struct sink *(*create)(
 		const struct sink_url *url, const struct sink_request *request, uint32_t number);
 	/*
-	 * Prepares sending. If `require` is set, waits a few seconds for the receiver. Called by
-	 * the thread that opens outputs, before any file is changed. Returns 0, or the exit status
-	 * with the reason in why[SINK_ERROR_MAX]. NULL: the type needs no preparation and cannot
-	 * test the receiver.
+	 * Called before any output file changes. require: wait a few seconds for the receiver.
+	 * Returns 0, or the exit status with the reason in why[SINK_ERROR_MAX]. May be NULL.
 	 */
 	int (*open)(struct sink *sink, bool require, char *why);
 	/*
-	 * Sends the text sink.text, which has `rows` rows. Returns when all rows have a fate and
-	 * are counted. NULL: the rows are not text, and a spool is not supported.
+	 * Sends sink.text, which has `rows` rows. Returns after the fates of all rows are counted.
+	 * NULL: the rows are not text, so that a spool is not supported.
 	 */
 	void (*bring)(struct sink *sink, uint64_t rows);
 	void (*free)(struct sink *sink);
@@ -141,131 +119,88 @@ struct sink_type {
 #define SINK_DECLARE(name) extern const struct sink_type sink_type_##name;
 SINKS(SINK_DECLARE)
 
-extern const struct sink_type *const sink_types[]; /* NULL at the end */
+extern const struct sink_type *const sink_types[];
 
 struct sink_url sink_url_of(const char *name);
 
-/*
- * Return the form of scheme i of all URLs, counted from 0, and the remark on it. NULL: there is no
- * such scheme or no remark.
- */
+/* Return the form and note of scheme i, counted over all types, or NULL. */
 const char *sink_form(uint32_t i);
 const char *sink_form_note(uint32_t i);
 
-/* Copies a URL for messages. Replaces what may be secret, user information and query, by ***. */
+/* Copies a URL for messages, with *** instead of the user information and the query. */
 #define SINK_SHOWN_MAX 200
 void sink_hide(const char *url, char shown[SINK_SHOWN_MAX]);
 
-/* Returns true if the name of a destination is a URL. Its scheme may be unknown. */
+/* The scheme may be unknown. */
 bool sink_is_url(const char *name);
 
-/*
- * Returns the form of a URL that the user may have meant: the name begins with a known scheme, but
- * is not a URL. Otherwise returns NULL.
- */
+/* If the name only begins with a known scheme, returns the form of such a URL, else NULL. */
 const char *sink_meant(const char *name);
 
-/*
- * Returns true if the request is valid. Otherwise stores the reason in why[SINK_ERROR_MAX], in
- * words that can follow "URL: ".
- */
 bool sink_check(const struct sink_request *request, char *why);
 
-/* Creates a sink. The request must have passed sink_check(). Returns NULL if out of memory. */
+/* The request must have passed sink_check(). Returns NULL if out of memory. */
 struct sink *sink_create(
 	const struct sink_request *request, uint32_t number, struct sink_log *sink_log);
 void sink_free(struct sink *sink);
 
-/*
- * For open(), if a required receiver is not reachable: stores the reason and advice in
- * why[SINK_ERROR_MAX]. Returns exit status 1.
- */
 int sink_absent(char *why, const char *reason);
 
-/* Calls sink_type.open() of the sink. */
 int sink_open(struct sink *sink, bool require, char *why);
 
-/* The sink's thread calls the functions below. open() may also call sink_patience(). */
-
 /*
- * Same as sink_queue_patience(). If the sink has no queue yet, returns 5 seconds, or 0 after a
- * request to stop.
+ * Only the sink's thread calls the functions below. sink_type.open() may also call sink_patience().
  */
+
+/* Like sink_queue_patience(), but without a queue 5 seconds, or 0 after a request to stop. */
 int64_t sink_patience(const struct sink *sink, uint32_t usual);
 
-/*
- * Returns the number of rows that the report has for the sink. If the format has no header, adapts
- * the columns to the report.
- */
+/* Returns the number of the report's rows. If the format has no header, adapts the columns. */
 uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch);
-/*
- * Formats the rows of the report. Returns their number. If out of memory, counts them as failed and
- * returns 0.
- */
+/* Returns the number of rows. If out of memory, counts them as failed and returns 0. */
 uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text);
-/* sink_queue_ops.write() of the types that have bring(). */
 void sink_write(void *sink, const struct report_epoch *epoch);
-/* Returns true if a retry was requested (SIGHUP), once for each request. */
+/* Returns true once for each request to retry (SIGHUP). */
 bool sink_roused(struct sink *sink);
-/*
- * Same as sink_roused(), for a waiting sink. Also returns true once when the run ends, since the
- * receiver may be reachable again.
- */
+/* Like sink_roused(), and true once when the run ends: the receiver may be reachable again. */
 bool sink_hurries(struct sink *sink);
-/* Logs "NAME: LINE". */
 __attribute__((format(printf, 3, 4))) void sink_say(
 	const struct sink *sink, bool warning, const char *format, ...);
-/* Logs "NAME: WHY; WHAT", rate-limited. */
 void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, const char *why,
 	const char *what);
-/*
- * Log one of these events, rate-limited. sink_say_waits(): rows wait for the receiver.
- * sink_warn_refused(): rows were refused and are lost. sink_warn_doubtful(): rows of an interval
- * may be lost. sink_say_takes(): rows are accepted again.
- */
+/* Rate-limited messages: rows wait, were refused and are lost, may be lost, are accepted again. */
 void sink_say_waits(struct sink *sink, const char *why);
 void sink_warn_refused(struct sink *sink, const char *why);
 void sink_warn_doubtful(struct sink *sink, const char *why);
 void sink_say_takes(struct sink *sink);
 /* Gives up sending at the end of the run, and logs this once. */
 void sink_leave(struct sink *sink, const char *why);
-/*
- * Returns true if the sink has given up. Also gives up, with the reason `why`, if
- * sink_queue_gives_up() returns true.
- */
+/* Gives up if sink_queue_gives_up() returns true. Returns sink.left. */
 bool sink_gives_up(struct sink *sink, int64_t *since, const char *why);
-/*
- * Waits for SINK_PAUSE_NS. Returns SINK_HURRIES if the sink must retry now (sink_hurries()), or
- * SINK_GAVE_UP if it must give up (sink_gives_up()).
- */
+/* Waits for SINK_PAUSE_NS, unless the sink must retry now (SINK_HURRIES) or give up. */
 enum sink_pause {
 	SINK_PAUSED,
 	SINK_HURRIES,
 	SINK_GAVE_UP,
 };
 enum sink_pause sink_pause(struct sink *sink, int64_t *since, const char *why);
-#define SINK_PAUSE_NS (SECOND_NS / 10) /* length of sink_pause() */
+#define SINK_PAUSE_NS (SECOND_NS / 10)
 
 /*
- * Spool of a sink. The queue's thread writes the rows of each report into the spool. The sender
- * thread sends them from there. Rows are kept while the receiver is not reachable, and if the run
- * is killed.
+ * Spool of a sink. The queue's thread writes the rows of each report into the spool, and the sender
+ * thread sends them from there. Rows survive if the receiver is not reachable or the run is killed.
  */
 struct spool_found;
 
 /*
- * Opens the spool that the options name, and takes over the rows of an earlier run. They count as
- * rows of the first interval. *found: rows and damaged files of the earlier run. Returns false if
- * the spool cannot be used, with the reason in why[SPOOL_WHY_MAX].
+ * Rows of an earlier run count as rows of the first interval, and are stored in *found. Returns
+ * false with the reason in why[SPOOL_WHY_MAX] if the spool cannot be used.
  */
 bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found);
-void sink_spool_close(struct sink_spool *spool); /* NULL: nothing happens */
+void sink_spool_close(struct sink_spool *spool);
 
-/* Their argument `place` is the struct sink_spool. */
+/* their argument `place` is the struct sink_spool */
 extern const struct sink_queue_ops sink_spool_ops;
 
-/*
- * Stores the epoch start of the oldest rows in the spool, ns since 1970-01-01 UTC. Returns false if
- * the spool is empty.
- */
+/* start: ns since 1970-01-01 UTC. Returns false if the spool is empty. */
 bool sink_spool_oldest(struct sink_spool *spool, int64_t *start);

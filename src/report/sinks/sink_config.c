@@ -17,9 +17,7 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-#define NEAR_LETTERS 2 /* extra letters that a mistyped format may have */
-
-/* --- Iterator */
+#define NEAR_LETTERS 2 /* letters by which a mistyped format may be longer */
 
 static const struct sink_options *options_of(const struct config_named *section)
 {
@@ -32,8 +30,7 @@ static bool is_export(const struct config_named *named)
 }
 
 /*
- * Returns true if the default of --output does not apply, although the option is not given: a
- * section writes heavy hitters.
+ * Returns true if --output has only its default value, and a section writes heavy hitters instead.
  */
 static bool is_unsaid(const struct config *config, enum row_kind kind)
 {
@@ -107,8 +104,6 @@ bool sink_config_any(const struct config *config, enum row_kind kind)
 	return false;
 }
 
-/* --- Requests */
-
 static uint32_t key_fields_of_run(const struct config *config)
 {
 	uint32_t fields = 0;
@@ -162,8 +157,6 @@ struct sink_request sink_config_request(
 	return request;
 }
 
-/* --- options --- */
-
 #define ROTATE_FAULT    "neither a time nor a size; examples: 1h, 1GB or 1h,1GB"
 #define ROTATE_SIZE_MIN 1024
 /* ns; names of complete files have a resolution of one second */
@@ -203,9 +196,6 @@ static bool read_rotate(const struct option_text *a)
 	return true;
 }
 
-/*
- * Skips parts of a path that mean nothing: "./" at the start of a component, and repeated slashes.
- */
 static const char *skip_nothing(const char *path, bool at_start)
 {
 	for (;;) {
@@ -218,10 +208,7 @@ static const char *skip_nothing(const char *path, bool at_start)
 	}
 }
 
-/*
- * Returns true if two paths are the same text, apart from parts that mean nothing. Does not follow
- * links or "..".
- */
+/* Ignores "./" and repeated slashes. Does not follow links or "..". */
 static bool same_path(const char *a, const char *b)
 {
 	bool at_start = false;
@@ -248,10 +235,7 @@ OPTION_WORDS_OF(
 #define FORMAT_NAMED(name, word) ", " #word
 static const char file_formats[] = ROW_FORMATS(FORMAT_NAMED);
 
-/*
- * Returns true if the name begins with a mistyped format, such as table:x, JSON:x, jsonl:x or
- * ndjson:x.
- */
+/* Returns true if the name begins with a mistyped format, such as table:x, JSON:x or jsonl:x. */
 static bool begins_as_format(const char *name)
 {
 	const char *word;
@@ -270,7 +254,6 @@ static bool begins_as_format(const char *name)
 	return false;
 }
 
-/* Reports a fault of the option. For a section, reports a fault of the key. Returns false. */
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
 	const struct requested_sink *requested, const char *key, const char *format, ...)
 {
@@ -339,7 +322,6 @@ static bool check_file(const struct config *config, const struct requested_sink 
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, requested, fault);
 }
 
-/* Returns true if the destination of the section supports the key. */
 static bool is_supported(const struct config_row *key, const struct sink_url *url)
 {
 	const char *name = key->row->name;
@@ -358,8 +340,8 @@ static bool is_supported(const struct config_row *key, const struct sink_url *ur
 }
 
 /*
- * Returns the key as the user wrote it. If the key is a group of properties, such as kafka.NAME,
- * returns the first property in the section.
+ * If the key is a group of properties, such as kafka.NAME, returns the first property in the
+ * section.
  */
 static const char *key_as_written(
 	const struct requested_sink *requested, const struct config_row *key)
@@ -380,7 +362,6 @@ static const char *key_as_written(
 	return property;
 }
 
-/* Returns true if the destination supports all keys of its section. */
 static bool check_keys(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -433,7 +414,6 @@ static bool check_spool(const struct config *config, const struct requested_sink
 	return true;
 }
 
-/* Returns true if the command can have rows of this kind. */
 static bool check_kind(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -450,7 +430,7 @@ static bool check_kind(const struct config *config, const struct requested_sink 
 		       outputs[requested->kind]->what, reason);
 }
 
-/* Checks names = goflow2. It is not possible for files: --append could not read their rows. */
+/* Files do not support names = goflow2, because --append could not read their rows. */
 static bool check_names(const struct requested_sink *requested, const struct sink_options *options,
 	struct option_fault *fault)
 {
@@ -694,8 +674,6 @@ const struct option_owner writer_owner = {
 	.check = check_outputs,
 };
 
-/* --- Sections */
-
 static const char *what_word(uint32_t i)
 {
 	return i < ROW_KINDS ? outputs[i]->what : NULL;
@@ -788,7 +766,6 @@ static const struct option_row rows_of_sink[] = {
 	{0},
 };
 
-/* Returns the keys of the i-th sink type that has keys, counted from 0. */
 static const struct option_owner *keys_of_type(uint32_t i)
 {
 	for (const struct sink_type *const *type = sink_types; *type != NULL; type++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Logging of the writer and the sinks: callbacks, and rate limits of warnings. */
+/* Logging of the writer and the sinks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +10,9 @@
 
 #define WRITER_ERROR_MAX 1024
 
-/*
- * Callbacks for messages. May be called by any thread of the writer: those that call writer_open()
- * or writer_push(), and the threads of queues.
- */
+/* Any thread of the writer may call these. */
 struct sink_log {
-	/* Logs one line, which has no line end. */
+	/* `line` has no line end */
 	void (*log)(bool warning, const char *line, void *arg);
 	void *arg;
 	/*
@@ -23,46 +20,46 @@ struct sink_log {
 	 * May be NULL.
 	 */
 	void (*unread)(void);
-	/* Progress line that is suspended while a line is logged. May be NULL. */
+	/* suspended while a line is logged; may be NULL */
 	struct progress *progress;
-	/* Returns the number of lines that other code has written to the terminal. NULL: none. */
+	/* Returns the number of lines that other code has written to the terminal. May be NULL. */
 	uint64_t (*lines_said)(void);
 };
 
-/* Result of opening the output files again. */
+/* Result of opening the output files again by their names. */
 struct sink_log_reopened {
-	uint32_t files; /* number of named files that were opened again */
-	/*
-	 * error of the last file that could not be opened again; its old file is kept. Empty: none.
-	 */
+	uint32_t files; /* files that were opened again */
+	/* for the last file that could not be opened again and is kept; empty: none */
 	char error[WRITER_ERROR_MAX];
 };
 
-/* Logs a line. Suspends the progress line during this time. May be called by any thread. */
 void sink_log_line(bool warning, const char *line, const struct sink_log *sink_log);
 
 /*
- * Rate limit of warnings about a condition, used by one thread. The begin and the end of the
- * condition are logged. If the condition begins again within LOG_RATELIMIT_QUIET_NS after a logged
- * end, it is logged only if it lasts beyond that time.
+ * Rate limit of warnings about a condition. The begin and end of the condition are logged. If it
+ * begins again within LOG_RATELIMIT_QUIET_NS after a logged end, it is logged only if it outlasts
+ * that time. Not thread-safe.
  */
 #define LOG_RATELIMIT_QUIET_NS  INT64_C(60000000000)
 #define LOG_RATELIMIT_OFTEN_MAX 64
 
 struct log_ratelimit_state {
-	bool logged; /* true: the begin was logged, and the condition still holds */
-	bool hushed; /* true: the condition holds, but its begin was not logged */
-	/* times that the condition held without being logged, since the last warning */
+	bool logged; /* the condition holds, and its begin was logged */
+	bool hushed; /* the condition holds, but its begin was not logged */
+	/*
+	 * number of times that the condition held and ended without being logged, since the last
+	 * warning
+	 */
 	uint32_t often;
 	int64_t quiet_until;
 };
 
 /*
- * Call it while the condition holds. Returns true if the caller must now log the condition, with
- * the text often[LOG_RATELIMIT_OFTEN_MAX] at the end.
+ * Call it while the condition holds. If it returns true, the caller must log the condition,
+ * followed by the text often[LOG_RATELIMIT_OFTEN_MAX].
  */
 bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, char *often);
-/* Call it when the condition no longer holds. Returns true if the caller must log that. */
+/* Call it when the condition no longer holds. Returns true if the caller must log its end. */
 bool log_ratelimit_ends(struct log_ratelimit_state *ratelimit, int64_t now);
 
 static inline bool log_ratelimit_goes_on(const struct log_ratelimit_state *ratelimit)

@@ -14,7 +14,7 @@
 
 #define ENDING_S   5
 #define STOPPING_S 15
-/* seconds; limit of sending at the end of the run if it is spread over time */
+/* seconds; limit of sink_queue_share() */
 #define LEAVING_S  10
 
 struct sink_queue_waiting {
@@ -23,7 +23,6 @@ struct sink_queue_waiting {
 	size_t bytes;
 };
 
-/* Kinds of reports. Each has its own limits. */
 enum sink_backlog_kind {
 	BACKLOG_EPOCHS,
 	BACKLOG_FLOWS,
@@ -32,14 +31,14 @@ enum sink_backlog_kind {
 };
 
 struct sink_backlog {
-	/* Number of queued reports, and their bytes. Protected by sink_queue.lock. */
+	/* Queued reports. Protected by sink_queue.lock. */
 	uint32_t queued;
 	size_t bytes;
 	/* Dropped rows. Used only by the thread that pushes reports. */
 	uint64_t lost;
 	/* rows dropped since the number of lost rows was last logged */
 	uint64_t lost_now;
-	struct log_ratelimit_state drops; /* rate limit of the warning that reports are dropped */
+	struct log_ratelimit_state drops;
 };
 
 struct sink_queue {
@@ -47,25 +46,23 @@ struct sink_queue {
 	pthread_t thread;
 	/* Used only by the queue's thread. Monotonic ns; 0: not set. */
 	int64_t stop_seen;
-	int64_t leave_by; /* latest end of sending that is spread over time */
+	int64_t leave_by;
 
 	pthread_mutex_t lock; /* protects the following fields */
 	pthread_cond_t work;  /* signaled if there is a task for the queue's thread */
 	pthread_cond_t room;  /* signaled after a report has left the queue, and after a task */
-	struct sink_queue_waiting *first, *last; /* NULL: the queue is empty */
+	struct sink_queue_waiting *first, *last;
 	struct sink_backlog lanes[BACKLOGS];
 	size_t flow_bytes_max;
-	bool has_taken; /* true: the thread is writing a report that starts at taken_start */
+	bool has_taken; /* the thread is writing a report that starts at taken_start */
 	int64_t taken_start;
 	size_t taken_bytes;
 	uint32_t reopens_asked, reopens_done;
-	/* true: all later reports start at passed_ns or later; handled if the queue is empty */
+	/* all later reports start at passed_ns or later; handled if the queue is empty */
 	bool passed;
 	int64_t passed_ns;
 	bool ending;
 };
-
-/* --- Deliveries */
 
 bool delivery_concerns(const struct delivery *delivery, const struct report_epoch *epoch)
 {
@@ -141,8 +138,6 @@ uint64_t delivery_lost(const struct delivery *delivery)
 	       atomic_load_explicit(&delivery->unknown, memory_order_relaxed);
 }
 
-/* --- Backlogs */
-
 static enum sink_backlog_kind lane_of(const struct report_epoch *epoch)
 {
 	if (epoch->flows_only)
@@ -150,12 +145,10 @@ static enum sink_backlog_kind lane_of(const struct report_epoch *epoch)
 	return epoch->deliveries_only ? BACKLOG_DELIVERIES : BACKLOG_EPOCHS;
 }
 
-/* --- The queue's thread */
-
 struct task {
-	struct report_epoch *epoch; /* NULL: no report */
+	struct report_epoch *epoch;
 	bool reopen, end;
-	uint32_t reopens; /* value of reopens_asked that is reached by this task */
+	uint32_t reopens; /* reopens_asked when the task was taken */
 	bool passed;
 	int64_t passed_ns;
 };
@@ -177,7 +170,7 @@ static struct report_epoch *take_first(struct sink_queue *queue)
 	return epoch;
 }
 
-/* Waits for a task. task.end is set only if the queue is empty. */
+/* task.end is set only if the queue is empty. */
 static struct task next_task(struct sink_queue *queue)
 {
 	struct task task = {0};
@@ -185,7 +178,7 @@ static struct task next_task(struct sink_queue *queue)
 	pthread_mutex_lock(&queue->lock);
 	while (queue->first == NULL && queue->reopens_asked == queue->reopens_done &&
 		!queue->passed && !queue->ending)
-		pthread_cond_wait(&queue->work, &queue->lock); /* idle */
+		pthread_cond_wait(&queue->work, &queue->lock);
 	task.reopens = queue->reopens_asked;
 	task.reopen = queue->reopens_asked != queue->reopens_done;
 	if (queue->first != NULL) {
@@ -247,8 +240,6 @@ static void *sink_queue_main(void *arg)
 	return NULL;
 }
 
-/* --- Create, start and end */
-
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 {
 	struct sink_queue *queue = calloc(1, sizeof(*queue));
@@ -297,8 +288,8 @@ uint64_t sink_queue_end(struct sink_queue *queue)
 
 	sink_queue_finish(queue);
 	/*
-	 * The wait is limited by the sink. Network sinks have timeouts. A pipe waits for its
-	 * reader; if the run is live or was stopped, wait_until_writable() limits that.
+	 * Each sink limits this wait: network sinks by timeouts, pipes by wait_until_writable() if
+	 * the run is live or was stopped.
 	 */
 	pthread_join(queue->thread, NULL);
 	VERIFY(queue->first, ==, NULL);
@@ -306,8 +297,6 @@ uint64_t sink_queue_end(struct sink_queue *queue)
 		lost += queue->lanes[lane].lost;
 	return lost;
 }
-
-/* --- The pushing thread */
 
 static bool concerns(const struct sink_queue *queue, const struct report_epoch *epoch)
 {
@@ -318,9 +307,7 @@ static bool concerns(const struct sink_queue *queue, const struct report_epoch *
 }
 
 /*
- * Returns the limit of waiting reports of this kind, in bytes. Flow records have a separate limit,
- * because all records that end with an interval arrive together. Delivery reports are small and
- * have no limit.
+ * Flow records have their own limit, because all records that end with an interval arrive together.
  */
 static size_t bytes_max(const struct sink_queue *queue, enum sink_backlog_kind id)
 {
@@ -334,9 +321,8 @@ static size_t bytes_max(const struct sink_queue *queue, enum sink_backlog_kind i
 }
 
 /*
- * Returns true if there is room for a report of this size. After a report was dropped, there is
- * room only when half of the memory is free again, so that an overload causes one warning, not
- * many. A report of any size fits if no other one of its kind is queued.
+ * After a drop, there is room only when half of the memory is free again, so that an overload
+ * causes one warning. A report of any size fits if no other report of its kind is queued.
  */
 static bool has_room(const struct sink_queue *queue, enum sink_backlog_kind id, size_t bytes)
 {
@@ -361,7 +347,6 @@ static void put_last(struct sink_queue *queue, struct sink_queue_waiting *waitin
 	backlog->bytes += waiting->bytes;
 }
 
-/* Queues a report. Returns false if there is no room, or if out of memory. */
 static bool enqueue(struct sink_queue *queue, struct report_epoch *epoch)
 {
 	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
@@ -417,7 +402,6 @@ static void log_resumed(struct sink_queue *queue, enum sink_backlog_kind id)
 	backlog->lost_now = 0;
 }
 
-/* Counts the rows of the report in the deliveries of the sink. Returns their number. */
 static uint64_t count(struct sink_queue *queue, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
@@ -448,7 +432,7 @@ void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch)
 		if (queue->params.ops->miss != NULL)
 			queue->params.ops->miss(queue->params.place, epoch);
 		if (rows == 0)
-			return; /* no rows are lost */
+			return;
 		log_drops(queue, id);
 		backlog->lost += rows;
 		backlog->lost_now += rows;
@@ -457,10 +441,7 @@ void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch)
 	}
 }
 
-/*
- * An epoch needs room for two reports: the delivery report of the previous epoch is queued before
- * it.
- */
+/* The delivery report of the previous epoch is queued before an epoch. */
 static bool has_room_for_both(
 	const struct sink_queue *queue, const struct report_epoch *epoch, size_t bytes)
 {
@@ -517,7 +498,6 @@ void sink_queue_pass(struct sink_queue *queue, int64_t time)
 void sink_queue_settle(struct sink_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	/* sink_queue_end() describes how long each write can take. */
 	while (queue->first != NULL || queue->has_taken)
 		pthread_cond_wait(&queue->room, &queue->lock);
 	pthread_mutex_unlock(&queue->lock);

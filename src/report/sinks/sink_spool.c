@@ -19,22 +19,19 @@ struct sink_spool {
 	struct sink *sink;
 	struct spool *spool;
 	pthread_t thread;
-	bool runs; /* true if the sender thread was started */
+	bool runs; /* the sender thread was started */
 	/* Used only by the queue's thread. */
 	struct spool_segment segment;
-	/*
-	 * Rate limits of two warnings. holds: the spool cannot be written, so one interval at a
-	 * time is kept in memory. loses: rows are lost.
-	 */
+	/* rate limits of the warnings that the spool cannot be written, and that rows are lost */
 	struct log_ratelimit_state holds, loses;
 	/* rows lost since the number of lost rows was last logged */
 	uint64_t lost;
 	/* Used only by the sender thread. */
 	struct delivery fates; /* fates of the rows of the current segment */
 
-	/* posted after a segment was added, to request a retry, and to end the thread */
+	/* posted for a new segment, for a retry and for the end of the thread */
 	sem_t work;
-	/* true: no more segments follow; set before `work` is posted for the last time */
+	/* no more segments follow; set before `work` is posted for the last time */
 	atomic_bool ended;
 };
 
@@ -46,9 +43,6 @@ static void publish_spooled(struct sink_spool *spool)
 	atomic_store(&delivery->spool_bytes, spool_bytes(spool->spool));
 }
 
-/* --- The sender thread */
-
-/* Adds the fates of a segment's rows to the counts of the sink. */
 static void settle_rows(struct sink_spool *spool)
 {
 	struct delivery *delivery = &spool->sink->delivery, *fates = &spool->fates;
@@ -65,10 +59,7 @@ static bool same_text(const struct text *a, const struct text *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/*
- * Makes the next connection begin with the header of this segment. Closes the connection if it
- * began with another header.
- */
+/* The next connection must begin with the header of this segment. */
 static void suit_header(struct sink_spool *spool, struct spool_segment *segment)
 {
 	struct sink *sink = spool->sink;
@@ -113,10 +104,7 @@ static void warn_damaged(struct sink_spool *spool, uint64_t rows)
 	publish_spooled(spool);
 }
 
-/*
- * Logs that a file cannot be read. It is read again when the next rows are added, and by the next
- * run.
- */
+/* The file is read again when rows are added, and by the next run. */
 static void warn_unreadable(struct sink_spool *spool, int error)
 {
 	char why[128];
@@ -157,13 +145,11 @@ static void *sender_main(void *arg)
 		send_all(spool);
 		if (last)
 			return NULL;
-		while (sem_wait(&spool->work) != 0) /* idle */
+		while (sem_wait(&spool->work) != 0)
 			;
 		last = atomic_load(&spool->ended);
 	}
 }
-
-/* --- The queue's thread */
 
 static void begin(void *arg)
 {
@@ -242,8 +228,7 @@ static void end(void *arg)
 	if (spool->runs)
 		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits this wait */
 	/*
-	 * Rows that were delivered are no longer in the spool. end() waits until the receiver has
-	 * read them.
+	 * Delivered rows are no longer in the spool. end() waits until the receiver has read them.
 	 */
 	if (sink->type->ops.end != NULL)
 		sink->type->ops.end(sink);
@@ -266,8 +251,6 @@ const struct sink_queue_ops sink_spool_ops = {
 	.reopen = reopen,
 	.end = end,
 };
-
-/* --- Open and close */
 
 bool sink_spool_open(struct sink *sink, char *why, struct spool_found *found)
 {

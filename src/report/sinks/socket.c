@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sink: text rows on a TCP or Unix socket (tcp://, unix:). The rows of an epoch are sent together.
- * If the connection breaks before the end of them, the next connection gets all rows of this epoch.
+ * Sink: text rows on a TCP or Unix socket (tcp://, unix:). If the connection breaks within an
+ * epoch, the next connection gets all rows of this epoch.
  */
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define PATIENCE_S 60 /* seconds for which a receiver may accept nothing */
-/* limit of broken connections per epoch; then the fate of its rows is unknown */
+#define PATIENCE_S 60
+/* After this many broken connections in an epoch, the fate of its rows is unknown. */
 #define BREAKS_MAX 3
 
 struct sink_socket {
@@ -40,7 +40,7 @@ static bool send_header(struct sink_socket *socket)
 	return sent;
 }
 
-/* Waits for a connection. Returns false if there is none in time after the end of the run. */
+/* Returns false if there is no connection in time after the end of the run. */
 static bool connect_sink(struct sink_socket *socket)
 {
 	int64_t since = clock_now(CLOCK_MONOTONIC);
@@ -64,8 +64,8 @@ static bool connect_sink(struct sink_socket *socket)
 }
 
 /*
- * Sends the text. With a spool, also waits until the receiver has it: if a connection breaks, data
- * in the send buffer is lost. Returns 0 or an errno.
+ * With a spool, waits until the receiver has the text, because a broken connection loses the data
+ * in the send buffer. Returns 0 or an errno.
  */
 static int send_text(struct sink_socket *socket)
 {
@@ -75,7 +75,7 @@ static int send_text(struct sink_socket *socket)
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
-/* Sends sink.text, with retries. Returns the counter in sink.fates that its rows belong to. */
+/* Sends sink.text, with retries. Returns the counter for the fate of its rows. */
 static _Atomic uint64_t *sent_counter(struct sink_socket *socket)
 {
 	struct sink *sink = &socket->sink;

@@ -26,17 +26,15 @@
 #include "base/units.h"
 
 #define BACKOFF_MAX_S 30
-#define CONNECT_NS    (10 * SECOND_NS) /* limit of connecting */
+#define CONNECT_NS    (10 * SECOND_NS)
 #define POLL_MS       100
 /* ns; longest time without progress while a connection is closed */
 #define IDLE_NS       SECOND_NS
-#define LEAVING_NS    (5 * SECOND_NS) /* limit of closing */
+#define LEAVING_NS    (5 * SECOND_NS)
 #define LOOK_MS       10
-#define READS_MAX     64 /* maximum reads of received data per call */
+#define READS_MAX     64
 #define HEADERS_UDP4  28
 #define HEADERS_UDP6  48
-
-/* --- Addresses as text */
 
 static bool read_port(const char *text, char *port, size_t size)
 {
@@ -97,8 +95,6 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 	return false;
 }
 
-/* --- Connections */
-
 void socket_client_init(struct socket_client *client)
 {
 	client->fd = -1;
@@ -114,7 +110,7 @@ static void hang_up(struct socket_client *client)
 	client->look_up = true;
 }
 
-/* Returns the number of bytes in the send queue. -1: unknown. */
+/* Returns the bytes in the send queue, or -1. */
 static int queued(int fd)
 {
 	int bytes;
@@ -122,7 +118,6 @@ static int queued(int fd)
 	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
-/* Reads and ignores received data. Returns the result of the last recv(). */
 static ssize_t take_noise(struct socket_client *client)
 {
 	char ignored[4096];
@@ -139,10 +134,9 @@ static ssize_t take_noise(struct socket_client *client)
 /*
  * Shuts down sending, and waits up to `longest` ns until all data is acknowledged.
  *
- * If close(2) finds received data that was not read, or if data arrives later, it resets the
- * connection. The receiver then loses data that it has not read yet. Therefore, if a receiver sends
- * data, reads it until the receiver closes the connection. Other receivers can read the rest after
- * close(2).
+ * If close(2) finds unread data, or if data arrives later, it resets the connection, and the
+ * receiver loses what it has not read yet. Therefore, if a receiver sends data, reads it until the
+ * receiver closes the connection.
  */
 static void leave(struct socket_client *client, int64_t longest)
 {
@@ -205,8 +199,8 @@ static void close_socket(struct socket_client *client, const char *why)
 }
 
 /*
- * --- Name lookup. It has its own thread, because it blocks for long if the name server does not
- * answer.
+ * Name lookup. It has its own thread, because getaddrinfo() blocks for long if the name server does
+ * not answer.
  */
 
 struct look_up {
@@ -214,8 +208,8 @@ struct look_up {
 	struct addrinfo *found;
 	int error;  /* result of getaddrinfo() */
 	int number; /* errno after getaddrinfo() */
-	sem_t done; /* posted at the end, unless the client has given up the lookup */
-	/* set by the first thread that has finished; the other one frees the lookup */
+	sem_t done;
+	/* set by the first of the two threads that is done; the other one frees the lookup */
 	atomic_bool alone;
 };
 
@@ -247,7 +241,6 @@ static void *look_up_main(void *arg)
 	return NULL;
 }
 
-/* Starts a lookup. Returns NULL if out of memory, or if a thread cannot be created. */
 static struct look_up *begin_look_up(const struct socket_client *client)
 {
 	struct look_up *look_up = calloc(1, sizeof(*look_up));
@@ -265,7 +258,6 @@ static struct look_up *begin_look_up(const struct socket_client *client)
 	return look_up;
 }
 
-/* Waits for the lookup. Returns false after a timeout. */
 static bool wait_for_names(const struct socket_client *client)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
@@ -317,8 +309,8 @@ static void take_names(struct socket_client *client, char *why, size_t size)
 }
 
 /*
- * Looks up the name if that is due. If the lookup fails, keeps the previous addresses. A slow
- * lookup goes on until the next try. Returns false if there are no addresses.
+ * If the lookup fails, keeps the previous addresses. A slow lookup goes on until the next try.
+ * Returns false if there are no addresses.
  */
 static bool look_up(struct socket_client *client)
 {
@@ -348,9 +340,8 @@ void socket_client_free(struct socket_client *client)
 }
 
 /*
- * Waits until the socket accepts data. Fails with ETIMEDOUT after `longest` ns, or the time of
- * patience() if that is shorter, without progress. A shorter send queue is progress: a slow
- * receiver makes room in steps.
+ * Fails with ETIMEDOUT after `longest` ns or patience() without progress. A shorter send queue is
+ * progress, because a slow receiver makes room in steps.
  */
 static bool wait_to_send(const struct socket_client *client, int fd, int64_t longest)
 {
@@ -388,7 +379,7 @@ static bool finish_connecting(const struct socket_client *client, int fd)
 	return error == 0;
 }
 
-/* Forbids IP fragmentation. The kernel then determines the path MTU. */
+/* Without fragmentation, the kernel determines the path MTU. */
 static void never_fragment(int fd, int family)
 {
 	static const int ipv4 = IP_PMTUDISC_DO, ipv6 = IPV6_PMTUDISC_DO;
@@ -400,8 +391,8 @@ static void never_fragment(int fd, int family)
 }
 
 /*
- * Returns true if the socket is connected to itself. This happens if no socket listens on a local
- * port, and the kernel chooses the same port as the source port.
+ * If no socket listens on a local port, the kernel may choose the same port as the source port. The
+ * socket is then connected to itself.
  */
 static bool is_itself(int fd)
 {
@@ -413,7 +404,6 @@ static bool is_itself(int fd)
 	       memcmp(&near, &far, near_len) == 0;
 }
 
-/* Connects to an address. Returns the descriptor, or -1 with errno. */
 static int connect_to(const struct socket_client *client, const struct addrinfo *address)
 {
 	static const int one = 1;
@@ -442,8 +432,8 @@ static int connect_to(const struct socket_client *client, const struct addrinfo 
 }
 
 /*
- * Connects to one of the addresses. TCP: the first one that accepts. UDP: a different first address
- * at each try, because a UDP connection does not show whether a receiver exists.
+ * TCP: the first address that accepts. UDP: a different first address at each try, because a UDP
+ * connection does not show whether a receiver exists.
  */
 static int connect_any(const struct socket_client *client)
 {
@@ -483,8 +473,8 @@ static int connect_unix(const struct socket_client *client)
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
 		/*
-		 * If the path through the folder's descriptor is too long, uses the given path.
-		 * socket_client_parse() checked its length.
+		 * If the path through the folder's descriptor is too long, uses the given path,
+		 * whose length socket_client_parse() checked.
 		 */
 		if ((size_t)len >= sizeof(path.sun_path))
 			memcpy(path.sun_path, client->address.host, sizeof(path.sun_path) - 1);
@@ -540,8 +530,6 @@ bool socket_client_reach(struct socket_client *client)
 	client->fresh = socket_client_look(client) != SOCKET_CLIENT_GONE;
 	return client->fresh;
 }
-
-/* --- Sending */
 
 int socket_client_send(struct socket_client *client, const void *bytes, size_t len)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Connection of a client to a receiver of rows. Includes name lookup and timeouts. Retries after 1
- * s, 2 s and so on, up to every 30 s. Used by one thread. Calls may block.
+ * Connection of a client to a receiver of rows, with name lookup, timeouts and retries. Used by one
+ * thread. Calls may block.
  */
 
 #include <netdb.h>
@@ -21,94 +21,91 @@ enum socket_client_transport {
 
 struct socket_client_address {
 	enum socket_client_transport transport;
-	char host[256]; /* name or address of the host; Unix: path of the socket */
+	char host[256]; /* host name or address; Unix: path of the socket */
 	char port[6];
 };
 
 /*
- * Parses an address. TCP and UDP: HOST:PORT. If `port` is not NULL, the text may be HOST without a
- * port. An IPv6 address must be in brackets. Unix: the path of a socket. Returns false if the text
- * is not valid, with the reason in why[SOCKET_CLIENT_ERROR_MAX].
+ * TCP and UDP: HOST:PORT, or HOST if a default `port` is given; IPv6 addresses in brackets. Unix: a
+ * path. Returns false with the reason in why[SOCKET_CLIENT_ERROR_MAX].
  */
 bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
 	struct socket_client_address *address, char *why);
 
 /*
- * Returns how many ns to wait before the next try. before: ns waited before the previous try; 0:
- * there was none. second: length of a second in ns.
+ * Returns the ns to wait before the next try. before: ns waited before the previous try, or 0.
+ * second: length of a second in ns.
  */
 int64_t socket_client_backoff(int64_t before, int64_t second);
 
 struct socket_client {
 	/* Set before the first use. */
 	struct socket_client_address address;
-	/* returns the ns that may pass without progress; 0: give up now */
+	/* ns that may pass without progress; 0: give up now */
 	int64_t (*patience)(void *arg);
 	void *arg;
-	/* length of a second in retries, in ns; tests use shorter seconds; 0: a real second */
+	/* length of a second in retries, in ns; shorter in tests; 0: a real second */
 	int64_t second;
 
 	/* Written only by this module. */
 	int fd;                /* -1: not connected */
-	uint32_t connects;     /* number of connections since the start */
+	uint32_t connects;     /* connections since the start */
 	size_t sent;           /* bytes that the kernel accepted in the last socket_client_send() */
 	char why[256];         /* reason for the last failure */
-	struct look_up *names; /* lookup that is running; NULL: none */
-	struct addrinfo *addresses; /* addresses found by the last successful lookup */
+	struct look_up *names; /* running lookup, or NULL */
+	struct addrinfo *addresses; /* found by the last successful lookup */
 	uint32_t turn;              /* UDP: index of the next address to try, modulo their number */
-	bool look_up;               /* true: look up the name before the next connection */
-	bool talks;                 /* true: the receiver has sent data on this connection */
-	/* true: connected by socket_client_reach(), and not yet reported by socket_client_look() */
+	bool look_up;               /* look up the name before the next connection */
+	bool talks;                 /* the receiver has sent data on this connection */
+	/* connected by socket_client_reach(), and not yet reported by socket_client_look() */
 	bool fresh;
 	int64_t retry_at, backoff; /* monotonic ns of the next try; ns waited before it */
 };
 
-/* Initializes the connection. All fields that the caller does not set must be 0. */
+/* All fields that the caller does not set must be 0. */
 void socket_client_init(struct socket_client *client);
 void socket_client_free(struct socket_client *client);
 
 enum socket_client_state {
-	/* not connected; `why` is the reason; the next try is at retry_at */
+	/* not connected; `why` is the reason; next try at retry_at */
 	SOCKET_CLIENT_GONE,
-	SOCKET_CLIENT_CONNECTED,   /* still connected */
+	SOCKET_CLIENT_CONNECTED,
 	SOCKET_CLIENT_RECONNECTED, /* connected just now */
 };
 
-/* Checks the connection. If it is closed and a try is due, connects again. */
+/* If the connection is closed and a try is due, connects again. */
 enum socket_client_state socket_client_look(struct socket_client *client);
 
 /*
- * Connects now. Returns false on failure, with the reason in `why`. After success the next
- * socket_client_look() returns SOCKET_CLIENT_RECONNECTED.
+ * Connects now. Returns false with the reason in `why`. After success the next socket_client_look()
+ * returns SOCKET_CLIENT_RECONNECTED.
  */
 bool socket_client_reach(struct socket_client *client);
 
-/*
- * Reads and ignores received data, and detects errors. Returns false if the connection is closed.
- */
+/* Reads and ignores received data. Returns false if the connection is closed. */
 bool socket_client_heed(struct socket_client *client);
 
 /*
- * Sends bytes. Returns 0 if the kernel accepted all of them, else an errno. After an error the
- * connection is closed. The exception is EMSGSIZE: the datagram is larger than the path MTU.
+ * Returns 0 if the kernel accepted all bytes, else an errno. An error closes the connection, except
+ * EMSGSIZE: the datagram is larger than the path MTU.
  */
 int socket_client_send(struct socket_client *client, const void *bytes, size_t len);
 
 /*
- * Waits until the receiver has all data that was sent. TCP: until its host has acknowledged the
- * data; Unix: until the receiver has read it. Returns 0, or an errno. After an error the connection
- * is closed, and the receiver may have only a part of the data.
+ * Waits until the receiver has all data. TCP: its host has acknowledged it; Unix: the receiver has
+ * read it. Returns 0 or an errno. An error closes the connection, and the receiver may have a part
+ * of the data.
  */
 int socket_client_drain(struct socket_client *client);
 
 /* Resets the retry delay. Call it after rows were delivered. */
 void socket_client_praise(struct socket_client *client);
 
-/* Returns the largest UDP payload that fits the path MTU, in bytes. 0: unknown. */
+/* Returns the largest UDP payload that fits the path MTU, in bytes, or 0 if unknown. */
 uint32_t socket_client_datagram_max(const struct socket_client *client);
 
 /*
  * Closes the connection. If the receiver has sent data, first waits a limited time until it has
- * read everything. The next socket_client_look() looks up the name again and connects at once.
+ * read everything. The next socket_client_look() looks up the name and connects at once.
  */
 void socket_client_reopen(struct socket_client *client);

@@ -25,7 +25,7 @@
 #define NAME_FORMAT    "%016" PRIx64
 #define NAME_DIGITS    16
 #define WHAT_MAX       64
-#define FILE_MODE      0600 /* only the owner may read the rows, since they contain personal data */
+#define FILE_MODE      0600 /* rows contain personal data */
 #define URL_FILE       "url"
 #define LOCK_FILE      "lock"
 #define URL_MAX        4096
@@ -49,20 +49,18 @@ struct spool {
 	pthread_mutex_t lock; /* protects the following fields */
 	struct segment_file *first, *last;
 
-	/* Sums over all segments. Written by both threads, read by any. */
-	_Atomic uint64_t bytes, rows; /* sums over the segments */
-	_Atomic uint64_t damaged;     /* disk space of damaged files; `bytes` does not include it */
+	/* Written by both threads, read by any. */
+	_Atomic uint64_t bytes, rows; /* sums over all segments */
+	_Atomic uint64_t damaged;     /* disk space of damaged files; not part of `bytes` */
 };
-
-/* --- A file */
 
 struct first_line {
 	uint32_t version;
 	char what[WHAT_MAX];
 	uint64_t rows, checksum;
 	int64_t start;
-	size_t header, bytes; /* bytes of the two texts after this line, first the header */
-	size_t line;          /* size of the line, bytes */
+	size_t header, bytes; /* bytes of the header and of the rows after this line */
+	size_t line;          /* bytes of this line */
 	size_t unsummed;      /* bytes of this line up to the checksum */
 };
 
@@ -92,10 +90,7 @@ static bool read_first_line(const char *text, size_t len, struct first_line *lin
 	return true;
 }
 
-/*
- * Returns true if the file of `len` bytes has the length that its first line states, and each row
- * can have at least one byte.
- */
+/* Each row must have at least one byte. */
 static bool is_whole(const struct first_line *line, uint64_t len)
 {
 	return line->header <= len && line->bytes <= len &&
@@ -134,7 +129,7 @@ static void name_of(uint64_t number, const char *ending, char name[64])
 	snprintf(name, 64, NAME_FORMAT ".%s", number, ending);
 }
 
-/* Writes a segment to a new file. Returns 0, or an errno after removing the file. */
+/* Returns 0, or an errno after removing the file. */
 static int write_segment(
 	struct spool *spool, const struct spool_segment *segment, const char *line, size_t len)
 {
@@ -171,7 +166,7 @@ static int open_file(const struct spool *spool, const char *name, struct stat *s
 	return fd;
 }
 
-/* Reads a whole file. Returns memory from malloc(), or NULL with errno. */
+/* Returns memory from malloc(), or NULL with errno. */
 static char *read_file(const struct spool *spool, const char *name, size_t *len)
 {
 	struct stat st = {0};
@@ -197,7 +192,6 @@ static char *read_file(const struct spool *spool, const char *name, size_t *len)
 	return NULL;
 }
 
-/* Reads a segment, and checks its lengths and its checksum. */
 static enum spool_result read_segment(
 	const struct spool *spool, const struct segment_file *file, struct spool_segment *segment)
 {
@@ -228,10 +222,7 @@ static enum spool_result read_segment(
 	return result;
 }
 
-/*
- * Returns true if the name of a spool file has the ending. Such a name has 16 hexadecimal digits, a
- * dot and an ending.
- */
+/* `name` has 16 hexadecimal digits, a dot and an ending. */
 static bool ends_in(const char *name, const char *ending)
 {
 	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
@@ -245,7 +236,7 @@ static int is_ours(const struct dirent *entry)
 	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
 }
 
-/* --- Damaged files. They are kept for inspection until their space is needed. */
+/* Damaged files are kept for inspection until their space is needed. */
 
 static void count_damaged(struct spool *spool, const char *name, bool add)
 {
@@ -270,7 +261,6 @@ static void set_aside(struct spool *spool, uint64_t number)
 		count_damaged(spool, damaged, true);
 }
 
-/* Deletes the oldest damaged file. Returns false if there is none. */
 static bool remove_oldest_damaged(struct spool *spool)
 {
 	struct dirent **entries;
@@ -292,8 +282,6 @@ static bool remove_oldest_damaged(struct spool *spool)
 		spool->damaged = 0; /* other programs have deleted the damaged files */
 	return removed;
 }
-
-/* --- Waiting segments */
 
 static struct segment_file *add_last(struct spool *spool, const struct segment_file *file)
 {
@@ -349,10 +337,7 @@ static bool add_text(struct text *to, const struct text *from)
 	return !to->failed;
 }
 
-/*
- * Keeps a segment in memory, if no other segment waits. Returns false if another one waits, or if
- * out of memory.
- */
+/* Keeps a segment in memory. Returns false if another segment waits, or if out of memory. */
 static bool open_segment(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {.rows = segment->rows};
@@ -374,7 +359,6 @@ static bool open_segment(struct spool *spool, const struct spool_segment *segmen
 	return false;
 }
 
-/* Writes a segment to the disk. Returns NULL, or the reason for a failure. */
 static const char *put_on_disk(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {
@@ -485,8 +469,6 @@ uint64_t spool_bytes(struct spool *spool)
 	return spool->bytes + spool->damaged;
 }
 
-/* --- Opening */
-
 static const char *reason(int error)
 {
 	return error == EINVAL ? "not a regular file" : file_error(error);
@@ -499,10 +481,7 @@ enum spool_check {
 	LOOK_ASIDE, /* not a waiting segment */
 };
 
-/*
- * Checks the first line and the length of a segment file. Its checksum is checked before its rows
- * are sent.
- */
+/* Does not check the checksum of the rows. */
 static enum spool_check check_segment(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
@@ -541,8 +520,8 @@ static enum spool_check check_segment(
 }
 
 /*
- * Handles a file that is not a segment. part: incomplete rows of a killed run, which are deleted.
- * damaged: adds its disk space, and does not use its number again.
+ * Deletes incomplete rows of a killed run (part). Counts the disk space of a damaged file, and does
+ * not use its number again.
  */
 static enum spool_check look_aside(struct spool *spool, const char *name, bool change)
 {
@@ -554,8 +533,8 @@ static enum spool_check look_aside(struct spool *spool, const char *name, bool c
 }
 
 /*
- * Checks all files in the order of their numbers. If `change` is true, adds the segments to the
- * spool. The first call has `change` false, so that a folder that is refused does not change.
+ * change false: only checks all files, so that a folder that is refused does not change. Otherwise
+ * adds the segments to the spool.
  */
 static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
 {
@@ -594,8 +573,8 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 }
 
 /*
- * Returns true if the spool belongs to this URL, which is stored in the file `url`. Returns false
- * if the spool has another URL and rows wait, or if the file cannot be written.
+ * Returns false if rows wait for another URL than that in the file `url`, or if the file cannot be
+ * written.
  */
 static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
 {
@@ -626,7 +605,6 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 	return good;
 }
 
-/* Opens the folder, after creating it if necessary. Locks it for this run. */
 static bool claim(struct spool *spool, char *why)
 {
 	spool->fd = file_folder_open(spool->folder);

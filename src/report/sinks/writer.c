@@ -19,43 +19,42 @@
 #include "report/sinks/writer.h"
 #include "rx/source.h"
 
-#define WAIT_NS 50000000 /* ns; longest wait of writer_wait() for one queue */
+#define WAIT_NS 50000000 /* longest wait of writer_wait() for one queue */
 
 struct file_destination {
 	/*
-	 * Columns of the rows. NULL: tables of heavy hitters. If the format has no header, the
-	 * columns are adapted to the measurements of each epoch.
+	 * NULL: tables of heavy hitters. If the format has no header, the columns are adapted to
+	 * the measurements of each epoch.
 	 */
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
-	size_t queue; /* bytes; see sink_queue_params.queue */
+	size_t queue; /* bytes of waiting reports; 0: default */
 	bool on_terminal;
-	bool left;    /* true if the reader has closed its end, and this was logged */
-	bool redrawn; /* true if each epoch replaces the previous one on the terminal */
+	bool left;    /* the reader has closed its end, and this was logged */
+	bool redrawn; /* each epoch replaces the previous one on the terminal */
 	struct screen screen;
 };
 
 /*
- * A queue and its destination: one network sink, or files. All regular files of a run have a common
- * queue, because an epoch is complete only if all of them have it. A pipe, a terminal or a device
- * has its own queue.
+ * A queue and its destination. All regular files of a run have a common queue, because an epoch is
+ * complete only if all of them have it. A network sink, pipe, terminal or device has its own.
  */
 struct writer_route {
 	struct sink_queue *sink_queue;
 	struct sink *sink; /* NULL: `files` */
-	/* one for each file, in the same order, or that of the network sink */
+	/* one for each file in the same order, or one for the network sink */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
-	size_t queue; /* bytes; see sink_queue_params.queue; the largest value of all files */
+	size_t queue; /* bytes of waiting reports, the maximum of all files; 0: default */
 
 	struct sink_log *sink_log;
-	bool alone; /* true if the run has no other output */
+	bool alone; /* the run has no other output */
 	struct file_destination **files;
 	uint32_t nb_files;
 	/* Used only by the queue's thread while it runs. */
 	struct text text;
-	uint64_t next_epoch; /* number of the first epoch that was not written yet */
+	uint64_t next_epoch; /* first epoch that was not written yet */
 	/* result of opening the files again; valid after sink_queue_reopening() returned false */
 	struct sink_log_reopened reopened;
 };
@@ -69,8 +68,8 @@ struct writer {
 	uint32_t nb_sinks;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
-	bool told; /* true if a destination gets delivery reports */
-	/* true after writer_bound_end(); used by the thread that calls writer_push() */
+	bool told; /* a destination gets delivery reports */
+	/* set by writer_bound_end(); used by the thread that calls writer_push() */
 	bool end_bounded;
 
 	/* set by the thread that calls writer_push(); read by all threads that write files */
@@ -81,8 +80,6 @@ struct writer {
 	uint64_t last_number;
 	int64_t last_start, last_end;
 };
-
-/* --- Files: functions of the queue's thread */
 
 static uint64_t lines_said(const struct writer_route *route)
 {
@@ -106,10 +103,7 @@ static void format_rows(
 	}
 }
 
-/*
- * Counts the fates of rows. If the reader of standard output closed it, they count as failed, but
- * not as lost.
- */
+/* If the reader of standard output closed it, rows count as failed, but not as lost. */
 static void account(struct file_destination *file, uint64_t rows, uint64_t lost, size_t bytes)
 {
 	bool arrived = lost == 0 && !file->file.unread;
@@ -119,10 +113,7 @@ static void account(struct file_destination *file, uint64_t rows, uint64_t lost,
 	delivery_count(&file->delivery.bytes, arrived ? bytes : 0);
 }
 
-/*
- * Writes route->text. rows: number of rows in it. start: start of their epoch, ns since 1970-01-01
- * UTC.
- */
+/* Writes route->text. start: start of the epoch, ns since 1970-01-01 UTC. */
 static void write_text(
 	struct writer_route *route, struct file_destination *file, uint64_t rows, int64_t start)
 {
@@ -144,9 +135,7 @@ static void write_rows(
 	account(file, rows, file->file.lost - lost, route->text.len);
 }
 
-/*
- * Writes an epoch to all files. The epoch is marked as complete only after every file has its rows.
- */
+/* An epoch is marked as complete only after every file has its rows. */
 static void write_epoch(void *arg, const struct report_epoch *epoch)
 {
 	struct writer_route *route = arg;
@@ -164,10 +153,7 @@ static void write_epoch(void *arg, const struct report_epoch *epoch)
 			output_file_pass(&route->files[s]->file, epoch->end);
 }
 
-/*
- * Completes files whose rotation period has ended. Every later row starts at `time` (ns since
- * 1970-01-01 UTC) or later.
- */
+/* Every later row starts at `time` (ns since 1970-01-01 UTC) or later. */
 static void pass(void *arg, int64_t time)
 {
 	struct writer_route *route = arg;
@@ -202,7 +188,6 @@ static void reopen_files(void *arg)
 	route->reopened = reopened;
 }
 
-/* Logs once that the reader of standard output has closed it, as `head` does. */
 static void look_at_readers(void *arg)
 {
 	struct writer_route *route = arg;
@@ -246,9 +231,6 @@ static const struct sink_queue_ops stream_ops = {
 	.look = look_at_readers,
 };
 
-/* --- Opening */
-
-/* Allocates arrays for all destinations, including the table. Returns false if out of memory. */
 static bool alloc_arrays(struct writer *writer, const struct config *config)
 {
 	struct sink_config_iter each = {0};
@@ -363,7 +345,7 @@ static bool add_sinks(struct writer *writer, const struct config *config)
 	return !table || add_table(writer, config);
 }
 
-/* Returns true if the name is a device. Several outputs may write to one, such as /dev/null. */
+/* Several outputs may write to a device, such as /dev/null. */
 static bool is_device(const char *name)
 {
 	struct stat st;
@@ -378,9 +360,6 @@ static bool same_name(const char *a, const char *b)
 	return strcmp(a, b) == 0 && !is_device(a);
 }
 
-/*
- * Returns true if `same` is false for every pair of files. Otherwise stores a message in `error`.
- */
 static bool sinks_differ(const struct writer *writer,
 	bool (*same)(const struct file_destination *a, const struct file_destination *b),
 	char *error)
@@ -441,10 +420,7 @@ static int open_files(struct writer *writer, const struct config *config, char *
 	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
 }
 
-/*
- * Returns true if the file begins with the header. If the file is shorter, it must begin with a
- * part of the header.
- */
+/* If the file is shorter than the header, it must begin with a part of it. */
 static bool has_header(const struct output_file *file)
 {
 	const struct text *header = &file->form.header;
@@ -465,8 +441,8 @@ static void make_header(struct file_destination *sink, uint32_t nb_columns)
 }
 
 /*
- * Adapts the columns to a file that a previous version has written. Newer versions add columns at
- * the end. The file is continued without these, so that a service also starts after an upgrade.
+ * Newer versions add columns at the end. A file of a previous version is continued without these,
+ * so that a service also starts after an upgrade.
  */
 static void keep_columns(struct file_destination *sink, const struct sink_log *sink_log)
 {
@@ -493,9 +469,8 @@ static void keep_columns(struct file_destination *sink, const struct sink_log *s
 }
 
 /*
- * Locks the open files and finds the last epoch in each. Rows of delivery reports are written later
- * than others, so each of their files is compared only with its own mark. Returns 0 or the exit
- * status.
+ * Rows of delivery reports are written later than others, so each of their files is compared only
+ * with its own mark. Returns 0 or the exit status.
  */
 static int look_at_files(struct writer *writer, char *error)
 {
@@ -575,7 +550,6 @@ static void writer_free(struct writer *writer)
 	free(writer);
 }
 
-/* Adds a route without files, but with space for all. Returns NULL if out of memory. */
 static struct writer_route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
@@ -599,10 +573,7 @@ static void add_to_route(struct writer_route *route, struct file_destination *si
 		route->queue = sink->queue;
 }
 
-/*
- * Makes one route for all regular files, and one for each other destination, because each of these
- * may stall.
- */
+/* Pipes, terminals and devices get their own routes, because each of them may stall. */
 static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
@@ -662,10 +633,7 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 	return route->sink_queue != NULL;
 }
 
-/*
- * Creates the queues and starts their threads. If that fails, returns false, and no thread is
- * running.
- */
+/* On failure, no thread is running. */
 static bool start_queues(struct writer *writer)
 {
 	uint32_t started = 0;
@@ -720,7 +688,7 @@ static int open_spool(struct sink *sink, char *error)
 }
 
 /*
- * Opens network sinks and spools before files: if one cannot be opened, no file has changed.
+ * Opens network sinks and spools before files, so that no file has changed if one cannot be opened.
  * Returns 0 or the exit status.
  */
 static int open_destinations(
@@ -735,7 +703,7 @@ static int open_destinations(
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
-/* Logs the run ID, by which a query can select the rows of this run. */
+/* A query can select the rows of this run by the run ID. */
 static void log_run(struct writer *writer)
 {
 	char line[128];
@@ -779,9 +747,6 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 	return writer;
 }
 
-/* --- Changed measurements */
-
-/* Returns the name of a column that `columns` have and `others` lack. NULL: there is none. */
 static const char *missing_column(const struct columns *others, const struct columns *columns)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {
@@ -795,10 +760,6 @@ static const char *missing_column(const struct columns *others, const struct col
 	return NULL;
 }
 
-/*
- * Returns true if the header that was written has every column of `choice`. Otherwise stores a
- * message in `error`.
- */
 static bool header_takes(const char *option, const char *name, const struct columns *header,
 	const struct column_choice *choice, char *error)
 {
@@ -837,10 +798,7 @@ static bool sink_takes(const struct sink *network_sink, const struct config *con
 	return false;
 }
 
-/*
- * Checks the network sinks against a changed configuration. It has the same sinks as the old one,
- * since sinks cannot change during a run.
- */
+/* Sinks cannot change during a run, so the configurations have the same sinks. */
 static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
 	struct sink_config_iter each = {0};
@@ -871,8 +829,6 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 	return sinks_take(writer, config, error);
 }
 
-/* --- The pushing thread */
-
 static bool tells(const struct writer_route *route)
 {
 	for (uint32_t d = 0; d < route->nb_deliveries; d++)
@@ -897,10 +853,7 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 	return report;
 }
 
-/*
- * Stores the start of the oldest rows that wait. Rows in the spool are older than rows in the
- * queue.
- */
+/* Rows in the spool are older than rows in the queue. */
 static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
 	return (route->sink != NULL && route->sink->spooled != NULL &&
@@ -908,7 +861,6 @@ static bool find_oldest(const struct writer_route *route, int64_t *start)
 	       sink_queue_oldest(route->sink_queue, start);
 }
 
-/* Returns a report of the delivery counts since the previous one. Returns NULL if out of memory. */
 static struct report_epoch *look_at_deliveries(struct writer *writer)
 {
 	struct report_epoch *report = alloc_deliveries(writer);
@@ -967,8 +919,8 @@ static bool any_takes_deliveries(struct writer *writer)
 }
 
 /*
- * Pushes the delivery report of the last epoch. It goes before the next epoch. If no destination
- * has room for it, the counts become part of the next delivery report.
+ * The delivery report of the last epoch goes before the next epoch. If no destination has room for
+ * it, its counts become part of the next delivery report.
  */
 static void push_deliveries(struct writer *writer)
 {
@@ -1041,10 +993,7 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct writer_route *route = &writer->routes[r];
 
-		/*
-		 * A network sink looks up the name again for each connection, so there is no need
-		 * to wait for it.
-		 */
+		/* A network sink looks up the name again for each connection. */
 		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
@@ -1058,7 +1007,7 @@ uint64_t writer_close(struct writer *writer)
 	uint64_t lost = 0;
 
 	atomic_store(&writer->over, writer->end_bounded);
-	/* Makes all threads end at the same time, since each may have to wait for its receiver. */
+	/* All threads end at the same time, since each may have to wait for its receiver. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
 			sink_queue_finish(writer->routes[r].sink_queue);
