@@ -43,17 +43,16 @@ struct http {
 	int wake; /* eventfd; readable once the thread must end */
 	pthread_t thread;
 	bool started;
-	bool local; /* true if only this host can connect: the address is a loopback address */
+	bool local; /* the address is a loopback address */
 	_Atomic bool stopping;
 
 	/* Used only by the serving thread. */
 	struct client clients[HTTP_CONNECTIONS];
 	uint32_t nb_clients;
-	bool closed;         /* true if a client was closed in this turn */
+	bool closed;         /* a client was closed in this turn */
 	size_t answer_bytes; /* bytes of unread replies */
 };
 
-/* Body of a reply. Its client has not read all of it yet. */
 struct body {
 	struct http *http;
 	struct text text;
@@ -63,8 +62,6 @@ const char *http_missing(void)
 {
 	return NULL;
 }
-
-/* --- replies --- */
 
 static void free_body(void *arg)
 {
@@ -92,8 +89,8 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	/*
-	 * Serves only one request per connection. The time limit of a connection is then also that
-	 * of the request.
+	 * With one request per connection, the time limit of a connection is also that of the
+	 * request.
 	 */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -153,8 +150,8 @@ static enum MHD_Result send_page(
 }
 
 /*
- * Returns true if HOST in a Host header, HOST[:PORT], is a numeric address or "localhost". Also
- * returns true without a header (NULL): the client is then not a browser.
+ * Returns true if HOST in HOST[:PORT] is a numeric address or "localhost", or if `host` is NULL:
+ * the client is then not a browser.
  */
 static bool is_local_host(const char *host)
 {
@@ -216,8 +213,6 @@ static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connecti
 				  : send_word(connection, MHD_HTTP_NOT_FOUND, "no such page\n");
 }
 
-/* --- connections --- */
-
 static void begin_client(struct http *http, struct MHD_Connection *connection, void **context)
 {
 	const union MHD_ConnectionInfo *info =
@@ -228,7 +223,7 @@ static void begin_client(struct http *http, struct MHD_Connection *connection, v
 	while (client < http->clients + HTTP_CONNECTIONS && client->fd >= 0)
 		client++;
 	if (client == http->clients + HTTP_CONNECTIONS)
-		return; /* no free client slot */
+		return;
 	*client = (struct client){.fd = info->connect_fd, .since = clock_now(CLOCK_MONOTONIC)};
 	*context = client;
 	http->nb_clients++;
@@ -259,7 +254,7 @@ static int64_t patience_with(const struct client *client, bool full)
 	return client->asked ? HTTP_FULL_NS : HTTP_FULL_IDLE_NS;
 }
 
-/* Shuts down the connections of slow clients. libmicrohttpd notices that and closes them. */
+/* libmicrohttpd notices the shutdown and closes the connection. */
 static void end_slow_clients(struct http *http)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -318,8 +313,6 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* --- opening --- */
-
 static bool set_address_error(char *error, const char *what, const char *why)
 {
 	snprintf(error, HTTP_ERROR_MAX, "--metrics %s: cannot listen: %s", what, why);
@@ -334,7 +327,6 @@ static bool is_loopback(const struct listen_address *address)
 	       (IN6_IS_ADDR_LOOPBACK(ip) || (IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127));
 }
 
-/* Opens the listening socket. On failure, returns false and stores a message in `error`. */
 static bool open_socket(const struct listen_address *address, int *fd, char *error)
 {
 	int reuse = 1;
@@ -344,7 +336,7 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 	if (*fd < 0)
 		return set_address_error(
 			error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	/* Allows the bind although connections of an earlier run are still in state TIME_WAIT. */
+	/* Connections of an earlier run may still be in state TIME_WAIT. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
 		return true;

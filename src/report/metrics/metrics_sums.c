@@ -58,8 +58,7 @@ static struct metrics_measurement *find_measurement(struct metrics_sums *sums, c
 }
 
 /*
- * Returns a free entry. If there is none, returns the entry of the measurement that has been
- * inactive for the longest time.
+ * If no entry is free, returns that of the measurement that has been inactive for the longest time.
  */
 static struct metrics_measurement *make_room(struct metrics_sums *sums)
 {
@@ -104,8 +103,8 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 	if (epoch->nb_measurements > 0)
 		sums->last = sums->epochs;
 	/*
-	 * Adds measurements that have an entry first. Otherwise a new measurement could take the
-	 * entry of one of these.
+	 * Measurements that have an entry are added first, so that a new one cannot take their
+	 * entry.
 	 */
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		if (find_measurement(sums, epoch->measurements[m].name) != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sums over all epochs of a run, for the counters in report/metrics/metrics_text.h. */
+/* Sums over all epochs of a run, for the counters of /metrics. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,16 +17,15 @@ struct metrics_worker {
 	LOAD_COUNTS(LOAD_COUNT)
 };
 
-/* A value of a label, and the offset of the count with this label. An empty row ends a table. */
+/* Value of a label, and offset of its count. An empty row ends a table. */
 struct metrics_word {
 	const char *word;
 	size_t at;
 };
 
-/* Tables of offsets in struct exporter_row. */
+/* offsets in struct exporter_row */
 extern const struct metrics_word metrics_datagram_fates[], metrics_record_fates[];
 
-/* Sums of one measurement. */
 struct metrics_measurement {
 	char name[64];
 	uint64_t last; /* last epoch that had the measurement; epochs are counted from 1 */
@@ -43,24 +42,15 @@ struct metrics_sums {
 	struct exporter_row exporters;
 	uint32_t nb_workers;
 	struct metrics_worker workers[PLAN_WORKERS_MAX];
-	/*
-	 * Measurements of the last epoch that had packets. Measurements of earlier epochs stay as
-	 * long as there is room.
-	 */
+	/* Measurements of earlier epochs stay as long as there is room. */
 	uint32_t nb_measurements;
 	struct metrics_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 };
 
-/*
- * Adds an epoch. Call it for each epoch in order, also for those without packets, but not for
- * reports that contain only flow records.
- */
+/* Call it for each epoch in order, also without packets, but not for reports of flow records. */
 void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch);
 
-/*
- * Returns true if the last epoch with packets had the measurement. The sums of other measurements
- * are kept: a later epoch may have them again.
- */
+/* Returns true if the last epoch with packets had the measurement. */
 static inline bool metrics_sums_show(
 	const struct metrics_sums *sums, const struct metrics_measurement *measurement)
 {

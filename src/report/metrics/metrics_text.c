@@ -34,8 +34,6 @@ const char *metric_suffix(const struct metric *metric)
 	return suffixes[metric->type];
 }
 
-/* --- samples --- */
-
 static void add_line(struct metric_samples *samples, const char *what, const char *value)
 {
 	const struct metric *metric = samples->metric;
@@ -53,10 +51,7 @@ static void add_line(struct metric_samples *samples, const char *what, const cha
 	text_char(samples->text, '\n');
 }
 
-/*
- * Writes the description of a metric. Called before its first sample: a metric without samples is
- * omitted.
- */
+/* Called before the first sample, so that a metric without samples is omitted. */
 static void begin_family(struct metric_samples *samples)
 {
 	const struct metric *metric = samples->metric;
@@ -145,21 +140,18 @@ static void end_sample_double(struct metric_samples *samples, double value)
 	text_printf(samples->text, "%.15g\n", value);
 }
 
-/* --- items --- */
-
 struct metric_items {
 	const void *first;
 	size_t n, size;
 };
 
 /*
- * A kind of items. Each metric has one sample per item, or one per item and label value
- * (metric.words).
+ * A kind of items. Each metric has one sample per item, or per item and label value (metric.words).
  */
 struct metric_source {
 	struct metric_items (*items)(const struct metrics_view *view);
 	void (*labels)(struct metric_samples *samples, const void *item); /* NULL: none */
-	bool (*shown)(const struct metrics_view *view, const void *item); /* NULL: all are */
+	bool (*shown)(const struct metrics_view *view, const void *item); /* NULL: all items are */
 };
 
 static struct metric_items the_run(const struct metrics_view *view)
@@ -296,10 +288,7 @@ static void label_delivery(struct metric_samples *samples, const void *item)
 	add_label(samples, "kind", delivery->kind);
 }
 
-/*
- * Returns true if both deliveries have the same labels. They may, since a destination can be named
- * twice, and long names are truncated.
- */
+/* A destination can be named twice, and long names are truncated. */
 static bool same_series(const struct report_delivery *a, const struct report_delivery *b)
 {
 	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
@@ -335,8 +324,6 @@ static const struct metric_source of_run = {the_run, NULL, NULL},
 				  of_delivery = {deliveries, label_delivery, is_first_of_series},
 				  of_spool = {deliveries, label_delivery, has_spool};
 
-/* --- values --- */
-
 static const void *at(const void *item, size_t offset)
 {
 	return (const char *)item + offset;
@@ -354,7 +341,6 @@ static uint64_t sum_of_series(
 	return sum;
 }
 
-/* Returns false if the item has no known value. */
 static bool has_value(const struct metric *metric, const void *item, size_t offset)
 {
 	switch (metric->form) {
@@ -403,7 +389,6 @@ static void begin_item(struct metric_samples *samples, const void *item)
 		samples->metric->of->labels(samples, item);
 }
 
-/* Adds a sample for each column of a ledger that counts packets, or for each that counts bytes. */
 static void add_ledger(struct metric_samples *samples, const void *item)
 {
 	const struct ledger *ledger = at(item, samples->metric->at);
@@ -452,8 +437,6 @@ static void add_items(struct metric_samples *samples)
 			add_item(samples, item);
 	}
 }
-
-/* --- heavy hitters --- */
 
 static void add_row_labels(struct metric_samples *samples,
 	const struct report_measurement *measurement, const struct report_row *row)
@@ -511,7 +494,7 @@ static void make_labels_of_row(struct metric_samples *samples,
 	samples->label_ends[samples->row + 1] = samples->labels.len;
 }
 
-/* Stores the labels of each row, since several samples have the same labels. */
+/* Several samples of a row have the same labels. */
 static void make_labels(struct metric_samples *samples)
 {
 	struct text *out = samples->text;
@@ -548,8 +531,6 @@ static void add_rows(struct metric_samples *samples)
 	if (!samples->text->failed)
 		each_row(samples, add_value_of_row);
 }
-
-/* --- all metrics --- */
 
 #define AT(tag, member) .at = offsetof(struct tag, member)
 #define WORD(tag, word, member)                                                                    \
@@ -744,11 +725,9 @@ void metrics_text(struct text *text, const struct metrics_view *view, bool openm
 	free(samples.label_ends);
 }
 
-/* --- Accept --- */
-
 /* One element of the Accept header: "TYPE; PARAMETER=VALUE". */
 struct accepted {
-	bool openmetrics, text; /* accepted formats */
+	bool openmetrics, text;
 	double quality;
 };
 
