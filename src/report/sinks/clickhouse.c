@@ -54,7 +54,7 @@ const struct sink_type sink_type_clickhouse = {.schemes = schemes, .missing = CL
 
 #define EXCEPTION     "X-ClickHouse-Exception"
 #define EXCEPTION_MAX 160
-#define WORDS_MAX     240 /* bytes of the server's answer that are quoted in a message */
+#define WORDS_MAX     240
 #define LACK_ROOM     64
 
 #define HTTP_OK        200L
@@ -68,7 +68,7 @@ enum answer {
 	ANSWER_REFUSED, /* some of the rows can never be written */
 	/* no rows are accepted until an operator fixes the server, table or user */
 	ANSWER_CLOSED,
-	ANSWER_BUSY,   /* not written; retry */
+	ANSWER_BUSY,
 	ANSWER_DOUBT,  /* possibly written; retry */
 	ANSWER_BROKEN, /* no complete answer */
 };
@@ -96,19 +96,13 @@ struct sink_clickhouse {
 	/* exception in a header or trailer of the answer */
 	char exception[EXCEPTION_MAX];
 	curl_off_t moved; /* bytes sent and received by this request */
-	/*
-	 * Monotonic ns of the last progress of a request. During the run it is the current time,
-	 * because the limit applies only at the end.
-	 */
+	/* monotonic ns of the last progress of a request; during the run, the current time */
 	int64_t moved_at;
-	int64_t backoff; /* ns */
-	/*
-	 * Monotonic ns at which rows were last written. During the run it is the current time,
-	 * because the limit applies only at the end.
-	 */
+	int64_t backoff;
+	/* monotonic ns at which rows were last written; during the run, the current time */
 	int64_t taken_at;
 	uint32_t breaks; /* requests of this interval without an answer */
-	uint32_t tries;  /* requests of this interval */
+	uint32_t tries;
 	/* refused requests of this interval that had several rows */
 	uint32_t refused;
 	long code;      /* ClickHouse error code in the last answer; 0: none */
@@ -137,10 +131,7 @@ static const char *header_value(const char *line, const char *name)
 	return strncasecmp(line, name, len) == 0 && line[len] == ':' ? line + len + 1 : NULL;
 }
 
-/*
- * ClickHouse reports exceptions after the status line in a header or trailer.
- * X-ClickHouse-Exception-Tag is also sent without an exception.
- */
+/* ClickHouse reports exceptions after the status line in a header or trailer. */
 static void read_exception(struct sink_clickhouse *clickhouse, const char *line, size_t len)
 {
 	char copy[EXCEPTION_MAX];
@@ -174,7 +165,7 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Callback of libcurl. At the end of the run, aborts a request that makes no progress. */
+/* At the end of the run, aborts a request that makes no progress. */
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
@@ -200,21 +191,12 @@ static bool is_among(long code, const long *codes, size_t n)
 
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
-/*
- * ClickHouse errors that pass: memory, threads, disk, quota, too many queries or parts, read-only
- * replicas.
- */
+/* ClickHouse errors that pass: memory, disk, quota, too many queries, read-only replicas. */
 static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
-/*
- * ClickHouse errors after which the rows may still be written: timeouts, network, replicas, Keeper,
- * shutdown, disk.
- */
+/* ClickHouse errors after which the rows may still be written, such as timeouts. */
 static const long doubtful_codes[] = {
 	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
-/*
- * ClickHouse errors of the rows: they cannot be parsed, do not fit the type of a column, violate a
- * constraint, or are too many for one INSERT.
- */
+/* ClickHouse errors of the rows, such as a value that does not fit its column. */
 static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
 	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
 /* ClickHouse errors of a setting: it is unknown, out of range, or forbidden for this user. */
@@ -269,8 +251,7 @@ static enum answer read_answer(struct sink_clickhouse *clickhouse)
 		return ANSWER_WRITTEN;
 	note_answer(clickhouse, status);
 	/*
-	 * ClickHouse answers an INSERT without a body. An answer with a body and without an error
-	 * code is from another server or a proxy.
+	 * ClickHouse answers an INSERT without a body. A body without error code is from a proxy.
 	 */
 	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
 		return ANSWER_DOUBT;
@@ -308,7 +289,7 @@ static bool exchange(
 	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPHEADER,
 		bytes != NULL ? clickhouse->post_headers : clickhouse->get_headers);
-	if (bytes != NULL) { /* selects POST */
+	if (bytes != NULL) {
 		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDS, bytes);
 		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	}
@@ -399,10 +380,7 @@ static bool is_sent(const struct sink_clickhouse *clickhouse, const struct colum
 {
 	const struct columns *columns = clickhouse->sink.columns;
 
-	/*
-	 * Searches for "NAME": without the comma before it. Quotes within a value are escaped, so
-	 * only the name can match.
-	 */
+	/* Quotes within a value are escaped, so only a column name can match. */
 	if (part != NULL)
 		return memmem(part->rows, part->len, column->label + 1, column->label_len - 1) !=
 		       NULL;
@@ -452,7 +430,6 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 		memcpy(clickhouse->why, why, sizeof(why));
 }
 
-/* Later requests omit a setting that the server refused. */
 static bool rejects_setting(
 	const struct sink_clickhouse *clickhouse, const char *name, bool *rejects)
 {

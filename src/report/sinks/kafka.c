@@ -2,8 +2,7 @@
 
 /*
  * Sink: a topic of Kafka (kafka://BROKERS/TOPIC). Each row is a JSON message. A broker refuses a
- * batch of messages as a whole, so refused rows are sent again in parts of half the size, down to
- * one row.
+ * batch as a whole, so refused rows are sent again in smaller batches, down to one row.
  */
 
 #include "report/sinks/sink.h"
@@ -52,7 +51,7 @@ const struct sink_type sink_type_kafka = {
 #include "report/formats/format.h"
 #include "report/sinks/socket_client.h"
 
-#define PROPERTY_MAX 128 /* bytes of the name of a property */
+#define PROPERTY_MAX 128
 #define WHY_MAX      256
 #define VALUE_MAX    4096 /* bytes of the first line of a file with a secret */
 #define PORT         "9092"
@@ -61,7 +60,7 @@ const struct sink_type sink_type_kafka = {
 #define PURGE_POLLS  20 /* limit of polls after a purge, until all messages have a fate */
 #define LEAVING_S    2  /* seconds; limit of waiting for rd_kafka_destroy() */
 #define ERROR_MAX    512
-#define BATCH        64 /* messages passed to librdkafka in one call */
+#define BATCH        64
 /* bytes of rows that are formatted together; they fit into the L1 cache */
 #define TEXT_BYTES   (32 << 10)
 /* bytes; if more refused rows wait, they are sent again before further rows */
@@ -78,10 +77,7 @@ struct sink_kafka {
 	rd_kafka_topic_t *topic;
 	bool keyed;   /* rows have an exporter, which is the message key */
 	bool answers; /* a broker has answered since the last note_answers() */
-	/*
-	 * Monotonic ns of the last answer. During the run it is the current time, because the limit
-	 * applies only at the end.
-	 */
+	/* monotonic ns of the last answer; during the run, the current time */
 	int64_t answered;
 	/* refused rows that will be sent again, one per line */
 	struct text refused;
@@ -91,16 +87,13 @@ struct sink_kafka {
 	bool alone;
 	/* refused requests of this interval that had several rows */
 	uint32_t refusals;
-	int64_t backoff; /* ns */
+	int64_t backoff;
 	/* rows wait until an operator fixes the broker or topic */
 	bool closed;
-	char why[128]; /* last error of librdkafka */
+	char why[128];
 };
 
-/*
- * kafka.NAME = VALUE sets a property of librdkafka. For a secret, kafka.NAME.file = FILE sets it to
- * the first line of FILE.
- */
+/* kafka.NAME.file = FILE sets a secret property to the first line of FILE. */
 
 static const char of_file[] = ".file";
 
@@ -168,10 +161,7 @@ static bool check_property(
 	return false;
 }
 
-/*
- * Does not read files. On failure, stores the wrong name in `key`, as the user wrote it, and the
- * reason in `why`.
- */
+/* Does not read files. On failure, stores in `key` the wrong name as the user wrote it. */
 static bool check_all_properties(
 	const struct option_properties *properties, char key[PROPERTY_MAX], char why[WHY_MAX])
 {
@@ -251,10 +241,7 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 	       error == RD_KAFKA_RESP_ERR_INVALID_RECORD;
 }
 
-/*
- * Returns true if rows must wait in the spool until an operator fixes the error. Errors of the rows
- * themselves and those caused by giving up are exceptions.
- */
+/* Returns true if rows must wait in the spool until an operator fixes the error. */
 static bool is_closed(const struct sink_kafka *kafka, rd_kafka_resp_err_t error)
 {
 	if (kafka->sink.spooled == NULL || is_of_batch(error))
@@ -294,10 +281,7 @@ static _Atomic uint64_t *delivery_counter(
 		       : &delivery->unknown;
 }
 
-/*
- * Returns false if the row is lost: it was sent on its own, the error is not about a batch, or
- * memory ran out.
- */
+/* Returns false if the row is lost, because a smaller batch cannot help or memory ran out. */
 static bool keep_rejected(struct sink_kafka *kafka, const rd_kafka_message_t *message)
 {
 	size_t before = kafka->refused.len;
@@ -455,7 +439,7 @@ static void replace_if_fatal(struct sink_kafka *kafka)
 		RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	note_error(kafka, error);
-	free_producer(kafka); /* begin_rows() creates a new one */
+	free_producer(kafka);
 	delivery_count(&kafka->sink.delivery.reconnects, 1);
 }
 
@@ -487,10 +471,7 @@ static bool wait_for_answers(struct sink_kafka *kafka, bool more)
 	return !sink_gives_up(&kafka->sink, &kafka->answered, why);
 }
 
-/*
- * Returns the number of messages that librdkafka accepted. Moves messages for which its queue had
- * no room to the front, and sets *n to their number.
- */
+/* Moves messages that librdkafka did not accept to the front, and sets *n to their number. */
 static int produce_some(struct sink_kafka *kafka, rd_kafka_message_t *messages, int *n)
 {
 	int wait = 0, taken = rd_kafka_produce_batch(kafka->topic, RD_KAFKA_PARTITION_UA,
@@ -717,10 +698,7 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	}
 }
 
-/*
- * Without a spool only refused rows are sent twice, so librdkafka can send rows while the next ones
- * are formatted.
- */
+/* Without a spool, librdkafka can send rows while the next ones are formatted. */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_kafka *kafka = arg;

@@ -31,15 +31,12 @@
 #define IN_USE "another run writes to it; name another file, or stop that run"
 
 #define MARK_NAME     "user.sketchtap"
-#define MARK_TEXT_MAX 48 /* two numbers of up to 20 digits and a space */
+#define MARK_TEXT_MAX 48
 
 #define LINE_LEN_MAX 512
 /* bytes at the end of a file in which the last row is searched */
 #define TAIL_MAX     65536
-/*
- * Largest epoch number after which a file can be continued, so that later epoch numbers do not
- * overflow.
- */
+/* maximum epoch number of a file that is continued, so that later numbers do not overflow */
 #define EPOCH_MAX    ((uint64_t)INT64_MAX)
 
 #define STATUS_MACHINE 1
@@ -202,10 +199,7 @@ static const char *check_first_row(int fd, const struct output_form *form, uint6
 	return "its first line is not a row of this output; name another file";
 }
 
-/*
- * Reads the last row of a file of `size` bytes. Returns the reason if rows cannot be appended, else
- * NULL.
- */
+/* Reads the last row. Returns the reason if rows cannot be appended, else NULL. */
 static const char *read_rows_of(
 	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail)
 {
@@ -218,13 +212,13 @@ static const char *read_rows_of(
 	ssize_t n;
 
 	*tail = (struct output_tail){0};
-	if (why != NULL || size < header->len) /* the header is incomplete */
+	if (why != NULL || size < header->len)
 		return why;
 	n = pread(fd, bytes, (size_t)(size - start), (off_t)start);
 	if (n < 0)
 		return strerror(errno);
 	end = memrchr(bytes, '\n', (size_t)n);
-	if (end == NULL && start == 0 && header->len == 0) /* the only row is incomplete */
+	if (end == NULL && start == 0 && header->len == 0)
 		return NULL;
 	if (end == NULL)
 		return "its last line is too long to be a row";
@@ -311,10 +305,7 @@ static int open_new(
 	return 0;
 }
 
-/*
- * Opens a pipe, terminal or device. Waits until a FIFO has a reader; only a signal that stops the
- * run interrupts this.
- */
+/* Waits until a FIFO has a reader. Only a signal that stops the run interrupts the wait. */
 static int open_stream(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
@@ -411,10 +402,7 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	status = open_named(file, mode, &entry, error, size);
 	file_entry_close(&entry);
 	file->appends = mode == OUTPUT_APPEND;
-	/*
-	 * A symbolic link that exists at the start was made by the user. A later one may be an
-	 * attack.
-	 */
+	/* The user made a link that exists at the start. A later one may be an attack. */
 	if (status == 0 && file->named && entry.is_link)
 		file->target = realpath(file->name, NULL);
 	return status;
@@ -571,10 +559,7 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 	return 0;
 }
 
-/*
- * Returns true if this run created the file, it is empty, and no other run can lock it before it is
- * closed.
- */
+/* Returns true if this run created the file, it is empty, and no other run can lock it. */
 static bool is_ours_and_empty(const struct output_file *file)
 {
 	struct stat st;
@@ -815,10 +800,7 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 	return fd;
 }
 
-/*
- * Some file systems report a full disk only in a later call, so that the number of lost rows is
- * unknown.
- */
+/* Some file systems report a full disk late: the number of lost rows is unknown. */
 static void warned_late(struct output_file *file, const char *when)
 {
 	log_file(file, true, "%.300s: %s when the file was %s; rows may be missing",
@@ -918,10 +900,7 @@ static const char *rename_complete(struct output_file *file)
 
 	if (file_entry_find(&entry, path_of(file)) != 0)
 		return change_file(file);
-	/*
-	 * If another program has renamed the file, the file is complete, and its old name is free
-	 * or leads to another file.
-	 */
+	/* If another program has renamed the file, it is complete, and a new file begins. */
 	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
 							   : change_file(file);
 	file_entry_close(&entry);

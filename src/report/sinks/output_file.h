@@ -30,7 +30,7 @@ struct output_form {
 enum output_file_mode {
 	OUTPUT_NEW,    /* fail if a regular file exists */
 	OUTPUT_APPEND, /* continue an existing file after its last complete epoch */
-	OUTPUT_FORCE,  /* empty an existing file */
+	OUTPUT_FORCE,
 };
 
 struct output_file {
@@ -54,14 +54,14 @@ struct output_file {
 	bool appends;  /* opened with OUTPUT_APPEND */
 	bool appended; /* opened with OUTPUT_APPEND, and existed before */
 	bool had_mark; /* had a mark when opened: the run that wrote it was killed */
-	bool marked;   /* has a mark of this run */
+	bool marked;
 	uint64_t next; /* first epoch that is not yet in all outputs of the run */
 	uint64_t size;
 	uint64_t keep; /* bytes that output_file_start() keeps */
 	bool has_epoch;
-	uint64_t last_epoch; /* epoch number of the last complete row */
-	bool has_start;      /* the file has a row, and `start` is valid */
-	int64_t start;       /* start of the first row, ns since 1970-01-01 UTC */
+	uint64_t last_epoch;
+	bool has_start; /* the file has a row, and `start` is valid */
+	int64_t start;  /* start of the first row, ns since 1970-01-01 UTC */
 	bool stuck;
 
 	/* no more writes: the reader closed it, or it ends with an incomplete row */
@@ -80,9 +80,8 @@ struct output_rows {
 };
 
 /*
- * Set name, option, form, limits, sink_log, over and fd = -1 before, and all else to 0. Does not
- * change an existing file. Returns 0, or the exit status (2: the file exists) with a message in
- * `error`.
+ * Set name, option, form, limits, sink_log, over and fd = -1 before, and all else to 0. Returns 0,
+ * or the exit status (2: the file exists) with a message in `error`.
  */
 int output_file_open(
 	struct output_file *file, enum output_file_mode mode, char *error, size_t size);
@@ -100,8 +99,8 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 int output_file_start(struct output_file *file, uint64_t next, char *error, size_t size);
 
 /*
- * Call this instead of output_file_close() if the run does not start. Removes a file that
- * output_file_open() created, unless another run has locked it.
+ * For a run that does not start. Removes a file that output_file_open() created, unless another run
+ * has locked it.
  */
 void output_file_abandon(struct output_file *file);
 
@@ -117,7 +116,7 @@ void output_file_write_header(struct output_file *file);
  */
 void output_file_write(struct output_file *file, const struct output_rows *rows);
 
-/* Marks epochs before `next` as complete. Every output of the run must have them. */
+/* Marks epochs before `next`, which every output of the run must have, as complete. */
 void output_file_mark(struct output_file *file, uint64_t next);
 
 /* Completes the file if its rotation period has ended at `time`. No later row may start earlier. */

@@ -186,10 +186,7 @@ enum sink_pause {
 enum sink_pause sink_pause(struct sink *sink, int64_t *since, const char *why);
 #define SINK_PAUSE_NS (SECOND_NS / 10)
 
-/*
- * Spool of a sink. The queue's thread writes the rows of each report into the spool, and the sender
- * thread sends them from there. Rows survive if the receiver is not reachable or the run is killed.
- */
+/* The queue's thread writes rows into the spool, and the sender thread sends them from there. */
 struct spool_found;
 
 /*

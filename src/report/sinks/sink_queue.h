@@ -20,7 +20,7 @@
 struct delivery {
 	/* name of the sink; outlives this struct */
 	const char *name;
-	const struct output *output; /* kind of rows; NULL: the table of heavy hitters */
+	const struct output *output; /* NULL: the table of heavy hitters */
 	uint64_t spool_size;
 	/* Written only by the thread that pushes reports. */
 	uint64_t rows;
@@ -49,10 +49,7 @@ static inline void delivery_count(_Atomic uint64_t *count, uint64_t rows)
 /* Returns failed + unknown, without dropped rows. */
 uint64_t delivery_lost(const struct delivery *delivery);
 
-/*
- * Return the counts since the run began, or since the previous call of delivery_look(). Only the
- * pushing thread may call these two.
- */
+/* Return the counts since the start, or the previous delivery_look(). For the pushing thread. */
 struct report_delivery delivery_totals(const struct delivery *delivery);
 
 struct report_delivery delivery_look(struct delivery *delivery);
@@ -107,10 +104,7 @@ void sink_queue_free(struct sink_queue *queue);
  * report, counts its rows and logs this.
  */
 void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch);
-/*
- * Waits until `end` (monotonic ns) for room for the report and a delivery report before it. After
- * true, sink_queue_push() does not drop the report.
- */
+/* Waits until `end` (monotonic ns). After true, sink_queue_push() does not drop the report. */
 bool sink_queue_wait(struct sink_queue *queue, const struct report_epoch *epoch, int64_t end);
 /* Returns true if the last report of the same kind was dropped. For the pushing thread. */
 bool sink_queue_drops(const struct sink_queue *queue, const struct report_epoch *epoch);

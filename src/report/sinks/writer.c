@@ -22,10 +22,7 @@
 #define WAIT_NS 50000000 /* longest wait of writer_wait() for one queue */
 
 struct file_destination {
-	/*
-	 * NULL: tables of heavy hitters. If the format has no header, the columns are adapted to
-	 * the measurements of each epoch.
-	 */
+	/* NULL: tables of heavy hitters, not rows */
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
@@ -64,9 +61,9 @@ struct writer {
 	struct sink_log sink_log;
 	struct file_destination **files; /* [nb_files]; each is used by the thread of its route */
 	uint32_t nb_files;
-	struct sink **sinks; /* [nb_sinks] */
+	struct sink **sinks;
 	uint32_t nb_sinks;
-	struct writer_route *routes; /* [nb_routes] */
+	struct writer_route *routes;
 	uint32_t nb_routes;
 	bool told; /* a destination gets delivery reports */
 	/* set by writer_bound_end(); used by the thread that calls writer_push() */
@@ -469,8 +466,8 @@ static void keep_columns(struct file_destination *sink, const struct sink_log *s
 }
 
 /*
- * Rows of delivery reports are written later than others, so each of their files is compared only
- * with its own mark. Returns 0 or the exit status.
+ * Delivery reports are written later than other rows: each file has only its own mark. Returns 0 or
+ * the exit status.
  */
 static int look_at_files(struct writer *writer, char *error)
 {
@@ -687,10 +684,7 @@ static int open_spool(struct sink *sink, char *error)
 	return 0;
 }
 
-/*
- * Opens network sinks and spools before files, so that no file has changed if one cannot be opened.
- * Returns 0 or the exit status.
- */
+/* Opens network sinks and spools first, so that no file has changed if one cannot be opened. */
 static int open_destinations(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
@@ -703,7 +697,6 @@ static int open_destinations(
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
-/* A query can select the rows of this run by the run ID. */
 static void log_run(struct writer *writer)
 {
 	char line[128];
@@ -918,10 +911,7 @@ static bool any_takes_deliveries(struct writer *writer)
 	return false;
 }
 
-/*
- * The delivery report of the last epoch goes before the next epoch. If no destination has room for
- * it, its counts become part of the next delivery report.
- */
+/* If no destination has room for the report, its counts become part of the next one. */
 static void push_deliveries(struct writer *writer)
 {
 	struct report_epoch *report =
@@ -993,7 +983,6 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct writer_route *route = &writer->routes[r];
 
-		/* A network sink looks up the name again for each connection. */
 		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
