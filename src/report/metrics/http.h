@@ -13,7 +13,9 @@
 #include "collect/listen.h"
 
 #define HTTP_CONNECTIONS  64
+/* A connection is closed after this time, even if the reply is incomplete. */
 #define HTTP_PATIENCE_NS  INT64_C(5000000000)
+/* The same limits while all connections are open: in general, and for an incomplete request. */
 #define HTTP_FULL_NS      INT64_C(1000000000)
 #define HTTP_FULL_IDLE_NS INT64_C(100000000)
 #define HTTP_REQUEST_MAX  16384

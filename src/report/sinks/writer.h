@@ -72,9 +72,8 @@ void writer_pass(struct writer *writer, int64_t end);
 bool writer_takes(const struct writer *writer, const struct config *config, char *error);
 
 /*
- * Opens all files again by their names before the next epoch (SIGHUP). Any thread may call it, but
- * not a signal handler. writer_reopening() returns true until this is done; then it stores the
- * result.
+ * Requests that all files are opened again by their names before the next epoch (SIGHUP). Any thread
+ * may call it, but not a signal handler. After that, writer_reopening() returns false and a result.
  */
 void writer_reopen(struct writer *writer);
 bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened);
