@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #define UNEVEN  1.5
-/* share of a worker's time spent on packets; above it the worker is overloaded */
+/* share of a worker's time; a worker that spends more of it on packets is overloaded */
 #define NO_TIME 0.95
 
 static uint64_t all_received(const struct report_epoch *epoch)

@@ -9,28 +9,22 @@
 #include "base/log_ratelimit.h"
 #include "report/rows/report.h"
 
-/* Returns the worker that received the most packets. If several did, returns the first of them. */
+/* Returns the first worker that received the most packets. */
 const struct report_load *balance_busiest(const struct report_epoch *epoch);
 
 /*
- * Returns the packets of the busiest worker, divided by the mean of all workers. 1: all workers
- * received the same number. Number of workers: one worker received all packets. 0: there were no
- * packets.
+ * Returns the packets of the busiest worker, divided by the mean of all workers: from 1 to the
+ * number of workers, or 0 without packets.
  */
 double balance_ratio(const struct report_epoch *epoch);
 
-/* Returns the packets of the worker, divided by those of all workers: 0 to 1. */
 double balance_share(const struct report_epoch *epoch, const struct report_load *load);
 
-/*
- * Returns the share of the epoch's duration that the worker spent on packets. The rest are empty
- * polls. Negative: unknown.
- */
+/* Returns the share of the epoch in which the worker processed packets. Negative: unknown. */
 double balance_busy(const struct report_epoch *epoch, const struct report_load *load);
 
 /*
- * Returns true if a warning about uneven load is due (base/log_ratelimit.h). It requires that the
- * busiest worker received more than 1.5 times the mean, and that packets were lost or this worker
- * had no idle time.
+ * Returns true at a limited rate if the busiest worker received more than 1.5 times the mean, and
+ * packets were lost or this worker had no idle time.
  */
 bool balance_drowns(struct log_ratelimit *ratelimit, const struct report_epoch *epoch);

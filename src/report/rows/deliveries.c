@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --export deliveries: a row for each destination and kind of rows, with its delivery counts from
- * one epoch to the next.
- */
+/* --export deliveries: a row for each destination and kind of rows. */
 
 #include "report/rows/rows.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --exporters: datagrams and records of each exporter. An exporter has one row for each of its
- * observation domains.
- */
+/* --exporters: a row for each observation domain of each exporter. */
 
 #include "collect/exporters/collector_rows.h"
 #include "collect/options.h"

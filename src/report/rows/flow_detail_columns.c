@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns of --flow-detail. A flow has a level of detail: count, rate or tcp. Rates and gaps are
- * empty if no packet was counted at level rate or tcp. TCP values are empty if no packet was
- * counted at level tcp.
+ * Columns of --flow-detail. Rates and gaps are empty below level `rate`, TCP values are empty below
+ * level `tcp`.
  */
 
 #include "report/rows/rows.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --flows: a row for each record of a flow table. A row is written after its record has ended,
- * usually before the end of the interval. The row of a key in --output is the sum of the key's rows
- * here.
- */
+/* --flows: a row for each record of a flow table. A record may end before the interval. */
 
 #include "report/rows/rows.h"
 #include "sketch/measurement.h"

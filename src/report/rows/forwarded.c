@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --export forwarded: a row for each port that forwards, with the packets forwarded to its output
- * port and those dropped.
- */
+/* --export forwarded: a row for each port that forwards. */
 
 #include "report/rows/rows.h"
 #include "rx/port/forwarding.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Records of --flows with the column names and values of GoFlow2, for programs that read its JSON.
- * Times are exact to the ns, but GoFlow2 has only ms for IPFIX. time_received_ns is the time of the
- * last packet of the flow. sequence_num is the number of the record in the run.
+ * Records of --flows with the column names and values of GoFlow2. Times are exact to the ns,
+ * whereas GoFlow2 has only ms for IPFIX.
  */
 
 #include "report/rows/rows.h"
@@ -78,14 +77,13 @@ COLUMN_PRINTER(print_sequence)
 				  (uint64_t)(flow_of(row) - measurement->flows)));
 }
 
-/* Prints the bytes from layer 3 on, since GoFlow2 counts these. */
+/* GoFlow2 counts the bytes from layer 3 on. */
 COLUMN_PRINTER(print_bytes)
 {
 	if (row->measurement->ip_bytes)
 		text_u64(text, flow_of(row)->ip_bytes);
 }
 
-/* Prints the constant in column->index. */
 COLUMN_PRINTER(print_index)
 {
 	text_u64(text, column->index);

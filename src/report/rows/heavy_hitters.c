@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --output: a row for each reported key of each measurement. If a measurement has flow records, or
- * a key has a field that also occurs in flow records, three columns follow: first, last and
- * tcp_flags. The next columns are the optional fields of the key (KEY_COLUMN_ASKED).
- */
+/* --output: a row for each reported key of each measurement. */
 
 #include "report/rows/rows.h"
 
-/* Prints the TCP flags of the flow record. Without a record, prints those of the key. */
 COLUMN_PRINTER(print_flags)
 {
 	const struct report_row *hitter = row->item;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export links: load of the exporters' interfaces, a row for each direction of an interface. */
+/* --export links: a row for each direction of an interface of an exporter. */
 
 #include "base/units.h"
 #include "collect/exporters/collector_rows.h"
@@ -47,7 +47,7 @@ COLUMN_PRINTER(print_fed_by)
 		print_name_or_address(text, link->fed_by->name, &link->fed_by->address);
 }
 
-/* Computes the load from flow records, in bit/s. Returns false if the epoch has no duration. */
+/* Returns the load in bit/s. */
 static bool by_records(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -59,10 +59,7 @@ static bool by_records(const struct output_row *row, double *bps)
 	return true;
 }
 
-/*
- * Computes the load from the counters of the interface, in bit/s. Returns false if they were not
- * read twice.
- */
+/* Returns the load in bit/s. Returns false unless the counters were read twice. */
 static bool by_counters(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -111,7 +108,6 @@ COLUMN_PRINTER(print_source)
 		text_str(text, by_counters(row, &bps) ? "counters" : "records");
 }
 
-/* Prints (load by records - load by counters) / load by counters. */
 COLUMN_PRINTER(print_difference)
 {
 	double records, counters;

@@ -11,7 +11,6 @@ static const struct path_row *path_of(const struct output_row *row)
 	return *(const struct path_row *const *)row->item;
 }
 
-/* Prints the field of the 5-tuple that column->index selects. */
 COLUMN_PRINTER(print_key)
 {
 	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);

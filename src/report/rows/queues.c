@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export queues: a row for each worker, with its packets and queue. */
+/* --export queues: a row for each worker. */
 
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
@@ -12,7 +12,7 @@ COLUMN_PRINTER(print_worker)
 	text_u64(text, (uint64_t)(load - row->epoch->loads));
 }
 
-/* Prints an int. A negative number stands for an unknown value and prints nothing. */
+/* Prints an int. A negative number is an unknown value. */
 COLUMN_PRINTER(print_int)
 {
 	int value = *(const int *)column_at(column, row);

@@ -10,16 +10,16 @@
 struct recent_entry {
 	uint64_t count;
 	struct report_epoch *epoch;
-	struct recent_entry *next; /* next replaced entry */
+	struct recent_entry *next;
 };
 
 struct recent {
 	struct recent_entry
-		/* index of epoch n: n % RECENT_EPOCHS; NULL: empty */
+		/* Epoch n is at index n % RECENT_EPOCHS. NULL: no epoch. */
 		*_Atomic slots[RECENT_EPOCHS];
-	_Atomic uint64_t end;     /* count of the next epoch */
-	_Atomic uint32_t readers; /* number of readers that currently access a slot */
-	/* list of replaced entries; used only by the thread that adds epochs */
+	_Atomic uint64_t end;     /* number of epochs so far */
+	_Atomic uint32_t readers; /* readers that access a slot now */
+	/* Only the thread that adds epochs may use this list. */
 	struct recent_entry *unused;
 };
 
@@ -56,12 +56,6 @@ void recent_destroy(struct recent *recent)
 	free(recent);
 }
 
-/* --- writer --- */
-
-/*
- * Returns a copy from malloc(), or NULL if size is 0. If out of memory, returns NULL and sets
- * *whole to false.
- */
 static void *copy(const void *from, size_t size, bool *whole)
 {
 	void *copied = size > 0 ? malloc(size) : NULL;
@@ -89,7 +83,7 @@ static bool copy_measurement(struct report_measurement *to, const struct report_
 	return whole && report_measurement_ask(to, from->name, from->key_rule, from->sketch);
 }
 
-/* Returns a copy with the parts that an entry holds. Returns NULL if out of memory. */
+/* Returns a copy without the parts that only files need. NULL: out of memory. */
 static struct report_epoch *shorten(const struct report_epoch *epoch)
 {
 	struct report_epoch *brief = report_epoch_alloc(epoch->nb_measurements, epoch->workers);
@@ -142,8 +136,7 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 		make_entry(epoch, count), memory_order_seq_cst);
 
 	/*
-	 * Pairs with the acquire load in recent_span(): a reader that loads the new count also
-	 * finds the entry in its slot.
+	 * Pairs with the acquire load in recent_span(). A reader of the new count finds its entry.
 	 */
 	atomic_store_explicit(&recent->end, count + 1, memory_order_release);
 	if (old != NULL) {
@@ -151,15 +144,10 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 		old->next = recent->unused;
 		recent->unused = old;
 	}
-	/*
-	 * Pairs with the release in recent_get(): if there are no readers, all earlier ones have
-	 * finished with the replaced entries.
-	 */
+	/* Pairs with the release in recent_get(). Without readers, nobody uses the old entries. */
 	if (atomic_load_explicit(&recent->readers, memory_order_seq_cst) == 0)
 		free_unused(recent);
 }
-
-/* --- readers --- */
 
 struct recent_span recent_span(const struct recent *recent)
 {
@@ -178,18 +166,11 @@ struct report_epoch *recent_get(struct recent *recent, uint64_t count)
 	entry = atomic_load_explicit(&recent->slots[count % RECENT_EPOCHS], memory_order_seq_cst);
 	if (entry != NULL && entry->count == count)
 		epoch = report_epoch_share(entry->epoch);
-	/*
-	 * Pairs with the load of `readers` in recent_take(): this thread has finished with the
-	 * entry.
-	 */
+	/* Pairs with the load of `readers` in recent_take(). */
 	atomic_fetch_sub_explicit(&recent->readers, 1, memory_order_release);
 	return epoch;
 }
 
-/*
- * Returns the first kept epoch whose count is at least *count, and stores its count there. NULL:
- * there is none.
- */
 static struct report_epoch *next_there(struct recent *recent, uint64_t *count)
 {
 	struct recent_span span;
@@ -210,10 +191,7 @@ struct report_epoch *recent_find(struct recent *recent, uint64_t number, uint64_
 	uint64_t low = span.first, high = span.end;
 	struct report_epoch *epoch;
 
-	/*
-	 * Searches by bisection, since numbers increase with the count. Treats a missing epoch as
-	 * too old.
-	 */
+	/* Epoch numbers increase with the position. A missing epoch is too old. */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		bool is_old;

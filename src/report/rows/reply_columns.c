@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns in replies of the control socket, in this order. Clients parse replies with the same
- * tables (cli/epoch_view.c). A row without a name ends a table.
+ * Columns in replies of the control socket. Clients parse replies with the same tables. A row
+ * without a name ends a table.
  */
 
 #include "report/rows/rows.h"

@@ -44,10 +44,7 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate)
 	return sum;
 }
 
-/*
- * Appends the counts that are not 0 in parentheses, such as " (1 nic_missed, 2 shed)". If there are
- * none, appends nothing.
- */
+/* Appends the counts that are not 0, such as " (1 nic_missed, 2 shed)". */
 static void add_causes(struct text *text, const struct ledger *ledger, enum drop_reason fate)
 {
 	const char *before = " (";
@@ -105,7 +102,7 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 		uint64_t *column = (uint64_t *)((char *)sum + ledger_columns[c].offset);
 
 		if (__builtin_add_overflow(*column, ledger_column(ledger, c), column))
-			/* overflow is possible: flow records may have counts of any size */
+			/* Flow records may have counts of any size. */
 			*column = UINT64_MAX;
 	}
 	sum->rx_ns += ledger->rx_ns;
@@ -141,7 +138,7 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 
 struct report_asked {
 	struct key_rule rule;
-	char words[]; /* name of the rule, then name of the measurement */
+	char words[];
 };
 
 bool report_measurement_ask(struct report_measurement *measurement, const char *name,
@@ -184,8 +181,8 @@ struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 void report_epoch_free(struct report_epoch *epoch)
 {
 	/*
-	 * Pairs with the same operation of other threads: the thread that frees the epoch sees that
-	 * they have finished with it.
+	 * Pairs with itself in other threads. The last thread may free the epoch, since the others
+	 * have finished with it.
 	 */
 	if (epoch == NULL ||
 		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Report of one closed epoch. The reporter fills it (control/reporter.c, merge.c, rank.c) and
- * passes it to the writer, whose threads print it in a format (csv.c, table.c). From then on it
- * does not change.
+ * Report of one closed epoch. It does not change after the reporter (control/reporter.c) has passed
+ * it to the writer.
  */
 
 #include <stdatomic.h>
@@ -18,98 +17,92 @@
 #include "sketch/flow_states.h"
 #include "sketch/key_sampling.h"
 
-/* A value with its bounds. An unknown value is printed as an empty column. */
+/* A value with its bounds. An unknown value is an empty column. */
 struct report_figure {
 	uint64_t value, low, high;
-	bool known; /* value and low */
-	/* true if `high` is valid; false if a counter is saturated or losses are unknown */
+	bool known; /* `value` and `low` are valid */
+	/* false if a counter is saturated or losses are unknown */
 	bool high_known;
 };
 
-/* Additional values of a row if the sketch stores flow records. */
+/* Values of a row whose sketch stores flow records. */
 struct report_record {
 	bool known;
-	int64_t first, last; /* first and last packet, ns since 1970-01-01 UTC */
-	uint8_t tcp_flags;   /* all packets ORed */
-	uint64_t ip_bytes;   /* set only if the measurement has ip_bytes */
+	int64_t first, last; /* ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;   /* of all packets */
+	uint64_t ip_bytes;   /* 0 unless the measurement has ip_bytes */
 };
 
 struct report_row {
-	uint32_t rank; /* 1: first */
+	uint32_t rank; /* from 1 */
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
-	struct flow_figures figures; /* values of --flow-detail */
-	double share;                /* share of the epoch's measured packets or bytes, 0 to 1 */
+	struct flow_figures figures; /* of --flow-detail */
+	double share;                /* of the epoch's measured packets or bytes, 0 to 1 */
 };
 
-/* Returns the figure by which rows are ranked. */
+/* Returns the packets or bytes, by which rows are ranked. */
 static inline const struct report_figure *report_counted(
 	const struct report_row *row, bool counts_bytes)
 {
 	return counts_bytes ? &row->bytes : &row->packets;
 }
 
-/* Reason why a flow record ended. flows.c has the words for it. */
 enum flow_end {
 	FLOW_END_IDLE,     /* idle timeout */
 	FLOW_END_INTERVAL, /* end of the epoch */
 	FLOW_END_RUN,      /* end of the run */
 };
 
-/* A flow record of a flow table. */
 struct report_flow {
 	struct key key;
 	uint64_t packets, bytes;
-	uint64_t ip_bytes;   /* set only if the measurement has ip_bytes */
-	int64_t first, last; /* first and last packet, ns since 1970-01-01 UTC */
-	uint8_t tcp_flags;   /* all packets ORed */
-	uint8_t end;         /* enum flow_end */
+	uint64_t ip_bytes;   /* 0 unless the measurement has ip_bytes */
+	int64_t first, last; /* ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;
+	uint8_t end; /* enum flow_end */
 };
 
 /*
- * With --overload: packets that other measurements counted, but this one did not.
+ * Packets that other measurements counted under --overload, and this one did not.
  * measured, bytes: packets of bursts that this measurement skipped.
- * added: weights that the other measurements added beyond those of this one. May be negative
- * (modulo 2^64).
+ * added: packets that weights added in other measurements and not in this one, modulo 2^64.
  * unseen: packets of bursts of which this measurement processed none.
  */
 struct report_waited {
 	uint64_t measured, bytes;
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes;
-	struct key_sample_counts left_out; /* packets of keys that key sampling did not select */
+	struct key_sample_counts left_out; /* by key sampling */
 };
 
-/* With a drill-down: packets that matched it, and the keys it is going to match. */
+/* With a drill-down: packets that matched it, and the keys that it will match. */
 struct report_inside {
-	bool only; /* true if the measurement has a drill-down */
+	bool only; /* the measurement has a drill-down */
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* packets and bytes that weights added */
+	uint64_t added, added_bytes; /* by weights */
 	/* index of the measurement whose heavy keys packets must match */
 	uint32_t networks;
-	struct key *keys;  /* [nb_keys], from malloc() */
-	uint32_t nb_keys;  /* number of keys for the epoch after next */
+	struct key *keys;  /* from malloc() */
+	uint32_t nb_keys;  /* for the epoch after next */
 	uint64_t left_out; /* heavy keys for which there was no room */
 };
 
 /* Result of one measurement in one epoch. */
 struct report_measurement {
 	const char *name;
-	const struct key_rule *key_rule; /* fields of the keys */
+	const struct key_rule *key_rule;
 	const char *sketch;
-	/* memory of `name` and `key_rule`, from malloc(); NULL: both outlive the epoch */
+	/* Memory of `name` and `key_rule`, from malloc(). NULL: both outlive the epoch. */
 	void *asked;
 	bool counts_bytes; /* false: packets */
-	bool ip_bytes;     /* true: rows and flow records also have the bytes of IP packets */
+	bool ip_bytes;     /* rows and flow records also have the bytes of IP packets */
 	struct report_row *rows;
 	uint32_t nb_rows;
-	/*
-	 * Upper bounds for each key without a row. Only the members `high` and `high_known` are
-	 * set.
-	 */
+	/* Upper bounds for each key without a row, in `high` and `high_known` only. */
 	struct report_figure unlisted_packets, unlisted_bytes;
-	/* true: flows may be missing, because the sketch could not recover all of them */
+	/* Flows may be missing, because the sketch could not recover all of them. */
 	bool incomplete;
 	uint64_t distinct_keys;
 	bool distinct_exact;
@@ -120,93 +113,82 @@ struct report_measurement {
 	struct report_waited waited;
 	struct report_inside inside;
 	/*
-	 * looked_at: share of the received packets that were processed, 0 to 1. weight: largest
-	 * weight of a packet.
+	 * looked_at: share of the received packets that were processed. weight: largest weight of a
+	 * packet.
 	 */
 	double looked_at;
 	uint64_t weight;
 	/*
-	 * Measured packets whose flow could not be decoded, and an upper bound of the number of
-	 * these flows.
+	 * Measured packets whose flow could not be decoded. Upper bound of the number of these
+	 * flows.
 	 */
 	uint64_t undecoded_flows, undecoded_packets;
-	/* Packets of expired flows that are in no row, because there were too many keys. */
+	/* Packets of expired flows that have no row, because there were too many keys. */
 	uint64_t forgotten_packets;
-	/* Flow records, from malloc(). Set only if epoch->flows_only is true. */
+	/* Only in reports with flows_only; from malloc(). */
 	struct report_flow *flows;
 	size_t nb_flows;
-	uint64_t first_record; /* number of the first of these records in the run, from 0 */
-	/*
-	 * With --flow-detail: `figures` are the details of each flow, from malloc().
-	 * refused_details: number of flows without details because there was no room.
-	 */
+	uint64_t first_record; /* number of flows[0] in the run, from 0 */
+	/* With --flow-detail. refused_details: flows for whose details there was no room. */
 	bool deep;
-	struct flow_figures *figures; /* [nb_flows] */
+	struct flow_figures *figures; /* [nb_flows], from malloc() */
 	uint64_t refused_details;
 };
 
 /*
- * Packet counts of an epoch. Two sums hold:
- *     offered  = received + nic_missed + nic_errors + no_mbuf
- *     received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate + skipped
- *
- * Comments that begin with "Collector" are about runs of sketchtap collect.
+ * Packet counts of an epoch.
+ * offered  = received + nic_missed + nic_errors + no_mbuf
+ * received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate + skipped
  */
 struct ledger {
-	bool collected; /* Collector: the packets are those that flow records stand for */
-	bool kept_up;   /* true if --overload is set: packets may be skipped */
+	bool collected; /* The packets are those that flow records stand for (sketchtap collect). */
+	bool kept_up;   /* --overload is set */
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
-	uint64_t duplicate; /* Collector: packets that another exporter has already reported */
-	/* Packets that were received and not processed, on purpose. They are not lost. */
+	uint64_t duplicate; /* already reported by another exporter */
+	/* received and not processed on purpose; not lost */
 	uint64_t skipped, skipped_bytes;
 	/* part of skipped: bursts of which no packet was processed */
 	uint64_t unseen, unseen_bytes;
 	/* part of skipped: packets of keys that key sampling did not select */
 	struct key_sample_counts left_out;
-	uint64_t added, added_bytes; /* amount by which weights exceed the measured packets */
+	uint64_t added, added_bytes; /* by weights, beyond the measured packets */
 	/* largest weight of a packet; 0 or 1: packets have no weights */
 	uint64_t weight;
-	uint32_t longest_frame; /* bytes; longest received frame */
-	/* Collector: coarsest sampling interval (N of 1:N) of the records; 0 or 1: not sampled. */
+	uint32_t longest_frame; /* received, bytes */
+	/* coarsest sampling interval (N of 1:N) of flow records; 0 or 1: not sampled */
 	double sampling;
 	/*
-	 * Collector: measured packets that may be duplicates, and duplicates that may be new
-	 * packets. observers: largest number of exporters that may have reported one packet; 0:
-	 * unknown.
+	 * Measured packets that may be duplicates, and duplicates that may be new packets. At most
+	 * `observers` exporters reported one packet; 0: unknown.
 	 */
 	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;
 	uint32_t observers;
 	/*
-	 * Collector: sampling interval of exporters that sampled no packet, if it is coarser than
-	 * `sampling`; else 0.
+	 * Interval of exporters that sampled no packet, if it is coarser than `sampling`; else 0.
 	 */
 	uint32_t silent_interval;
-	/* Collector: figures may be too large by this factor; 0: they are not. */
+	/* Figures of sampled flow records may be too large by this factor; 0: they are not. */
 	double overcount;
-	uint32_t unsampled_frame; /* Collector: bytes; largest frame that may be without a sample */
-	/* packets that may have been lost in addition to the counts above */
+	uint32_t unsampled_frame; /* bytes; largest frame that may be without a sample */
+	/* packets that may have been lost in addition */
 	uint64_t doubtful;
-	/* true: an unknown number of packets may have been lost in addition */
+	/* The number of lost packets has no upper bound. */
 	bool losses_unknown;
-	uint64_t bytes; /* wire bytes of measured packets, without FCS */
+	uint64_t bytes; /* of measured packets on the wire, without FCS */
 	/*
-	 * Bytes missing from truncated packets whose original length is unknown. UINT64_MAX: their
-	 * number is also unknown.
+	 * Bytes of truncated packets whose original length is unknown. UINT64_MAX: the number is
+	 * unknown.
 	 */
 	uint64_t missing_bytes;
-	/* Bytes; largest frame that may have been offered. Lost packets have at most this size. */
+	/* largest frame in bytes that may have been lost */
 	uint32_t largest_frame;
-	uint32_t smallest_frame; /* bytes; smallest measured frame; UINT32_MAX: there were none */
-	/*
-	 * Time to receive, count and free the received packets, in ns. Does not include empty
-	 * polls.
-	 */
+	uint32_t smallest_frame; /* measured, bytes; UINT32_MAX: no packet */
+	/* Time to receive, count and free packets, without empty polls. */
 	uint64_t rx_ns, ppt_ns, free_ns;
 };
 
-/* Fate of the packets that a ledger column counts. */
 enum drop_reason {
 	LEDGER_NEITHER,
 	LEDGER_LOST,     /* lost before measurement */
@@ -214,14 +196,13 @@ enum drop_reason {
 	LEDGER_SKIPPED,  /* not processed on purpose, under overload */
 };
 
-/* Runs whose ledger has a column. */
 enum ledger_when {
 	LEDGER_ALWAYS,
-	LEDGER_COLLECTED, /* runs of collect */
+	LEDGER_COLLECTED, /* runs of sketchtap collect */
 	LEDGER_KEPT_UP,   /* runs with --overload */
 };
 
-/* Columns of a ledger. Their names and order are those of the output. */
+/* Names and order are those of the output. */
 #define LEDGER_COLUMNS 16
 struct ledger_column {
 	const char *name;
@@ -229,10 +210,7 @@ struct ledger_column {
 	enum drop_reason fate;
 	enum ledger_when when;
 	const char *why; /* reason for the loss */
-	/*
-	 * if the column counts bytes: fate of the packets that have these bytes; NULL: it counts
-	 * packets
-	 */
+	/* The bytes are those of packets with this fate. NULL: the column counts packets. */
 	const char *bytes_of;
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
@@ -242,7 +220,7 @@ static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t colum
 	return *(const uint64_t *)((const char *)ledger + ledger_columns[column].offset);
 }
 
-/* Returns false if the column is only a lower bound of the true count. */
+/* Returns false if the column is only a lower bound. */
 static inline bool ledger_column_known(const struct ledger *ledger, uint32_t column)
 {
 	return ledger->missing_bytes == 0 ||
@@ -258,16 +236,12 @@ static inline bool ledger_has(const struct ledger *ledger, uint32_t column)
 	}
 }
 
-/* Adds all counts and times. Does not set the frame sizes of `sum`. */
+/* Adds all counts and times, but leaves the frame sizes of `sum` unchanged. */
 void ledger_add(struct ledger *sum, const struct ledger *ledger);
 
-/* Returns the sum of the columns whose packets have this fate. */
 uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate);
 
-/*
- * Returns the number of packets lost before they were measured: by the device, at a full ring, or
- * at a full table.
- */
+/* Returns the packets lost before measurement: by the device, at a full ring or at a full table. */
 static inline uint64_t ledger_lost(const struct ledger *ledger)
 {
 	return ledger_of_fate(ledger, LEDGER_LOST);
@@ -276,14 +250,14 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 struct text;
 
 /*
- * Appends a sentence about all packets, such as "5 packets offered in 1 interval: 2 measured, 1
- * lost (1 nic_missed), 2 left out (2 non_ip)".
+ * Appends a sentence such as "5 packets offered in 1 interval: 2 measured, 1 lost (1 nic_missed), 2
+ * left out (2 non_ip)".
  */
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
 
 /*
- * Append parts of that sentence, without counts that are 0. ledger_losses(): such as "5 lost (1
- * nic_missed, 4 shed), perhaps 2 more". ledger_others(): such as ", 3 skipped, 1 unaccounted".
+ * Append parts of that sentence, such as "5 lost (1 nic_missed, 4 shed), perhaps 2 more" and ", 3
+ * skipped, 1 unaccounted".
  */
 void ledger_losses(struct text *text, const struct ledger *ledger);
 void ledger_others(struct text *text, const struct ledger *ledger);
@@ -299,7 +273,6 @@ static inline uint64_t ledger_counted_bytes(const struct ledger *ledger)
 	return ledger->bytes + ledger->added_bytes;
 }
 
-/* Returns true if some of the packets were sampled by exporters. */
 static inline bool ledger_is_sampled(const struct ledger *ledger)
 {
 	return ledger->sampling > 1 || ledger->silent_interval > 1;
@@ -310,31 +283,31 @@ static inline double ledger_drop_rate(const struct ledger *ledger)
 	return ledger->offered > 0 ? (double)ledger_lost(ledger) / (double)ledger->offered : 0;
 }
 
-/* Returns an upper bound of the lost packets. Not valid if losses_unknown is true. */
+/* Only valid if losses_unknown is false. */
 static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 {
 	return ledger_lost(ledger) + ledger->doubtful;
 }
 
 /*
- * Counts of a worker that can be summed over epochs. received: includes ring_full. skipped: with
- * --overload. busy_ns: time to receive, count and free packets.
+ * Counts of a worker that can be summed over epochs. `received` includes `ring_full`. busy_ns: time
+ * to receive, count and free packets.
  */
 #define LOAD_PACKETS(COUNT) COUNT(received) COUNT(measured) COUNT(ring_full) COUNT(skipped)
 #define LOAD_COUNTS(COUNT)  LOAD_PACKETS(COUNT) COUNT(bytes) COUNT(busy_ns)
 #define LOAD_COUNT(name)    uint64_t name;
 
-/* Load of one worker in an epoch. The sums over all workers equal the counts of the ledger. */
+/* The sums over all workers equal the counts of the ledger. */
 struct report_load {
 	uint32_t lcore;
 	int cpu; /* -1: any CPU of the run */
-	/* names of the polled ports; "": the worker polls none, or reads a replay */
+	/* names of the polled ports; "" if there are none */
 	const char *ports;
-	int queue; /* number of the polled queue of each port; -1: a receiving core polls */
+	int queue; /* polled queue of each port; -1: a receiving core polls */
 	LOAD_COUNTS(LOAD_COUNT)
 	/*
-	 * With --overload: largest known number of packets that still waited after a poll, and
-	 * highest shedding level (docs/ADAPTIVE.md).
+	 * With --overload: largest known number of packets that waited after a poll, and highest
+	 * shedding level.
 	 */
 	uint64_t backlog_max, level_max;
 };
@@ -344,7 +317,7 @@ struct report_port {
 	const char *name; /* outlives all epochs */
 	bool up;
 	uint32_t speed;                           /* Mbit/s; 0: unknown */
-	uint64_t nic_missed, nic_errors, no_mbuf; /* packets lost since the run began */
+	uint64_t nic_missed, nic_errors, no_mbuf; /* since the run began */
 };
 
 /* Counts of a prefix of --prefixes in an epoch. */
@@ -354,10 +327,7 @@ struct report_rule {
 	uint64_t flows; /* estimated */
 };
 
-/*
- * Fates of packets that a port received, with --forward. Their sum is the number of received
- * packets.
- */
+/* Every packet that a port with --forward receives has one of these fates. */
 #define FORWARDED_FATES(FATE)   FATE(forwarded) FORWARDED_REASONS(FATE)
 #define FORWARDED_REASONS(FATE) FATE(tx_full) FATE(too_long) FATE(no_link) FATE(tx_errors)
 
@@ -365,18 +335,15 @@ struct report_rule {
 struct forwarded_counts {
 	uint64_t received;
 	FORWARDED_FATES(FORWARDED_FATE)
-	uint64_t bytes; /* wire bytes that the output port accepted, without FCS */
+	uint64_t bytes; /* accepted by the output port, on the wire without FCS */
 };
 
 struct report_forwarded {
-	/* names of the input and output port; they outlive all epochs */
+	/* names of the ports; they outlive all epochs */
 	const char *in, *out;
-	/* counts of this epoch, and since the start of the run */
+	/* so_far: since the start of the run */
 	struct forwarded_counts counts, so_far;
-	/*
-	 * Time from poll to transmission, in ns. timed: false if the output port accepted no
-	 * packets.
-	 */
+	/* Time from poll to transmission. timed: false if the output port accepted no packets. */
 	bool timed;
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
@@ -389,50 +356,44 @@ struct report_state {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	bool changed; /* true: a change of detail; false: a share, which has no worker */
 	uint32_t worker;
-	uint64_t packet;      /* index of the first packet of the worker after the change */
+	uint64_t packet;      /* index of the worker's first packet after the change */
 	char measurement[64]; /* "": all measurements */
-	/* words for the detail before and after the change */
+	/* words for the detail */
 	char from[STEP_WORD_MAX], to[STEP_WORD_MAX];
 	const char *reason;
 	uint64_t backlog; /* waiting packets */
-	/*
-	 * packets per second; change: those the worker received in the last 10 ms; share: those of
-	 * all workers
-	 */
+	/* Packets per second: of the worker in the last 10 ms if `changed`, else of all workers. */
 	double rate;
 	bool cost_known, target_known;
-	/* ns per packet: actual cost, and cost at which the worker keeps up */
+	/* per packet: actual cost, and cost at which the worker keeps up */
 	double cost_ns, target_ns;
-	double share; /* share of the packets that were processed, 0 to 1 */
+	double share; /* of packets that were processed, 0 to 1 */
 };
 
-/* Delivery counts of one kind of rows to one destination, from one epoch to the next. */
+/* Counts of rows of one kind sent to one destination, from one epoch to the next. */
 struct report_delivery {
 	const char *name, *kind;
 	uint64_t rows;
 	uint64_t delivered, acknowledged, failed, unknown, dropped;
-	uint64_t spooled; /* rows waiting in the spool */
-	uint64_t waiting; /* rows waiting at the end */
+	uint64_t spooled;
+	uint64_t waiting; /* rows that wait at the end */
 	bool waits;
 	int64_t oldest; /* start of the oldest epoch that waits, ns since 1970-01-01 UTC */
 	uint64_t retries, reconnects, bytes;
-	uint64_t spool_bytes, spool_size; /* bytes in use, and maximum; 0: there is no spool */
+	uint64_t spool_bytes, spool_size; /* bytes in use and maximum; 0: no spool */
 };
 
 struct exporter_row;
 struct link_row;
 struct path_row;
 
-/*
- * Rows of a collector in addition to the measurements (collect/exporters/collector_rows.h). All are
- * from malloc().
- */
+/* Rows of sketchtap collect besides the measurements, from malloc(). */
 struct report_collected {
 	struct exporter_row *exporters;
 	struct link_row *links;
 	const struct path_row **paths;
 	uint64_t nb_exporters, nb_links, nb_paths;
-	void **owned; /* [nb_owned]: memory to which paths[] point */
+	void **owned; /* [nb_owned]: memory to which `paths` points */
 	uint32_t nb_owned;
 };
 
@@ -442,86 +403,67 @@ struct report_epoch {
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;
 	const char *design, *sharing;
-	/* true: the report has only flow records; a later report of the epoch has the rest */
+	/* The report has only flow records. A later report of the epoch has the rest. */
 	bool flows_only;
-	/* Contains only deliveries. */
 	bool deliveries_only;
-	struct report_delivery *deliveries; /* [nb_deliveries], from malloc(); may be NULL */
+	struct report_delivery *deliveries; /* [nb_deliveries], from malloc() */
 	uint32_t nb_deliveries;
-	uint64_t expired; /* flow records that have expired during the epoch */
-	/* true: start and end come from the clock of the host, not from packets */
+	uint64_t expired; /* flow records that expired in the epoch */
+	/* start and end come from the clock of the host, not from packets */
 	bool live;
-	bool late; /* live input: ended late */
-	/* ns of processing time if the time stamps are generated, else 0 */
+	bool late;
+	/* processing time in ns if the time stamps are generated, else 0 */
 	uint64_t took;
 	/* ns in which the packets arrived; 0: the source waits for the outputs */
 	uint64_t arrival_ns;
-	uint64_t closing_ns; /* ns that were needed to merge and rank the epoch */
+	uint64_t closing_ns; /* time to merge and rank the epoch */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
 	struct costs *costs;       /* [workers]; ns, measured on some bursts; may be NULL */
-	struct report_port *ports; /* [nb_ports], from malloc(); may be NULL */
+	struct report_port *ports; /* [nb_ports], from malloc() */
 	uint32_t nb_ports;
-	struct report_rule *rules; /* [nb_rules], from malloc(); may be NULL */
+	struct report_rule *rules; /* [nb_rules], from malloc() */
 	uint32_t nb_rules;
-	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc(); may be NULL */
+	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc() */
 	uint32_t nb_forwarded;
-	struct report_state *states; /* [nb_states], from malloc(); may be NULL */
+	struct report_state *states; /* [nb_states], from malloc() */
 	uint32_t nb_states;
-	struct report_collected *collected; /* NULL: input is packets */
+	struct report_collected *collected; /* NULL if the input is packets */
 	uint32_t nb_measurements;
 	struct report_measurement measurements[];
 };
 
 /*
- * Derives the ledger of a measurement from the ledger of the epoch. Moves packets from measured to
- * skipped if this measurement did not process them, and to filtered if its drill-down did not match
- * them.
+ * Returns the ledger of the epoch for one measurement: packets that it did not process are moved to
+ * `skipped`, and packets that its drill-down did not match to `filtered`.
  */
 struct ledger ledger_of_measurement(
 	const struct ledger *ledger, const struct report_measurement *measurement);
 
-/*
- * Same as ledger_of_measurement(). Also moves packets for which the sketch had no room from
- * measured to shed.
- */
+/* Also moves packets for which the sketch had no room to `shed`. */
 struct ledger report_ledger(
 	const struct report_epoch *epoch, const struct report_measurement *measurement);
 
-/*
- * Returns an epoch with one reference and the arrays measurements[], loads[] and costs[]. Returns
- * NULL if out of memory.
- */
+/* Returns an epoch with one reference, or NULL. */
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers);
-/*
- * Sets name, key rule and sketch of a measurement. Copies the name and the rule, because the epoch
- * may outlive the measurement of the run. Does not copy the name of the sketch. Returns false if
- * out of memory.
- */
+/* Copies the name and the rule, but not the name of the sketch. Returns false if out of memory. */
 bool report_measurement_ask(struct report_measurement *measurement, const char *name,
 	const struct key_rule *rule, const char *sketch);
-/* Adds a reference and returns the epoch. */
 struct report_epoch *report_epoch_share(struct report_epoch *epoch);
-/* Releases a reference. The last release frees the epoch and its arrays. NULL is allowed. */
+/* Releases a reference; the last one frees the epoch. NULL is allowed. */
 void report_epoch_free(struct report_epoch *epoch);
 
-/* Returns the key fields of all measurements as a bit mask of enum key_field_id. */
+/* Returns a bit mask of enum key_field_id. */
 uint32_t report_key_fields(const struct report_epoch *epoch);
 
-/* Returns the ns from start to end, or 0 if the end is not after the start. */
+/* Returns 0 if the end is not after the start. */
 uint64_t report_duration(const struct report_epoch *epoch);
-/*
- * Same as report_duration(), but returns the processing time if the time stamps are generated. For
- * rates on the screen; rates in files use the time stamps.
- */
+/* Returns the processing time if the time stamps are generated, else the duration. */
 uint64_t report_rate_time(const struct report_epoch *epoch);
 
-/* Returns amount per second, rounded to the nearest integer. Saturates to UINT64_MAX. */
+/* Saturates to UINT64_MAX. */
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns);
 
-/*
- * Store the packets or bits per second of a row. Return false if the count is unknown, or if the
- * epoch has no duration.
- */
+/* Return false if the count is unknown or the epoch has no duration. */
 bool report_pps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *pps);
 bool report_bps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *bps);

@@ -118,7 +118,6 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
-/* Returns true if the output has the column whatever the measurements are. */
 static bool is_fixed(const struct column *column)
 {
 	return column->when != COLUMN_RECORDS && column->when != COLUMN_DEEP &&
@@ -135,10 +134,7 @@ COLUMN_PRINTER(print_run)
 	text_str(text, identity_run());
 }
 
-/*
- * These columns follow the others. Together with those they identify a row among all hosts and
- * runs.
- */
+/* These columns identify a row among all hosts and runs. */
 static const struct column identity[] = {
 	{"host", COLUMN_TEXT, .print = print_host},
 	{"run", COLUMN_WORD, .print = print_run},

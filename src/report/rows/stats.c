@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --stats: a row for each measurement, with its ledger of the epoch. */
+/* --stats: a row for each measurement, with its packet counts. */
 
 #include "report/rows/rows.h"
 
@@ -47,10 +47,7 @@ static void add_kept_up(struct columns *columns, const struct column *column)
 	add_counts(columns, LEDGER_KEPT_UP);
 }
 
-/*
- * Prints to which packets distinct_keys applies: "looked-at" if bursts were skipped, else "all".
- * Packets that only key sampling left out are included.
- */
+/* If bursts were skipped, distinct_keys covers only the packets looked at. */
 COLUMN_PRINTER(print_distinct_of)
 {
 	const struct ledger ledger = ledger_of(row);
@@ -89,10 +86,7 @@ static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 		text_printf(text, "%.1f", (double)ns / (double)received);
 }
 
-/*
- * Prints a time of the ledger divided by the received packets. column->at: offset of the time in
- * struct ledger.
- */
+/* column->at is the offset of a time in struct ledger. */
 COLUMN_PRINTER(print_cost)
 {
 	const struct ledger ledger = ledger_of(row);
