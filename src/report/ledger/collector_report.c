@@ -14,13 +14,9 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the coarsest sampling interval of the exporters that are alive, if they may have seen
- * packets without sampling any of them. Returns 0 if the bounds at the interval `sampling` already
- * cover such packets.
- *
- * `sampling` is the coarsest interval of counted records. If all exporters sample at the same
- * interval and some of their samples were counted, there are no other packets to cover. See "Silent
- * samplers" in docs/ESTIMATES.md.
+ * Returns the coarsest sampling interval of the live exporters if they may have seen packets
+ * without sampling any of them. Returns 0 if the bounds at the interval `sampling` of the counted
+ * records cover such packets ("Silent samplers" in docs/ESTIMATES.md).
  */
 static uint32_t silent_interval(const struct collector_epoch *epoch, double sampling)
 {
@@ -30,10 +26,7 @@ static uint32_t silent_interval(const struct collector_epoch *epoch, double samp
 									       : 0;
 }
 
-/*
- * Adds sampled packets that the exporters lost. Each may stand for packets of any key, with the
- * largest frame size.
- */
+/* Each lost sample may stand for packets of any key, with the largest frame size. */
 static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 {
 	if (epoch->lost_packets == 0)
@@ -81,10 +74,7 @@ void collector_report_account(
 	if (late)
 		ledger->observers = 0;
 	ledger->offered = ledger->received;
-	/*
-	 * Compares the packets read from a capture with those processed. For datagrams of sockets
-	 * there is no second count.
-	 */
+	/* A capture has a second count: the packets read from it. Sockets have none. */
 	ledger->unaccounted = !run_is_live(run) ? distance(fed, generation->taken) : 0;
 }
 
@@ -97,7 +87,6 @@ bool collector_report_anything(const struct run *run, uint64_t epoch)
 	       generation->exporters.n > 0;
 }
 
-/* Returns the memory of the rows, and leaves an empty list in the generation. */
 static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 {
 	void *items = rows->items;
@@ -107,7 +96,6 @@ static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 	return items;
 }
 
-/* Adds the record counts of the workers to the rows of the exporters. */
 static void add_counts(const struct run *run, uint64_t epoch, struct report_collected *collected)
 {
 	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
@@ -171,7 +159,6 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	return true;
 }
 
-/* Returns an array that maps a slot of an exporter to its row. Returns NULL if out of memory. */
 static const struct exporter_row **rows_by_slot(
 	const struct report_collected *collected, uint32_t exporters_max)
 {
@@ -186,10 +173,7 @@ static const struct exporter_row **rows_by_slot(
 	return rows;
 }
 
-/*
- * Returns the index of the first row of the interface. If it has none, returns the position at
- * which it would be inserted.
- */
+/* Returns the index of the first row of the interface, or the position to insert one. */
 static uint32_t find_role(
 	const struct interface_role_row *rows, uint32_t n, uint32_t exporter, uint32_t interface)
 {
@@ -209,10 +193,6 @@ static uint32_t find_role(
 	return first;
 }
 
-/*
- * Fills the role of each input interface, and the exporter that feeds it. Returns false if out of
- * memory.
- */
 static bool add_roles(
 	const struct run *run, uint64_t epoch, int64_t end, struct report_collected *collected)
 {
@@ -264,10 +244,10 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 
 /* Parameters of the bounds for sampled packets. */
 struct doubt {
-	double sampling;    /* coarsest sampling interval of the counted records */
+	double sampling;    /* coarsest interval of the counted records */
 	double log_inverse; /* each single bound fails with probability exp(-log_inverse) */
 	double overcount;   /* figures may be too large by this factor */
-	/* packets that may have passed exporters without any sample (silent_interval()) */
+	/* packets that may have passed exporters without any sample */
 	uint64_t not_sampled;
 };
 
@@ -279,17 +259,14 @@ static uint64_t product(uint64_t a, uint64_t b)
 }
 
 /*
- * Largest amount of the metric that one packet adds: `counted` for packets in records, `any` also
- * for packets without a sample. 1 for packets, the frame size for bytes.
+ * Largest number of packets or bytes that one packet adds: `counted` if it is in records, `any`
+ * also if it has no sample.
  */
 struct collector_report_unit {
 	uint64_t counted, any;
 };
 
-/*
- * Divides a lower bound by the overcount. The result is at most `low`: a double has only 53 bits,
- * and could be rounded up.
- */
+/* A double has only 53 bits: the quotient could be rounded above `low`. */
 static uint64_t without_overcount(uint64_t low, double overcount)
 {
 	double less = (double)low / overcount;
@@ -297,10 +274,7 @@ static uint64_t without_overcount(uint64_t low, double overcount)
 	return overcount > 1 && less < (double)low ? (uint64_t)less : low;
 }
 
-/*
- * Lowers the lower bound and raises the upper bound of a figure. Each new bound depends only on the
- * old one.
- */
+/* Each new bound depends only on the old one. */
 static void widen(
 	struct report_figure *figure, const struct doubt *doubt, struct collector_report_unit unit)
 {
@@ -317,8 +291,8 @@ static void widen(
 }
 
 /*
- * Sets bounds for confidence 1. `sampling` is the coarsest sampling interval. So count / sampling
- * is at most the number of samples, which is a certain lower bound. No upper bound is certain.
+ * Sets bounds for confidence 1. `sampling` is the coarsest interval, so at least count / sampling
+ * packets were sampled. No upper bound is certain.
  */
 static void forget_bounds(struct report_measurement *measurement, double sampling)
 {
@@ -335,10 +309,8 @@ static void forget_bounds(struct report_measurement *measurement, double samplin
 }
 
 /*
- * Lowers the lower bound by `duplicate`, the packets or bytes that may have been counted twice.
- * Raises the upper bound by `new`, those that may have been dropped as duplicates by mistake. Each
- * amount may belong to this key. observers: largest number of exporters that may have reported one
- * packet; 0: unknown.
+ * `duplicate` packets or bytes may have been counted twice, `new` ones dropped by mistake. Each may
+ * belong to this key. At most `observers` exporters reported one packet; 0: unknown.
  */
 static void doubt_figure(
 	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
@@ -384,12 +356,9 @@ void collector_report_widen(
 		return;
 	}
 	/*
-	 * Divides `risk` between two kinds of failure. A quarter covers the case that there were
-	 * more packets than `keys`. If there are silent samplers, half of this quarter covers
-	 * `not_sampled`.
-	 *
-	 * The other three quarters cover the lower and upper bounds of both metrics, for all keys.
-	 * The number of packets limits the number of keys.
+	 * A quarter of the risk covers more packets than `keys`. If exporters are silent, half of
+	 * this quarter covers `not_sampled`. The rest covers both bounds of both metrics, for all
+	 * keys. There are at most as many keys as packets.
 	 */
 	if (ledger->silent_interval > 0) {
 		risk_of_keys = risk / 8;

@@ -42,8 +42,6 @@ void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up)
 		forwarded->looked = now;
 }
 
-/* --- epoch --- */
-
 static void add_ways(
 	struct forward_counts *sum, const struct forward *forward, uint32_t in, uint64_t epoch)
 {
@@ -69,8 +67,8 @@ static uint64_t quantile_ns(const struct histogram *times, double share)
 }
 
 /*
- * Returns the packets that the device accepted but failed to send, at most `taken`. The rest is
- * returned in later epochs.
+ * The device counts packets that it failed to send. Returns at most `taken` of them now, and the
+ * rest in later epochs.
  */
 static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 {
@@ -145,10 +143,7 @@ static void warn_too_long(struct forwarded *forwarded, uint32_t in, uint64_t num
 		atomic_load_explicit(&out->send.longest, memory_order_relaxed), out->name);
 }
 
-/*
- * Returns the sum over all ports of the differences between packets that the device accepted and
- * packets that it counted as sent or failed.
- */
+/* Returns by how many packets the counters of the devices differ from the accepted packets. */
 static uint64_t differences(const struct forwarded *forwarded)
 {
 	uint64_t sum = 0;

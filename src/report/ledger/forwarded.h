@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Packet counts of --forward: packets that lcores passed to the output devices, and packets that
- * these devices sent.
- */
+/* Packet counts of --forward: packets passed to the output devices, and packets sent by them. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,24 +10,20 @@
 #include "report/rows/report.h"
 #include "rx/port/sending.h"
 
-/* Totals of the run. */
 struct forwarded_sum {
 	struct forwarded_counts of_all;
-	/*
-	 * difference between packets that devices accepted and packets that they counted as sent or
-	 * failed; set at the end of the run
-	 */
+	/* packets by which the counts of the devices differ; set at the end of the run */
 	uint64_t unaccounted;
 };
 
 struct forwarded {
 	const struct run *run;
 	struct forwarded_sum sum;
-	int64_t looked; /* monotonic ns; last read of MTUs and counters */
+	int64_t looked; /* monotonic ns */
 	struct forwarded_port {
 		struct port_sent sent;
 		uint64_t taken; /* packets accepted by the device */
-		/* failed packets of the device that were already reported as tx_errors */
+		/* failed packets reported so far */
 		uint64_t unsent;
 		bool too_long_warned;
 	} out[OPTION_LIST_MAX];                          /* one per output port */
@@ -41,19 +34,19 @@ struct forwarded {
 void forwarded_start(struct forwarded *forwarded, const struct run *run);
 
 /*
- * Stores the link state of each output port and, once a second, its MTU and counters. up[]: true if
- * the link of the port is up. Call it often.
+ * Reads the link state of the output ports and, once a second, their MTU and counters. up[]: the
+ * link of the port is up.
  */
 void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up);
 
 /*
- * Ends an epoch. Call it for each epoch, oldest first. last: true if all queues are empty, at the
- * end of the run. Fills report->forwarded unless `report` is NULL. Returns false if out of memory.
+ * Ends an epoch; oldest first. last: the run has ended and all queues are empty. `report` may be
+ * NULL. Returns false if out of memory.
  */
 bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t number, bool last,
 	struct report_epoch *report);
 
-/* Appends a sentence, such as "5 of 7 packets forwarded, 2 not sent (2 tx_full)". */
+/* Appends a sentence such as "5 of 7 packets forwarded, 2 not sent (2 tx_full)". */
 struct text;
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum);
 

@@ -56,7 +56,7 @@ uint64_t ledger_devices_received(const struct ledger_state *state)
 	return received;
 }
 
-/* Returns the increase of a device counter since the previous ledger, summed over all ports. */
+/* Returns the increase of a device counter since the last epoch, summed over all ports. */
 static uint64_t told_since(struct ledger_state *state, enum port_column column)
 {
 	uint64_t before = state->told[column], now = 0;
@@ -97,7 +97,7 @@ static void add_source_losses(const struct run *run, struct ledger *ledger)
 		ledger->largest_frame = losses.largest_frame;
 }
 
-/* Waits until all device counters are up to date. Some drivers update them up to late_ms late. */
+/* Some drivers update their counters up to late_ms late. */
 static void wait_for_late_counters(const struct ledger_state *state)
 {
 	uint16_t longest = 0;
@@ -134,11 +134,8 @@ static uint64_t received_from(const struct run *run, uint16_t port)
 }
 
 /*
- * Returns the difference between the packets that a device counted and those that lcores polled
- * from it.
- *
- * Only valid if all queues are empty. While traffic continues, a device that counts packets at
- * their arrival is always ahead.
+ * Returns the difference between the packets that a device counted and those polled from it. It is
+ * valid only if all queues are empty, since a device may count packets at their arrival.
  */
 static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 {
@@ -179,10 +176,7 @@ static void add_verdicts(struct ledger *ledger, const struct parse_counts *count
 			ledger->malformed += counts->verdicts[v];
 }
 
-/*
- * Adds the counts of a receiving core that parses packets for its workers. If the workers parse,
- * these counts are 0.
- */
+/* These counts are 0 unless a receiving core parses packets for its workers. */
 static void add_off_path(struct ledger *ledger, const struct rx_core_generation *generation)
 {
 	ledger->filtered += generation->filtered;
@@ -201,10 +195,7 @@ static void add_shed(struct ledger *ledger, const struct shed_counts *shed_count
 	ledger->added_bytes += shed_counts->added_bytes;
 }
 
-/*
- * Raises largest_frame if packets were lost: the device may have dropped longer frames than it
- * received.
- */
+/* The device may have dropped longer frames than it received. */
 static void add_largest_lost(const struct ledger_state *state, struct ledger *ledger)
 {
 	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)

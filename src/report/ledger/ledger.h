@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Builds the ledger of an epoch from the counters of workers, receiving cores and devices. */
+/*
+ * Builds the packet counts of an epoch from the counters of workers, receiving cores and devices.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +15,8 @@
 
 struct ledger_options {
 	/*
-	 * Limits of the shares of lost and of skipped packets. If a share is above its limit, the
-	 * exit status is 1. A limit of 1 never applies.
+	 * The exit status is 1 if the share of lost or of skipped packets is above its limit. 1: no
+	 * limit
 	 */
 	double max_loss;
 	double max_skip;
@@ -25,24 +27,20 @@ OPTION_OWNER(ledger)
 struct ledger_state {
 	const struct run *run;
 	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
-	/* values of the device counters at the previous ledger, in packets */
+	/* device counters at the end of the previous epoch, in packets */
 	uint64_t told[PORT_COLUMN_COUNT];
 	int64_t sampled; /* monotonic ns; last read of the devices */
 };
 
-/* Call it before the run starts. Packets that the devices lost before this call do not count. */
+/* Call it before the run starts. Earlier losses of the devices do not count. */
 void ledger_start(struct ledger_state *state, const struct run *run);
 
 /*
- * Reads the device counters if the last time was at least a second ago, so that no counter wraps
- * unnoticed in a long epoch. Call it often. now: monotonic ns.
+ * Reads the device counters once a second, so that no counter wraps unnoticed. now: monotonic ns.
  */
 void ledger_sample(struct ledger_state *state, int64_t now);
 
-/*
- * Returns the ledger of a closed epoch. Call it for each epoch, oldest first. last: true if all
- * queues are empty, at the end of the run.
- */
+/* Call it for each closed epoch, oldest first. last: the run has ended and all queues are empty. */
 struct ledger ledger_epoch(
 	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last);
 

@@ -65,7 +65,7 @@ bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *re
 		row->packets = sum.packets;
 		row->bytes = sum.bytes;
 		row->flows = prefix_flows(sum.registers);
-		/* prefix_flows() is an estimate and may be too large */
+		/* prefix_flows() is an estimate. */
 		if (row->flows > sum.packets)
 			row->flows = sum.packets;
 		report->nb_rules++;

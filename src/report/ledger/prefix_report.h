@@ -6,8 +6,5 @@
 #include "parallel/run/run.h"
 #include "report/rows/report.h"
 
-/*
- * Fills report->rules with the prefixes that matched at least one packet. Returns false if out of
- * memory.
- */
+/* Adds the prefixes that matched at least one packet. Returns false if out of memory. */
 bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -17,10 +17,7 @@ static const char *name_of(const struct run *run, uint16_t id)
 	return ""; /* port of the feeder */
 }
 
-/*
- * Returns the names of the ports that a worker polls, or "" if it gets packets from a receiving
- * core. Returns NULL if out of memory.
- */
+/* Returns "" if the worker gets packets from a receiving core. Returns NULL if out of memory. */
 static char *list_ports(const struct run *run, const struct poller *poller)
 {
 	struct text list = {0};
