@@ -12,10 +12,7 @@ static bool needs_quotes(const char *bytes, size_t len)
 	return false;
 }
 
-/*
- * Returns true if a spreadsheet would read the text as a formula: its first character after blanks
- * is =, +, - or @.
- */
+/* A spreadsheet takes text for a formula if it begins with =, +, - or @ after blanks. */
 static bool is_formula(const char *bytes, size_t len)
 {
 	size_t i = 0;
@@ -25,7 +22,7 @@ static bool is_formula(const char *bytes, size_t len)
 	return i < len && bytes[i] != '\0' && strchr("=+-@", bytes[i]) != NULL;
 }
 
-/* Puts an apostrophe before a formula, so that a spreadsheet reads it as text. */
+/* An apostrophe makes a spreadsheet read a formula as text. */
 static void mark_formula(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -37,7 +34,7 @@ static void mark_formula(struct text *text, size_t begin)
 	text->len++;
 }
 
-/* Encloses the text from `begin` to its end in quotes, if CSV requires it. */
+/* Quotes the text from `begin` to its end if CSV requires it. */
 static void quote_from(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -78,7 +75,6 @@ static void header(struct text *text, const struct columns *columns)
 	text_char(text, '\n');
 }
 
-/* Appends a row. A field whose value is unknown is empty. */
 static void row(struct text *text, const struct columns *columns, const struct output_row *row)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {

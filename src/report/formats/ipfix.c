@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A template describes the layout of a data record. It is created when a record first needs it. The
- * layout depends on the key rule and on which values of the row are known (enum shape). Each
- * template has its own message buffer, and a list of pieces that are copied from a row to encode
- * the key. A record consists of the key, the figures, and fields with constant values.
+ * A template is created when a record first needs it. It depends on the key rule and on which
+ * values of the row are known (enum shape). Each template has its own message buffer, and a list of
+ * pieces to copy from a row into the key. A record has the key, the figures, and constant fields.
  */
 
 #include "report/formats/ipfix.h"
@@ -23,17 +22,17 @@
 #define MILLISECOND_NS (SECOND_NS / 1000)
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
-#define CONSTANT_BYTES 16 /* bytes of the interfaces, sampling interval and prefix lengths */
-/* bytes that memcpy() copies for each piece of a key; no piece is longer */
+#define CONSTANT_BYTES 16 /* interfaces, sampling interval and prefix lengths */
+/* Each memcpy() of a piece copies this many bytes. No piece is longer. */
 #define COPIED         40
-#define NAME_BYTES     128 /* including the final 0; longer names are truncated */
+#define NAME_BYTES     128 /* with the final 0; longer names are truncated */
 
-/* IDs of templates. Options records have the first two. */
+/* Template IDs of options records. Data records have IDs from FIRST_TEMPLATE on. */
 #define OPTIONS_WHO    256
 #define OPTIONS_LEDGER 257
-#define FIRST_TEMPLATE 258 /* lowest ID of the other templates */
+#define FIRST_TEMPLATE 258
 
-/* Optional parts of a record. Each combination of them has its own template. */
+/* Optional parts of a record. Each combination has its own template. */
 enum shape {
 	SHAPE_IPV4 = 1 << 0,
 	SHAPE_PACKETS = 1 << 1,
@@ -41,15 +40,15 @@ enum shape {
 	SHAPE_TIMES = 1 << 3, /* first and last packet, and TCP flags */
 	SHAPE_LIMITS = 1 << 4,
 	SHAPE_END = 1 << 5,
-	SHAPE_IP_BYTES = 1 << 6, /* bytes of IP packets, in addition to bytes of frames */
+	SHAPE_IP_BYTES = 1 << 6, /* bytes of IP packets, besides bytes of frames */
 	SHAPES = 1 << 7,
 };
 
 enum piece_kind {
-	PIECE_COPY,      /* bytes of the key */
+	PIECE_COPY,
 	PIECE_ZEROS,     /* padding of a prefix */
 	PIECE_MPLS,      /* MPLS label stack entry */
-	PIECE_INTERFACE, /* port number in the key, plus ipfix_options.ingress */
+	PIECE_INTERFACE, /* port number, to which ipfix_options.ingress is added */
 };
 
 struct piece {
@@ -61,15 +60,15 @@ struct piece {
 struct ipfix_template {
 	uint16_t id;
 	uint32_t shape; /* bits of enum shape */
-	bool key_flags; /* the key contains the TCP flags */
+	bool key_flags;
 	uint32_t nb_fields;
 	struct set_field fields[FIELDS_MAX];
 	uint32_t nb_pieces, nb_constants;
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
 	uint32_t record_len;
-	bool sent; /* true if the collector has received it in this session */
-	/* Message that is being filled: number of rows, and length in bytes. */
+	bool sent; /* the collector has received it in this session */
+	/* rows and bytes of the message that is being filled */
 	uint32_t rows, len;
 	uint8_t message[];
 };
@@ -77,13 +76,13 @@ struct ipfix_template {
 struct ipfix_domain {
 	uint32_t number, sequence;
 	char name[NAME_BYTES];
-	/* key rule of the templates; without fields: there are no templates yet */
+	/* Key rule of the templates. No fields: there are no templates. */
 	struct key_rule rule;
 	uint32_t next_id;
 	struct ipfix_template *templates[SHAPES];
 	bool sent;         /* the options record of this domain was sent in this session */
-	int64_t sent_at;   /* ns since 1970-01-01 UTC; start of the current refresh period */
-	uint32_t messages; /* messages sent in the current refresh period */
+	int64_t sent_at;   /* start of the refresh period, ns since 1970-01-01 UTC */
+	uint32_t messages; /* sent in the refresh period */
 	/* Totals since the start. */
 	uint64_t exported, not_sent;
 	uint64_t offered, measured, ignored;
@@ -96,20 +95,18 @@ struct ipfix_missed {
 
 struct ipfix {
 	struct ipfix_options options;
-	struct ipfix_missed missed[DOMAINS_MAX]; /* counts that are not yet part of the domains */
+	struct ipfix_missed missed[DOMAINS_MAX]; /* not yet part of the domains */
 	struct ipfix_domain
 		/*
-		 * Domain that sends only totals. Its `sent` is true if the options records of all
-		 * domains were sent in this session.
+		 * Domain without data records. `sent`: the options records of all domains were
+		 * sent.
 		 */
 		totals;
 	struct ipfix_domain *domains[DOMAINS_MAX];
-	uint8_t *message; /* buffer of message_max bytes, for messages without rows */
+	uint8_t *message; /* [message_max], for messages without rows */
 };
 
-/* --- Templates */
-
-/* IPFIX encoding of the optional key fields: the kind of piece, and its length in bytes. */
+/* Kind and length of the piece for each optional key field. */
 #define KIND_OF_NUMBER             PIECE_COPY
 #define KIND_OF_MPLS_ENTRY         PIECE_MPLS
 #define KIND_OF_INTERFACE          PIECE_INTERFACE
@@ -124,11 +121,11 @@ struct ipfix {
 
 /* clang-format off */
 static const struct {
-	/* information elements for full addresses; other fields use only ipv4 */
+	/* elements for full addresses; other fields use only ipv4 */
 	uint16_t ipv4, ipv6;
-	uint16_t prefix4, prefix6;         /* elements of prefixes */
-	uint16_t prefix_len4, prefix_len6; /* elements of prefix lengths */
-	uint8_t len;                       /* bytes; set only for fields that are not addresses */
+	uint16_t prefix4, prefix6;         /* elements for prefixes */
+	uint16_t prefix_len4, prefix_len6; /* elements for prefix lengths */
+	uint8_t len;                       /* bytes; 0 for addresses */
 	uint8_t kind;                      /* enum piece_kind */
 } key_elements[KEY_FIELD_COUNT] = {
 	[KEY_SRC_IP] = {.ipv4 = IE_SOURCE_IPV4,
@@ -170,10 +167,7 @@ static void add_field(struct ipfix_template *template, uint16_t element, uint32_
 	template->record_len += len;
 }
 
-/*
- * Adds a piece. If the previous piece is adjacent, extends that one, so that both need only one
- * copy.
- */
+/* Extends the previous piece if it is adjacent, to save a copy. */
 static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t from, uint32_t len)
 {
 	struct piece *last = template->pieces + template->nb_pieces - 1;
@@ -207,7 +201,7 @@ static void add_address(
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
-	/* In a key with optional fields, an address prefix has only the bytes that it needs. */
+	/* In a key with optional fields, a prefix has only the bytes that it needs. */
 	uint32_t there = rule->extra ? (bits + 7) / 8 : len;
 
 	if (bits == 8 * len)
@@ -239,7 +233,7 @@ static void add_key(struct ipfix_template *template, const struct key_rule *rule
 	template->key_flags = key_rule_has(rule, KEY_TCP_FLAGS);
 }
 
-/* Adds the fields that put_row() and put_flow() write after the key, in the same order. */
+/* The order is that of put_row() and put_flow(). */
 static void add_figures(struct ipfix_template *template)
 {
 	uint32_t shape = template->shape;
@@ -309,17 +303,11 @@ static struct ipfix_template *make_template(
 	return template;
 }
 
-/* --- Messages */
-
-/* Adds the header to a message and sends it. Returns false if it was not sent. */
 static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
 	put_ipfix_header(message, len, sink->now(sink->arg), domain->sequence, domain->number);
-	/*
-	 * The sequence number also advances if the message is lost, so that the collector detects
-	 * the gap.
-	 */
+	/* A gap in the sequence numbers shows the collector that a message was lost. */
 	domain->sequence += data_records;
 	domain->messages++;
 	return sink->send(sink->arg, message, len, rows);
@@ -335,10 +323,7 @@ static const struct set_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/*
- * Writes the options record of a domain. It states that 1 packet is selected and 0 are skipped,
- * which is a sampling rate of 1:1.
- */
+/* The sampling rate is 1:1, as 1 packet is selected and 0 are skipped. */
 static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 {
 	uint32_t len = (uint32_t)strlen(domain->name);
@@ -347,10 +332,7 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 	return put_bytes(put8(at, len), domain->name, len);
 }
 
-/*
- * Sends the options record that describes `domain`. The message is sent in the domain `in`: the
- * domain itself, or the domain of totals.
- */
+/* `in` is `domain` or the domain of totals. */
 static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -372,7 +354,7 @@ static bool send_domains(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return true;
 }
 
-/* Writes templates that were not sent in this session, as many as fit into one message. */
+/* Writes as many unsent templates as fit into one message. */
 static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	uint8_t *end = ipfix->message + ipfix->options.message_max;
@@ -440,7 +422,7 @@ static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return peer != IPFIX_GONE;
 }
 
-/* Returns true if the domain must send its templates now. If so, begins a new refresh period. */
+/* Returns true if templates must be sent now, and then begins a refresh period. */
 static bool renews(
 	const struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -454,12 +436,9 @@ static bool renews(
 }
 
 /*
- * Prepares a domain for data: sends the templates that the collector lacks, and the options record.
- * Returns false if the collector may not have received them.
- *
- * The options record is sent only once per session, before the first data record. Some collectors
- * do not count options records in the sequence number, contrary to RFC 7011, and would later report
- * a gap. The domain of totals repeats the options record.
+ * Sends the templates and the options record that the collector lacks, or returns false. The
+ * options record is sent once per session, before any data: some collectors do not count it in the
+ * sequence number, contrary to RFC 7011, and would report a gap.
  */
 static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -475,7 +454,6 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 	return domain->sent;
 }
 
-/* Same as prepare(), for the domain of totals. */
 static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	struct ipfix_domain *totals = &ipfix->totals;
@@ -512,8 +490,6 @@ static void flush(struct ipfix *ipfix, struct ipfix_domain *domain, struct ipfix
 		domain->not_sent += rows;
 }
 
-/* --- Records */
-
 static uint8_t *put_piece(
 	uint8_t *at, const struct ipfix *ipfix, const uint8_t *row, const struct piece *piece)
 {
@@ -521,9 +497,7 @@ static uint8_t *put_piece(
 
 	switch (piece->kind) {
 	case PIECE_ZEROS: memset(at, 0, piece->len); break;
-	/*
-	 * Drops the label. The element has the 4 bits after it: traffic class and bottom of stack.
-	 */
+	/* Drops the label's other bits. The element has the 4 bits after the label. */
 	case PIECE_MPLS:
 		put8(put16(at, ((uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2]) >> 4),
 			(uint32_t)from[2] << 4);
@@ -537,8 +511,8 @@ static uint8_t *put_piece(
 }
 
 /*
- * Writes the key. Each copy writes COPIED bytes, usually more than its piece has. The next field
- * overwrites the excess. The message has room for the excess of the last one.
+ * Each copy writes COPIED bytes, more than most pieces have. The next field overwrites the rest.
+ * The message has room for the rest of the last piece.
  */
 static inline uint8_t *put_key(uint8_t *at, const struct ipfix *ipfix,
 	const struct ipfix_template *template, const void *row)
@@ -566,9 +540,7 @@ static uint8_t *put_double(uint8_t *at, double value)
 	return put64(at, bits);
 }
 
-/*
- * Writes the value and, if `limits` is set, its bounds. Infinity stands for an unknown upper bound.
- */
+/* Infinity stands for an unknown upper bound. */
 static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool limits)
 {
 	at = put64(at, figure->value);
@@ -581,7 +553,7 @@ static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool
 static inline uint8_t *put_flow(
 	uint8_t *at, const struct ipfix_template *template, const struct report_flow *flow)
 {
-	/* Values of flowEndReason: idle timeout, active timeout, forced end. */
+	/* flowEndReason: idle timeout, active timeout, forced end */
 	static const uint8_t reasons[] = {
 		[FLOW_END_IDLE] = 1, [FLOW_END_INTERVAL] = 2, [FLOW_END_RUN] = 4};
 
@@ -618,8 +590,8 @@ static uint8_t *put_row(uint8_t *at, const struct ipfix_template *template,
 }
 
 /*
- * Returns the template of the shape, after sending its message if that has no room for one more
- * record. Returns NULL if out of memory.
+ * Sends the template's message if it has no room for one more record. Returns NULL if out of
+ * memory.
  */
 static inline struct ipfix_template *template_for(struct ipfix *ipfix, struct ipfix_domain *domain,
 	uint32_t shape, const struct ipfix_sink *sink)
@@ -688,8 +660,6 @@ static void add_rows(struct ipfix *ipfix, struct ipfix_domain *domain,
 	}
 }
 
-/* --- Epochs */
-
 static uint64_t rows_of(const struct ipfix *ipfix, const struct report_measurement *measurement)
 {
 	return ipfix->options.flows ? measurement->nb_flows : measurement->nb_rows;
@@ -713,8 +683,8 @@ static void drop_templates(struct ipfix_domain *domain)
 }
 
 /*
- * Returns the domain of measurement `number`, after updating its key and name. Returns NULL if the
- * number is too large, or if out of memory.
+ * Also updates key and name of the domain. Returns NULL if `number` is too large or if out of
+ * memory.
  */
 static struct ipfix_domain *domain_of(
 	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Format json: each row is a line with one JSON object, in the order of the columns. In files,
- * unknown values are null. Rows for network destinations omit unknown values.
+ * Format json: a row is a line with one JSON object. An unknown value is null in files, and omitted
+ * for network destinations.
  */
 
 #include <string.h>
@@ -36,7 +36,7 @@ static bool is_plain(const char *bytes, size_t len)
 	return !other;
 }
 
-/* Escapes the text from `begin` to its end, if JSON requires it. */
+/* Escapes the text from `begin` to its end if JSON requires it. */
 static void escape_from(struct text *text, size_t begin)
 {
 	struct text raw = {0};
@@ -50,7 +50,7 @@ static void escape_from(struct text *text, size_t begin)
 	text_free(&raw);
 }
 
-/* Appends a value. Returns false after writing null if the value is unknown. */
+/* Returns false after writing null for an unknown value. */
 static bool add_value(
 	struct text *text, const struct column *column, const struct output_row *row_of)
 {
@@ -100,8 +100,6 @@ static void row(struct text *text, const struct columns *columns, const struct o
 	text_add(text, "}\n", 2);
 }
 
-/* --- Recognizing rows */
-
 static bool skip(const char **at, const char *end, const char *expected)
 {
 	size_t len = strlen(expected);
@@ -124,10 +122,7 @@ static void skip_value(const char **at, const char *end)
 	*at += quoted && *at < end;
 }
 
-/*
- * Requires only the columns that every run has. Rows of an earlier run may have other columns,
- * which depend on the measurements.
- */
+/* Rows of an earlier run may lack the columns that depend on the measurements. */
 static bool is_row(const char *line, size_t len, const struct columns *columns)
 {
 	const char *at = line, *end = line + len;

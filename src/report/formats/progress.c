@@ -16,7 +16,7 @@ void progress_init(struct progress *progress, int fd, bool enabled)
 	pthread_mutex_init(&progress->lock, NULL);
 }
 
-/* Writes "1:02:03 left" or "02:03 left". Writes nothing if the time is unknown. */
+/* Writes nothing if the time is unknown. */
 static void format_time_left(char *text, size_t size, const struct progress_state *state)
 {
 	double left = (double)state->elapsed_ns / 1e9 * (1 - state->done) / state->done;
@@ -49,7 +49,7 @@ size_t progress_format(char line[PROGRESS_LINE_MAX], const struct progress_state
 	return len < PROGRESS_LINE_MAX ? (size_t)len : PROGRESS_LINE_MAX - 1;
 }
 
-/* Replaces the displayed line. Does nothing while the terminal does not accept output. */
+/* Does nothing while the terminal does not accept output. */
 static void draw(struct progress *progress, const char *line, size_t len)
 {
 	struct pollfd pollfd = {.fd = progress->fd, .events = POLLOUT};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Format table: prints an epoch as a table of at most TABLE_WIDTH columns. */
+/* Prints an epoch as a table of at most TABLE_WIDTH columns. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
 
-/* columns; longer measurement names are truncated */
+/* longer measurement names are truncated */
 #define NAME_WIDTH "40"
 
 struct protocol {
@@ -55,7 +55,7 @@ void table_human(struct text *text, uint64_t value)
 	double scaled = (double)value;
 	int unit = -1;
 
-	/* Otherwise values of 999.5 and more would be rounded to 1000, which has four digits. */
+	/* 999.5 would be rounded to 1000, which has four digits. */
 	while (scaled >= 999.5 && unit < 5) {
 		scaled /= 1000;
 		unit++;
@@ -70,7 +70,7 @@ void table_human(struct text *text, uint64_t value)
 			scaled, units[unit]);
 }
 
-/* Appends the exact number if its column has room for all digits, else three digits and a unit. */
+/* Below 10^9 the column has room for all digits. */
 static void add_packets(struct text *text, uint64_t value)
 {
 	if (value < 1000000000)
@@ -107,7 +107,6 @@ void table_error(struct text *text, const struct report_figure *figure)
 		text_char(text, '?');
 }
 
-/* Returns false if the protocol in the fields has no ports. */
 static bool shows_ports(const char *const *fields)
 {
 	const struct protocol *protocol;
@@ -118,9 +117,7 @@ static bool shows_ports(const char *const *fields)
 	return protocol != NULL && protocol->has_ports;
 }
 
-/*
- * Appends one end of the flow, such as "10.0.0.1:443". Omits fields that the key does not contain.
- */
+/* Appends one end of a flow, such as "10.0.0.1:443", without fields that the key lacks. */
 static void add_end(struct text *text, const char *const *fields, enum key_field_id address,
 	enum key_field_id port)
 {
@@ -145,7 +142,7 @@ static void add_proto(struct text *text, uint8_t number)
 		text_printf(text, "proto %u", number);
 }
 
-/* Appends the letters of the TCP flags (RFC 9293, section 3.1). The lowest bit is first. */
+/* RFC 9293, section 3.1; the lowest bit is first. */
 static void add_tcp_flags(struct text *text, uint64_t flags)
 {
 	static const char letters[] = "FSRPAUEC";
@@ -203,7 +200,7 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 enum table_column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
-	COLUMN_COUNTED, /* the metric that the sketch measures and that ranks the rows */
+	COLUMN_COUNTED, /* the metric that ranks the rows */
 	COLUMN_ERROR,   /* error bounds of COLUMN_COUNTED */
 	COLUMN_OTHER,   /* the other metric */
 	COLUMN_PPS,
@@ -213,13 +210,13 @@ enum table_column {
 };
 
 #define COLUMN_GAP 2
-#define FLOW_MIN   20 /* minimum columns of a flow */
+#define FLOW_MIN   20
 
 /* Cells of one row, concatenated. */
 struct table_cells {
 	struct text text;
 	size_t end[COLUMN_COUNT];
-	size_t source_len; /* bytes of the flow text before " -> " */
+	size_t source_len; /* bytes of the flow before " -> " */
 };
 
 static const char *cell(const struct table_cells *cells, enum table_column column, size_t *len)
@@ -259,7 +256,7 @@ static void add_rates(
 	struct text *text = &cells->text;
 	uint64_t rate;
 
-	/* If the time stamps are generated, rates from them mean nothing. */
+	/* Rates from generated time stamps mean nothing. */
 	if (epoch->took == 0 && report_pps(epoch, row, &rate)) {
 		text_str(text, is_exact(&row->packets) ? "" : "~");
 		table_human(text, rate);
@@ -277,10 +274,7 @@ static void add_rates(
 	cells->end[COLUMN_BPS] = text->len;
 }
 
-/*
- * Fills the cells of a row. "-" stands for an unknown value. "~" marks an inexact value without an
- * error column.
- */
+/* "-" stands for an unknown value, "~" for an inexact value without an error column. */
 static void fill_row(struct table_cells *cells, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct report_row *row)
 {
@@ -306,10 +300,10 @@ static void fill_row(struct table_cells *cells, const struct report_epoch *epoch
 	cells->end[COLUMN_SHARE] = text->len;
 }
 
-/* Width of each column. 0: the column is not printed. */
+/* 0: the column is not printed */
 struct widths {
 	size_t of[COLUMN_COUNT];
-	size_t source; /* longest part of a flow text before " -> " */
+	size_t source; /* largest source_len of a row */
 };
 
 static void widen(struct widths *widths, const struct table_cells *cells)
@@ -336,8 +330,8 @@ static size_t flow_room(const struct widths *widths, size_t columns)
 }
 
 /*
- * Limits the width of the flow column: longer flows take two lines. If even the part before " -> "
- * does not fit, drops the rate columns.
+ * A flow that is too wide takes two lines. If even the part before " -> " does not fit, the rate
+ * columns are dropped.
  */
 static void limit_flow(struct widths *widths, size_t columns)
 {
@@ -351,7 +345,7 @@ static void limit_flow(struct widths *widths, size_t columns)
 		widths->of[COLUMN_FLOW] = room;
 }
 
-/* Appends the row. Returns the number of lines, 1 or 2. */
+/* Returns the number of lines, 1 or 2. */
 static uint32_t print_cells(
 	struct text *text, const struct table_cells *cells, const struct widths *widths)
 {
@@ -379,7 +373,6 @@ static uint32_t print_cells(
 	return broken ? 2 : 1;
 }
 
-/* Appends the line of titles, and as many rows as fit. */
 static void add_rows(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct table_size *size)
 {
@@ -475,7 +468,7 @@ static void add_design(struct text *text, const struct report_epoch *epoch)
 }
 
 #define LEDGER_LABEL  "%-16s"
-#define LEDGER_NUMBER 26 /* width of the column: a uint64_t with commas */
+#define LEDGER_NUMBER 26 /* a uint64_t with commas */
 
 static void add_count(struct text *text, const char *label, uint64_t value)
 {
@@ -607,7 +600,7 @@ static void cut_lines(struct text *text, size_t begin, uint32_t lines)
 	}
 }
 
-/* Counts the lines of all measurements without their rows: headings and notes. */
+/* Counts the headings and notes of all measurements. */
 static uint32_t lines_of_headings(const struct report_epoch *epoch)
 {
 	static const struct table_size no_rows = {.lines = 1, .columns = TABLE_WIDTH};
@@ -640,16 +633,14 @@ void table_screen(
 	cut_lines(text, begin, size->lines);
 }
 
-/* --- The screen */
-
-/* Control sequences of ECMA-48. The VT100 defined those for line wrapping. */
+/* Control sequences of ECMA-48, and of the VT100 for line wrapping. */
 #define WRAP_OFF  "\033[?7l"
 #define WRAP_ON   "\033[?7h"
 #define TO_BOTTOM "\033[999;1H"
 #define TO_LINE   "\033[%u;1H"
-#define CLEAR     "\033[J" /* clears the screen from the cursor to its end */
+#define CLEAR     "\033[J" /* from the cursor to the end of the screen */
 
-#define SPARE_LINES 2 /* lines to leave free: one for screen_silence(), one for the cursor */
+#define SPARE_LINES 2 /* one for screen_silence(), one for the cursor */
 
 bool screen_possible(void)
 {
@@ -658,10 +649,7 @@ bool screen_possible(void)
 	return terminal != NULL && terminal[0] != '\0' && strcmp(terminal, "dumb") != 0;
 }
 
-/*
- * Returns the size of the terminal. If it does not report one, as on a serial line, returns 24 x
- * 80.
- */
+/* A serial line does not report its size: returns 24 x 80. */
 static struct table_size terminal_size(void)
 {
 	struct winsize size = {0};
