@@ -13,7 +13,6 @@
 #include "parallel/workers/node_memory.h"
 #include "report/merge/rank.h"
 
-/* Merger and warning rate limits of one measurement. */
 struct measured_epoch {
 	struct merger *merger;
 	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
@@ -56,7 +55,7 @@ struct merger *measurement_report_merger(const struct measurements *measurements
 	return measurements->measured[m].merger;
 }
 
-/* Lists the sketches and HyperLogLogs of the workers that counted packets in the epoch. */
+/* Lists the sketches of the workers that counted packets in the epoch. */
 static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct sketch **parts,
 	struct hyperloglog **distinct, struct merge_input *input)
 {
@@ -76,9 +75,8 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 }
 
 /*
- * Adds the packets that load shedding left out, over all workers: packets of skipped bursts, and
- * packets of keys that key sampling did not select. The latter are also summed by the rank of the
- * key. Sets out->weight to the largest weight of a sampled packet.
+ * Adds the packets of skipped bursts, and of keys that key sampling did not select, over all
+ * workers. out->weight becomes the largest weight of a sampled packet.
  */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	struct report_measurement *out, struct key_sample_counts left_out[KEY_SHARE_MAX])
@@ -103,7 +101,6 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	}
 }
 
-/* If the measurement has a drill-down, adds the packets that match it. */
 static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
 {
 	const struct drill_down *drill_down = run_measurements(run, epoch)->drill_down[m];
@@ -161,10 +158,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->looked_at = looked_at(&ledger);
 	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
 	find_parts(run, epoch, m, parts, distinct, &input);
-	/*
-	 * If packets were sampled, sampling gets half of the permitted risk, and the sketch the
-	 * other half.
-	 */
+	/* Sampling gets half of the permitted risk, and the sketch the other half. */
 	confidence = input.confidence;
 	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
@@ -184,10 +178,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	return true;
 }
 
-/*
- * Logs a warning about a result, unless the rate limit suppresses it. badness: size of the fault,
- * which the rate limit compares; 0: no fault.
- */
+/* badness: size of the fault, which the rate limit compares; 0: no fault. */
 __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 	struct log_ratelimit *ratelimit, const struct report_epoch *report, uint32_t m,
 	const char *format, ...)
@@ -212,7 +203,7 @@ static void warn_measurement(
 			   undecoded = measurement->undecoded_packets,
 			   forgotten = measurement->forgotten_packets,
 			   unrecovered = merger_unrecovered(measured->merger);
-	/* If expired flows were dropped, the warning about them is enough. */
+	/* The warning about dropped expired flows is enough. */
 	bool incomplete = measurement->incomplete && forgotten == 0;
 
 	warn_if(shed, &measured->shed, report, m,

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Turns the sketches of a closed epoch into reported measurements. The memory for that belongs to
- * struct measurements.
- */
+/* Turns the sketches of a closed epoch into reported measurements. */
 
 #include "parallel/run/run.h"
 #include "report/merge/merge.h"
 #include "report/rows/report.h"
 
-/*
- * Allocates the memory. Returns false if out of memory. Call measurement_report_destroy() in either
- * case.
- */
+/* Returns false if out of memory. Call measurement_report_destroy() in either case. */
 bool measurement_report_create(struct measurements *measurements);
 void measurement_report_destroy(struct measurements *measurements);
 
@@ -22,8 +16,5 @@ void measurement_report_drop_expired(const struct measurements *measurements);
 
 struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m);
 
-/*
- * Fills report->measurements. Logs a warning for each measurement with missing or incomplete data.
- * Returns false if out of memory.
- */
+/* Logs a warning for each measurement with missing data. Returns false if out of memory. */
 bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);

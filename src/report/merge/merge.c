@@ -14,38 +14,29 @@
 #define RESERVED_FLOWS (UINT32_C(1) << 17) /* limit of merger_reserve() */
 
 /*
- * The error bound of a sketch must hold for all keys of the epoch. The number of keys is unknown:
- * its upper limit is the HyperLogLog estimate plus DISTINCT_ERRORS standard errors. DISTINCT_RISK
- * is the probability that this limit is too low. The confidence of the error bound is raised by it.
- * For a normal distribution, the probability would be 2.9e-7, less than a third of DISTINCT_RISK.
+ * The error bound of a sketch must hold for all keys of the epoch. Their number is at most the
+ * HyperLogLog estimate plus DISTINCT_ERRORS standard errors, except with probability DISTINCT_RISK.
+ * A normal distribution would give 2.9e-7.
  */
 #define DISTINCT_ERRORS 5
 #define DISTINCT_RISK   1e-6
 
 /*
- * Number of equal shares of the sampling risk. Each of two metrics has a lower and an upper bound.
- * Each bound can fail separately for each weight that may be the largest of the epoch.
+ * The sampling risk is divided among the lower and upper bounds of two metrics, for each weight
+ * that may be the largest of the epoch.
  */
 #define SAMPLING_RISKS (4 * SHED_SHIFT_MAX)
 
-/*
- * A key in the candidate list of at least one part (sketch of a worker), or recovered from the
- * merged counters.
- */
+/* A key that a part listed, or that was recovered from the merged counters. */
 struct flow_in_merge {
 	struct key key;
 	struct key_hash hash;
-	/* exact count since the key entered a candidate list, by metric, summed over all parts */
+	/* Exact counts since the key was listed, by metric. */
 	uint64_t since[2];
-	/*
-	 * Upper bound of the count before the key entered the candidate lists, summed over their
-	 * parts.
-	 */
+	/* Upper bound of the count before the key was listed, over the parts that list it. */
 	uint64_t before;
 	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
-	/*
-	 * Estimate from the merged counters. With SKETCH_EXACT: upper bound from the exact counts.
-	 */
+	/* From the merged counters. With SKETCH_EXACT: an upper bound from the exact counts. */
 	struct sketch_estimate estimate;
 	struct report_record record; /* SKETCH_RECORDS only */
 };
@@ -57,28 +48,28 @@ struct merger {
 	struct hyperloglog distinct;
 	struct merge_input input;
 	struct ledger ledger;
-	/* bit p: the candidate list of part p has every key that it counted */
+	/* bit p: part p lists every key that it counted */
 	uint64_t complete[MERGE_PARTS_MAX / 64];
 	bool all_complete;
-	uint64_t bound;       /* error bound of the merged counters; UINT64_MAX: no bound */
-	uint64_t unrecovered; /* result of merger_unrecovered() */
-	/* upper bound of each key that is not a flow, in the measured metric */
+	uint64_t bound; /* error bound of the merged counters; UINT64_MAX: unknown */
+	uint64_t unrecovered;
+	/* Upper bound of each key that is not a flow, in the measured metric. */
 	uint64_t unlisted;
 	struct sketch_shed shed;
-	/* undecoded counts of all parts; `largest` is unused: see unrecovered */
+	/* Over all parts. `largest` is not used. */
 	struct sketch_undecoded undecoded;
 
-	/* true if expired flows of the next epoch were already added */
+	/* Expired flows of the next epoch were added. */
 	bool begun;
-	/* number of flows that were added before any expired flow was dropped */
+	/* flows before the first expired flow was dropped */
 	uint32_t nb_expired;
-	struct sketch_shed forgotten; /* packets and bytes of expired flows that were dropped */
+	struct sketch_shed forgotten; /* dropped expired flows */
 	struct flow_in_merge *flows;
-	struct flow_figures *figures; /* details of each flow with --flow-detail; else NULL */
+	struct flow_figures *figures; /* with --flow-detail, else NULL */
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* hash table with open addressing: index in flows[] + 1; 0: free */
 	uint32_t nb_slots; /* power of two, twice max_flows */
-	/* index of the part (sketch of a worker) whose candidates are being added */
+	/* index of the part whose keys are being added */
 	uint32_t part;
 	bool no_memory;
 };
@@ -93,7 +84,6 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* a - b, at least 0. */
 static uint64_t excess(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -110,8 +100,8 @@ static void bit_set(uint64_t *bits, uint32_t i)
 }
 
 /*
- * Returns the slot at which the search for a key begins. Sketches emit candidates in the order of
- * some bits of the hash. Uses other bits: otherwise these keys would fill one long run of slots.
+ * Sketches emit candidates in the order of some bits of the hash. Without other bits, these would
+ * fill one long run of slots.
  */
 static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 {
@@ -136,7 +126,6 @@ static bool make_room_for_figures(struct merger *merger, uint32_t max_flows)
 	return true;
 }
 
-/* Grows the flow list to max_flows entries, and enters all flows into a larger hash table. */
 static bool make_room(struct merger *merger, uint32_t max_flows)
 {
 	uint32_t nb_slots = 2 * max_flows;
@@ -182,7 +171,7 @@ void merger_reserve(struct merger *merger, uint32_t nb_parts)
 		room *= 2;
 	if (merger->params.candidates == 0 || !make_room(merger, room))
 		return;
-	/* Writes to all pages, so that the kernel allocates them now. */
+	/* Makes the kernel allocate the pages now. */
 	memset(merger->flows, 0, room * sizeof(*merger->flows));
 	memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 }
@@ -198,10 +187,7 @@ static bool is_exact(const struct merger *merger)
 	return (merger->ops->caps & SKETCH_EXACT) != 0;
 }
 
-/*
- * Returns the flow of the candidate. If there is none, returns NULL and stores the free slot for
- * it.
- */
+/* Stores the free slot if the candidate has no flow. */
 static struct flow_in_merge *find_flow(
 	const struct merger *merger, const struct sketch_candidate *candidate, uint32_t *slot)
 {
@@ -217,8 +203,8 @@ static struct flow_in_merge *find_flow(
 }
 
 /*
- * Returns the flow of the candidate. Adds a flow if there is none yet. Returns NULL if out of
- * memory, or if a flow would be added to a list of `max` flows.
+ * Adds a flow if the candidate has none. Returns NULL if there are already `max` flows, or if out
+ * of memory.
  */
 static struct flow_in_merge *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
@@ -263,12 +249,9 @@ static void add_counts(const struct merger *merger, struct flow_in_merge *flow,
 }
 
 /*
- * Returns true if a part (sketch of a worker) may have dropped packets of a key that it lists.
- * Usually a full table lists no further keys.
- *
- * With an idle timeout, however, entries become free again. If several threads share a part, one
- * thread may drop packets of a key while another one adds the key, or while another one holds an
- * entry that it frees afterwards.
+ * A full table lists no further keys, so it drops no packets of listed keys. With an idle timeout,
+ * entries become free again. If threads share a part, one may also drop packets of a key while
+ * another adds it, or holds an entry that it then frees.
  */
 static bool may_shed_listed(const struct merger *merger)
 {
@@ -288,10 +271,7 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 		return;
 	}
 	add_counts(merger, flow, candidate);
-	/*
-	 * Adds the bound only once per part (sketch of a worker). If threads share the part, it
-	 * emits a key once per thread, each time with the same bound.
-	 */
+	/* A part that threads share emits a key once per thread, with the same bound each time. */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
 	if (!may_shed_listed(merger))
@@ -299,14 +279,14 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 }
 
 /*
- * Returns the error bound of the merged sketch. With probability `confidence` it holds for all keys
- * of the epoch together.
+ * Returns the error bound of the merged sketch that holds for all keys with probability
+ * `confidence`.
  */
 static uint64_t joint_bound(const struct merger *merger, double confidence)
 {
 	double distinct = (double)hyperloglog_estimate(&merger->distinct);
 	double upper = distinct * (1 + DISTINCT_ERRORS * HYPERLOGLOG_ERROR) + 1;
-	uint64_t keys = merger->ledger.measured; /* no epoch has more keys than packets */
+	uint64_t keys = merger->ledger.measured; /* an epoch has at most as many keys as packets */
 
 	if (1 - confidence > 100 * DISTINCT_RISK && upper < (double)keys) {
 		keys = (uint64_t)upper;
@@ -368,10 +348,7 @@ struct sketch_shed merger_forgotten(const struct merger *merger)
 	return merger->forgotten;
 }
 
-/*
- * Adds the counts that a part could not decode. The bounds of the largest undecoded key add up,
- * because it may be the same key in each part.
- */
+/* The largest undecoded key may be the same in each part, so its bounds are added. */
 static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
 {
 	merger->undecoded.flows += undecoded.flows;
@@ -380,7 +357,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
-/* Returns an upper bound of the count of each key that is in no candidate list. */
+/* Returns an upper bound of the count of each key that no part lists. */
 static uint64_t unlisted_by_all(const struct merger *merger)
 {
 	const struct merge_input *input = &merger->input;
@@ -391,10 +368,7 @@ static uint64_t unlisted_by_all(const struct merger *merger)
 					     : UINT64_MAX;
 }
 
-/*
- * Adds the keys in the candidate lists of all parts. If the sketch recovers keys, adds those
- * recovered from the merged counters instead.
- */
+/* Adds the keys that parts list, or those recovered from the merged counters. */
 static void collect_flows(struct merger *merger)
 {
 	const struct sketch_ops *ops = merger->ops;
@@ -412,8 +386,8 @@ static void collect_flows(struct merger *merger)
 		const struct sketch *part = input->parts[merger->part];
 
 		/*
-		 * Must run first: some sketches decode their keys in this call. The calls below
-		 * return counts of that decoding.
+		 * Must run first: some sketches decode their keys here, and the calls below count
+		 * them.
 		 */
 		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
@@ -435,7 +409,7 @@ static void collect_flows(struct merger *merger)
 	merger->unlisted = unlisted_by_all(merger);
 }
 
-/* Adds the packets of unknown keys that are in no part. All of them may have the same key. */
+/* All packets of unknown keys in no part may have the same key. */
 static void take_undecoded_of_input(struct merger *merger)
 {
 	struct sketch_undecoded undecoded = merger->input.undecoded;
@@ -446,7 +420,7 @@ static void take_undecoded_of_input(struct merger *merger)
 	take_undecoded(merger, undecoded);
 }
 
-/* Queries in a loop of its own, so that the CPU can overlap the cache misses of several queries. */
+/* A loop of its own lets the CPU overlap the cache misses of several queries. */
 static void set_estimates(struct merger *merger)
 {
 	for (uint32_t i = 0; i < merger->nb_flows; i++)
@@ -455,8 +429,7 @@ static void set_estimates(struct merger *merger)
 }
 
 /*
- * Sets the ceilings for a sketch with exact counts. The ceiling of a flow is its exact count, plus
- * the upper bound of its count before it entered a candidate list.
+ * The ceiling of a flow is its exact count, plus the upper bound of its count before it was listed.
  */
 static void set_ceilings(struct merger *merger)
 {
@@ -515,7 +488,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		set_ceilings(merger);
 	else
 		set_estimates(merger);
-	/* If all keys are in the candidate lists, all counts are exact and need no error bound. */
+	/* If all keys are listed, counts are exact. */
 	merger->bound = merger->all_complete || is_exact(merger)
 				? UINT64_MAX
 				: joint_bound(merger, input->confidence);
@@ -562,10 +535,7 @@ const struct merge_input *merger_input(const struct merger *merger)
 	return &merger->input;
 }
 
-/*
- * Returns an upper bound of a flow's count in a part whose candidate list does not have it, in the
- * measured metric.
- */
+/* Returns an upper bound of the flow's count in a part that does not list it. */
 static uint64_t not_listed(
 	const struct merger *merger, uint32_t part, const struct flow_in_merge *flow)
 {
@@ -579,9 +549,8 @@ static uint64_t not_listed(
 }
 
 /*
- * Returns an upper bound of the packets or bytes of the flow that are not part of its exact count:
- * those before it entered a candidate list, and those in parts whose lists do not have it.
- * UINT64_MAX: unknown.
+ * Returns an upper bound of the flow's count, in the measured metric, before it was listed and in
+ * parts that do not list it. UINT64_MAX: unknown.
  */
 static uint64_t uncounted(const struct merger *merger, const struct flow_in_merge *flow)
 {
@@ -589,7 +558,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 
 	if (flow >= merger->flows + merger->nb_expired)
 		sum = counter64_sum(sum, forgotten(merger));
-	/* For a flow that was recovered from the merged counters, `before` includes all parts. */
+	/* If the sketch recovers keys, `before` includes all parts. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
 			sum = counter64_sum(sum, not_listed(merger, p, flow));
@@ -611,10 +580,7 @@ static struct report_figure merged_figure(
 	figure.high = counter64_sum(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
-	/*
-	 * With exact counts, the value does not include the bounds of parts whose candidate lists
-	 * lack the flow.
-	 */
+	/* With exact counts, the value excludes the bounds of parts that do not list the flow. */
 	if (is_exact(merger))
 		figure.value = least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
@@ -623,7 +589,7 @@ static struct report_figure merged_figure(
 	return figure;
 }
 
-/* Converts a lower bound in the measured metric to one in the other metric. */
+/* Converts a lower bound in the measured metric to the other metric. */
 static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -635,9 +601,7 @@ static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 		       : amount / ledger->largest_frame + (amount % ledger->largest_frame != 0);
 }
 
-/*
- * Converts an upper bound in the measured metric to one in the other metric. UINT64_MAX: unknown.
- */
+/* Converts an upper bound in the measured metric to the other metric. UINT64_MAX: unknown. */
 static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -652,9 +616,8 @@ static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 }
 
 /*
- * Returns an upper bound of a flow in the other metric: the total of all flows, minus the least
- * that the other flows have. The total includes packets that the sketch had no room for: all of
- * them may belong to this flow.
+ * Returns an upper bound in the other metric: the total of all flows minus the least of the other
+ * flows. Packets for which the sketch had no room may all belong to this flow.
  */
 static uint64_t left_of_other(const struct merger *merger, const struct report_figure *measured)
 {
@@ -666,10 +629,7 @@ static uint64_t left_of_other(const struct merger *merger, const struct report_f
 	return excess(counts_packets ? bytes : packets, smallest_other(merger, others));
 }
 
-/*
- * Returns amount * numerator / denominator, rounded to the nearest integer. Saturates to
- * UINT64_MAX.
- */
+/* Rounds to the nearest integer and saturates to UINT64_MAX. */
 static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 {
 	unsigned __int128 scaled;
@@ -681,8 +641,8 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 }
 
 /*
- * Returns true if the sketch may have missed packets of 0 bytes, which a capture may contain. A
- * sketch that counts bytes does not count them. Keys that have only such packets are not listed.
+ * A capture may contain packets of 0 bytes. A sketch that counts bytes misses them, and does not
+ * list keys that have only such packets.
  */
 static bool may_miss_empty_packets(const struct merger *merger)
 {
@@ -691,13 +651,9 @@ static bool may_miss_empty_packets(const struct merger *merger)
 }
 
 /*
- * Returns the value and bounds of the other metric. Packets after the key entered a candidate list
- * are counted exactly in both metrics. For the remaining amount, the value assumes the mean packet
- * size of the counted packets. The bounds assume the smallest and largest frame of the epoch. The
- * upper bound is also limited by left_of_other().
- *
- * The result is unknown if no packet was counted exactly. This is the case for keys recovered from
- * counters.
+ * Packets after the key was listed are counted exactly in both metrics. The value assumes the mean
+ * size for the rest, the bounds assume the smallest and largest frame. The result is unknown if no
+ * packet was counted exactly, as for keys recovered from counters.
  */
 static struct report_figure other_figure(const struct merger *merger,
 	const struct flow_in_merge *flow, const struct report_figure *measured)
@@ -725,14 +681,13 @@ static struct report_figure other_figure(const struct merger *merger,
 }
 
 /*
- * Raises the upper bounds by all packets that may belong to any flow: lost packets, with the
- * largest frame size; measured packets that are in no part; and bursts that were skipped as a
- * whole. Also adds the bytes missing from truncated packets.
+ * Raises the upper bounds by what may belong to any flow: lost packets of the largest frame size,
+ * measured packets in no part, skipped bursts, and bytes missing from truncated packets.
  */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
-	/* Packets for which the sketch had no room are already part of the bounds. */
+	/* The bounds already include packets for which the sketch had no room. */
 	uint64_t packets =
 		ledger_lost_at_most(ledger) - (merger->shed.packets - merger->shed.added);
 	uint64_t bytes;
@@ -755,7 +710,7 @@ static void add_counted(const struct key_sample_counts *left_out, struct merge_f
 	result->bytes.high = counter64_sum(result->bytes.high, left_out->counted_bytes);
 }
 
-/* Raises the upper bounds by the packets of the flow's rank that key sampling left out. */
+/* Raises the upper bounds by the packets that key sampling left out at the flow's rank. */
 static void add_left_out(
 	const struct merger *merger, const struct flow_in_merge *flow, struct merge_flow *result)
 {
@@ -765,9 +720,7 @@ static void add_left_out(
 		add_counted(&merger->input.left_out[rank], result);
 }
 
-/*
- * Same as add_left_out(), for a key whose rank is unknown: takes the rank with the highest counts.
- */
+/* The rank is unknown: takes the largest counts of any rank. */
 static void add_all_left_out(const struct merger *merger, struct merge_flow *result)
 {
 	struct key_sample_counts largest = {0};
@@ -782,8 +735,8 @@ static void add_all_left_out(const struct merger *merger, struct merge_flow *res
 }
 
 /*
- * Widens the bounds of the counted amount to bounds of the true amount. The result is never wider
- * than two certain limits: at most `skipped` was not counted, and weights added at most `added`.
+ * Makes bounds of the counted amount hold for the true amount. At most `skipped` was not counted,
+ * and weights added at most `added`, so the bounds need not be wider.
  */
 static void widen(struct report_figure *figure, const struct sampling_bound *sampling,
 	uint64_t skipped, uint64_t added)
@@ -843,8 +796,8 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 }
 
 /*
- * Returns an upper bound of a flow's count beyond its ceiling, in the measured metric. With exact
- * counts, the ceiling does not include parts whose candidate lists lack the flow.
+ * Returns an upper bound of a flow's count beyond its ceiling. The ceiling of an exact count
+ * excludes parts that do not list the flow.
  */
 static uint64_t above_ceiling(const struct merger *merger)
 {
@@ -888,17 +841,16 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 }
 
 /*
- * If a part (sketch of a worker) lists at most an eighth of its capacity, none of its buckets
- * overflows, except with probability 1e-7.
+ * If a part lists at most an eighth of its capacity, none of its buckets overflows, except with
+ * probability 1e-7.
  */
 #define DISTINCT_LISTED_SHARE 8
 
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 {
 	/*
-	 * The result must not depend on the number of parts, and more parts can list more keys in
-	 * total. Therefore the number of listed keys is used only if it is far below the capacity
-	 * of one part.
+	 * More parts can list more keys, but the result must not depend on their number. So listed
+	 * keys are counted only if they are far below the capacity of one part.
 	 */
 	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.left_out.packets == 0
 				  : merger->all_complete && !may_miss_empty_packets(merger) &&
@@ -917,7 +869,7 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 	memset(merger, 0, sizeof(*merger));
 	merger->ops = ops;
 	merger->params = *params;
-	total_params.candidates = 1; /* only the candidate lists of the parts are used */
+	total_params.candidates = 1; /* only the parts' candidate lists are used */
 	if (!is_exact(merger))
 		merger->total = ops->create(&total_params);
 	if (!is_exact(merger) && merger->total == NULL) {

@@ -14,11 +14,8 @@ struct rank_contender {
 };
 
 /*
- * The best rows so far. rows[] is a heap with the worst row at the root: the children of i are 2i +
- * 1 and 2i + 2, and rank no worse than i.
- *
- * left_packets, left_bytes: upper bounds of the flows that were queried and are not among the rows.
- * UINT64_MAX: unknown.
+ * The best rows so far, as a heap with the worst row at the root. left_packets, left_bytes: upper
+ * bounds of queried flows that are no rows; UINT64_MAX: unknown.
  */
 struct ranking {
 	enum sketch_metric metric;
@@ -126,15 +123,15 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 }
 
 /*
- * Flows that were not queried yet, as a heap with the highest ceiling at the root. Usually only a
- * few flows are queried, so a heap is cheaper than sorting all.
+ * A heap with the highest ceiling at the root. It is cheaper than sorting, since few flows are
+ * queried.
  */
 struct rank_contenders {
 	struct rank_contender *heap;
 	uint32_t n;
 };
 
-/* Moves `moved` from position i, which is free, down to its position in the heap. */
+/* Position i is free. */
 static void sift_down(struct rank_contenders *contenders, uint32_t i, struct rank_contender moved)
 {
 	struct rank_contender *heap = contenders->heap;
@@ -149,7 +146,6 @@ static void sift_down(struct rank_contenders *contenders, uint32_t i, struct ran
 	heap[i] = moved;
 }
 
-/* Returns false if out of memory. */
 static bool list_contenders(
 	struct rank_contenders *contenders, const struct merger *merger, uint32_t nb_flows)
 {
@@ -208,10 +204,7 @@ static struct report_figure limit(
 	};
 }
 
-/*
- * Sets upper bounds that hold for every key without a row: queried flows, flows that were not
- * queried, and keys that are not flows.
- */
+/* The limits must hold for queried flows, other flows, and keys that are not flows. */
 static void limit_unlisted(const struct merger *merger, const struct rank_contenders *contenders,
 	struct ranking *ranking, struct report_measurement *measurement)
 {
@@ -221,7 +214,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	uint64_t ceiling = contenders->n > 0 ? contenders->heap[0].ceiling : 0, other = 0;
 	struct merge_flow others, all = merger_unlisted(merger, UINT64_MAX, UINT64_MAX);
 
-	/* The other metric of a queried flow is unknown. The measured metric then bounds it. */
+	/* If the other metric of a flow is unknown, the measured metric bounds it. */
 	if (*left_other == UINT64_MAX) {
 		ceiling = *left > ceiling ? *left : ceiling;
 		other = UINT64_MAX;
@@ -237,7 +230,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	measurement->unlisted_bytes = limit(ranking->left_bytes, &others.bytes, &all.bytes);
 }
 
-/* Returns the total of the metric. It includes packets of keys that key sampling left out. */
+/* Includes packets of keys that key sampling left out. */
 static uint64_t total_of(enum sketch_metric metric, const struct ledger *ledger)
 {
 	return metric == SKETCH_PACKETS
@@ -245,10 +238,7 @@ static uint64_t total_of(enum sketch_metric metric, const struct ledger *ledger)
 		       : ledger_counted_bytes(ledger) + ledger->left_out.counted_bytes;
 }
 
-/*
- * A double is not exactly the fraction that was given, such as 0.001. The factor below 1 includes
- * values that miss the threshold only by rounding.
- */
+/* A factor below 1, because a double cannot represent a threshold such as 0.001 exactly. */
 uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
 	uint64_t whole = total_of(metric, ledger);
@@ -271,10 +261,7 @@ static void number(struct ranking *ranking, const struct ledger *ledger)
 	}
 }
 
-/*
- * Returns true if a key that the sketch did not find may belong among the rows. unrecovered: upper
- * bound of such keys, in the measured metric.
- */
+/* `unrecovered` is an upper bound of each key that the sketch did not find. */
 static bool may_miss_a_row(
 	const struct ranking *ranking, uint64_t unrecovered, uint64_t smallest, uint32_t top)
 {

@@ -10,7 +10,7 @@
 
 #define FIRST_FLOWS 1024
 
-/* Argument of take_expired() and take_held(). end: end reason of flows that were not idle. */
+/* end: end reason of flows that were not idle. */
 struct record_drain {
 	struct records *records;
 	const struct measurements *measurements;
@@ -124,7 +124,6 @@ void records_take(struct records *records, uint64_t epoch)
 	}
 }
 
-/* Returns true if the sketch instance has packets of the epoch. */
 static bool is_used(const struct run *run, uint64_t epoch, uint32_t instance)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -167,7 +166,7 @@ uint64_t records_held_at_most(const struct plan *plan)
 	return most;
 }
 
-/* Drops the waiting records after memory ran out. Returns NULL. */
+/* Drops the waiting records after memory ran out. */
 static struct report_epoch *forget(struct records *records)
 {
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
