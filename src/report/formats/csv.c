@@ -22,7 +22,6 @@ static bool is_formula(const char *bytes, size_t len)
 	return i < len && bytes[i] != '\0' && strchr("=+-@", bytes[i]) != NULL;
 }
 
-/* An apostrophe makes a spreadsheet read a formula as text. */
 static void mark_formula(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -34,7 +33,6 @@ static void mark_formula(struct text *text, size_t begin)
 	text->len++;
 }
 
-/* Quotes the text from `begin` to its end if CSV requires it. */
 static void quote_from(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;

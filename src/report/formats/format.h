@@ -9,7 +9,7 @@
 #include "report/rows/rows.h"
 
 struct format {
-	bool named; /* rows contain column names */
+	bool named;
 	/* Appends the header line of a file. NULL: is_row() checks the first row instead. */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);

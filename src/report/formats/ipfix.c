@@ -25,7 +25,7 @@
 #define CONSTANT_BYTES 16 /* interfaces, sampling interval and prefix lengths */
 /* Each memcpy() of a piece copies this many bytes. No piece is longer. */
 #define COPIED         40
-#define NAME_BYTES     128 /* with the final 0; longer names are truncated */
+#define NAME_BYTES     128 /* includes the final 0; longer names are truncated */
 
 /* Template IDs of options records. Data records have IDs from FIRST_TEMPLATE on. */
 #define OPTIONS_WHO    256
@@ -37,7 +37,7 @@ enum shape {
 	SHAPE_IPV4 = 1 << 0,
 	SHAPE_PACKETS = 1 << 1,
 	SHAPE_BYTES = 1 << 2,
-	SHAPE_TIMES = 1 << 3, /* first and last packet, and TCP flags */
+	SHAPE_TIMES = 1 << 3,
 	SHAPE_LIMITS = 1 << 4,
 	SHAPE_END = 1 << 5,
 	SHAPE_IP_BYTES = 1 << 6, /* bytes of IP packets, besides bytes of frames */
@@ -46,20 +46,20 @@ enum shape {
 
 enum piece_kind {
 	PIECE_COPY,
-	PIECE_ZEROS,     /* padding of a prefix */
-	PIECE_MPLS,      /* MPLS label stack entry */
+	PIECE_ZEROS, /* padding of a prefix */
+	PIECE_MPLS,
 	PIECE_INTERFACE, /* port number, to which ipfix_options.ingress is added */
 };
 
 struct piece {
 	uint8_t kind;
-	uint8_t from; /* offset in the row */
+	uint8_t from;
 	uint8_t len;
 };
 
 struct ipfix_template {
 	uint16_t id;
-	uint32_t shape; /* bits of enum shape */
+	uint32_t shape;
 	bool key_flags;
 	uint32_t nb_fields;
 	struct set_field fields[FIELDS_MAX];
@@ -83,7 +83,6 @@ struct ipfix_domain {
 	bool sent;         /* the options record of this domain was sent in this session */
 	int64_t sent_at;   /* start of the refresh period, ns since 1970-01-01 UTC */
 	uint32_t messages; /* sent in the refresh period */
-	/* Totals since the start. */
 	uint64_t exported, not_sent;
 	uint64_t offered, measured, ignored;
 };
@@ -126,7 +125,7 @@ static const struct {
 	uint16_t prefix4, prefix6;         /* elements for prefixes */
 	uint16_t prefix_len4, prefix_len6; /* elements for prefix lengths */
 	uint8_t len;                       /* bytes; 0 for addresses */
-	uint8_t kind;                      /* enum piece_kind */
+	uint8_t kind;
 } key_elements[KEY_FIELD_COUNT] = {
 	[KEY_SRC_IP] = {.ipv4 = IE_SOURCE_IPV4,
 		.ipv6 = IE_SOURCE_IPV6,

@@ -36,7 +36,6 @@ static bool is_plain(const char *bytes, size_t len)
 	return !other;
 }
 
-/* Escapes the text from `begin` to its end if JSON requires it. */
 static void escape_from(struct text *text, size_t begin)
 {
 	struct text raw = {0};

@@ -24,12 +24,12 @@ OPTION_OWNER(progress)
 
 struct progress {
 	int fd;
-	bool enabled;         /* fd is a terminal */
+	bool enabled;
 	pthread_mutex_t lock; /* protects the following fields */
 	/* calls of progress_suspend() without their progress_resume() */
 	uint32_t suspended;
 	bool begun;
-	size_t shown; /* columns drawn */
+	size_t shown;
 	uint64_t begin_ns, last_ns;
 	uint64_t last_packets, last_bytes;
 };

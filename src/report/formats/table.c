@@ -201,8 +201,8 @@ enum table_column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
 	COLUMN_COUNTED, /* the metric that ranks the rows */
-	COLUMN_ERROR,   /* error bounds of COLUMN_COUNTED */
-	COLUMN_OTHER,   /* the other metric */
+	COLUMN_ERROR,
+	COLUMN_OTHER,
 	COLUMN_PPS,
 	COLUMN_BPS,
 	COLUMN_SHARE,
@@ -212,7 +212,6 @@ enum table_column {
 #define COLUMN_GAP 2
 #define FLOW_MIN   20
 
-/* Cells of one row, concatenated. */
 struct table_cells {
 	struct text text;
 	size_t end[COLUMN_COUNT];
@@ -345,7 +344,6 @@ static void limit_flow(struct widths *widths, size_t columns)
 		widths->of[COLUMN_FLOW] = room;
 }
 
-/* Returns the number of lines, 1 or 2. */
 static uint32_t print_cells(
 	struct text *text, const struct table_cells *cells, const struct widths *widths)
 {
@@ -638,7 +636,7 @@ void table_screen(
 #define WRAP_ON   "\033[?7h"
 #define TO_BOTTOM "\033[999;1H"
 #define TO_LINE   "\033[%u;1H"
-#define CLEAR     "\033[J" /* from the cursor to the end of the screen */
+#define CLEAR     "\033[J"
 
 #define SPARE_LINES 2 /* one for screen_silence(), one for the cursor */
 

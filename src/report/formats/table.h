@@ -19,11 +19,10 @@ uint64_t table_rows(const struct report_epoch *epoch);
  * other output, such as log lines, so that the next epoch does not overwrite it.
  */
 struct screen {
-	uint64_t said;  /* lines of other output written before the last epoch was drawn */
-	uint32_t lines; /* lines drawn */
+	uint64_t said;
+	uint32_t lines;
 };
 
-/* Returns true if $TERM is set and is not dumb. */
 bool screen_possible(void);
 
 /* said: lines of other output written so far. */

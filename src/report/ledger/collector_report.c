@@ -242,7 +242,6 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	return take_paths(run, epoch, collected) && complete;
 }
 
-/* Parameters of the bounds for sampled packets. */
 struct doubt {
 	double sampling;    /* coarsest interval of the counted records */
 	double log_inverse; /* each single bound fails with probability exp(-log_inverse) */
@@ -358,7 +357,7 @@ void collector_report_widen(
 	/*
 	 * A quarter of the risk covers more packets than `keys`. If exporters are silent, half of
 	 * this quarter covers `not_sampled`. The rest covers both bounds of both metrics, for all
-	 * keys. There are at most as many keys as packets.
+	 * keys. The number of packets limits the number of keys.
 	 */
 	if (ledger->silent_interval > 0) {
 		risk_of_keys = risk / 8;

@@ -26,8 +26,8 @@ struct forwarded {
 		/* failed packets reported so far */
 		uint64_t unsent;
 		bool too_long_warned;
-	} out[OPTION_LIST_MAX];                          /* one per output port */
-	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* one per ingress port */
+	} out[OPTION_LIST_MAX];
+	struct forwarded_counts so_far[OPTION_LIST_MAX];
 };
 
 /* Call it before the run starts. Without --forward, the functions below do nothing. */

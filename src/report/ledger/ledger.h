@@ -26,7 +26,7 @@ OPTION_OWNER(ledger)
 
 struct ledger_state {
 	const struct run *run;
-	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
+	struct port_meter meters[OPTION_LIST_MAX];
 	/* device counters at the end of the previous epoch, in packets */
 	uint64_t told[PORT_COLUMN_COUNT];
 	int64_t sampled; /* monotonic ns; last read of the devices */

@@ -10,7 +10,7 @@
 #include "rx/port/link_monitor.h"
 
 struct port_events {
-	struct link_monitor watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
+	struct link_monitor watches[OPTION_LIST_MAX];
 	const struct run *run;
 	int64_t looked; /* monotonic ns */
 };

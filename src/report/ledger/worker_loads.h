@@ -11,7 +11,7 @@
 struct worker_loads {
 	const struct run *run;
 	struct report_load fixed[PLAN_WORKERS_MAX];
-	char *ports[PLAN_WORKERS_MAX]; /* names of the polled ports, separated by spaces */
+	char *ports[PLAN_WORKERS_MAX];
 };
 
 /* Returns false if out of memory. Call worker_loads_fini() in either case. */

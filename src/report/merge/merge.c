@@ -65,7 +65,7 @@ struct merger {
 	uint32_t nb_expired;
 	struct sketch_shed forgotten; /* dropped expired flows */
 	struct flow_in_merge *flows;
-	struct flow_figures *figures; /* with --flow-detail, else NULL */
+	struct flow_figures *figures; /* NULL without --flow-detail */
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* hash table with open addressing: index in flows[] + 1; 0: free */
 	uint32_t nb_slots; /* power of two, twice max_flows */
@@ -286,7 +286,7 @@ static uint64_t joint_bound(const struct merger *merger, double confidence)
 {
 	double distinct = (double)hyperloglog_estimate(&merger->distinct);
 	double upper = distinct * (1 + DISTINCT_ERRORS * HYPERLOGLOG_ERROR) + 1;
-	uint64_t keys = merger->ledger.measured; /* an epoch has at most as many keys as packets */
+	uint64_t keys = merger->ledger.measured; /* no epoch has more keys than packets */
 
 	if (1 - confidence > 100 * DISTINCT_RISK && upper < (double)keys) {
 		keys = (uint64_t)upper;
@@ -567,7 +567,6 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 	return sum;
 }
 
-/* Returns the value and bounds of a flow in the measured metric. */
 static struct report_figure merged_figure(
 	const struct merger *merger, const struct flow_in_merge *flow)
 {

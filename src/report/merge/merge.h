@@ -23,9 +23,7 @@
 struct merge_input {
 	struct sketch *const *parts; /* type, shape, metric and seed are equal */
 	uint32_t nb_parts;
-	struct hyperloglog *const
-		/* of the same packets as the parts */
-		*distinct;
+	struct hyperloglog *const *distinct;
 	uint32_t nb_distinct;
 	/* Measured packets of unknown keys in no part. `largest` is not set. */
 	struct sketch_undecoded undecoded;
@@ -46,7 +44,7 @@ struct merge_flow {
 	/* low <= value <= high; `high` includes packets that may have been lost */
 	struct report_figure packets, bytes;
 	struct report_record record;
-	struct flow_figures figures; /* of --flow-detail */
+	struct flow_figures figures;
 };
 
 struct merger;
@@ -68,7 +66,6 @@ void merger_add_expired(
 /* Call it if merger_collect() is not called for the epoch of the expired flows. */
 void merger_drop_expired(struct merger *merger);
 
-/* Returns the expired flows that were dropped. */
 struct sketch_shed merger_forgotten(const struct merger *merger);
 
 /*
@@ -110,7 +107,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
 uint64_t merger_other_ceiling(const struct merger *merger, uint32_t i);
 
 /*
- * Returns upper bounds, in `high` and `high_known`, for all keys that are no flow, and for flows
+ * Returns upper bounds, in `high` and `high_known`, for all keys that are not flows, and for flows
  * with ceilings of at most `measured` and `other`. UINT64_MAX: unknown.
  */
 struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured, uint64_t other);

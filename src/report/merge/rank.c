@@ -7,7 +7,6 @@
 #include "base/assertion.h"
 #include "report/merge/rank.h"
 
-/* A flow not queried yet. */
 struct rank_contender {
 	uint64_t ceiling; /* upper bound of its count, in the measured metric */
 	uint32_t flow;
@@ -15,7 +14,7 @@ struct rank_contender {
 
 /*
  * The best rows so far, as a heap with the worst row at the root. left_packets, left_bytes: upper
- * bounds of queried flows that are no rows; UINT64_MAX: unknown.
+ * bounds of queried flows without a row; UINT64_MAX: unknown.
  */
 struct ranking {
 	enum sketch_metric metric;
@@ -131,7 +130,6 @@ struct rank_contenders {
 	uint32_t n;
 };
 
-/* Position i is free. */
 static void sift_down(struct rank_contenders *contenders, uint32_t i, struct rank_contender moved)
 {
 	struct rank_contender *heap = contenders->heap;

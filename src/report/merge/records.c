@@ -166,7 +166,6 @@ uint64_t records_held_at_most(const struct plan *plan)
 	return most;
 }
 
-/* Drops the waiting records after memory ran out. */
 static struct report_epoch *forget(struct records *records)
 {
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)

@@ -18,7 +18,7 @@
 
 struct records_list {
 	struct report_flow *flows;
-	struct flow_figures *figures; /* with --flow-detail, else NULL */
+	struct flow_figures *figures; /* NULL without --flow-detail */
 	size_t n, max;
 };
 

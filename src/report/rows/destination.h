@@ -27,7 +27,7 @@ enum row_kind {
 
 /* text: FOLDER,SIZE */
 struct spool_options {
-	const char *text; /* may be NULL */
+	const char *text;
 	uint32_t folder_len;
 	uint64_t size;
 };

@@ -16,7 +16,7 @@
 #include "report/rows/report.h"
 
 #define RECENT_EPOCHS 300
-#define RECENT_ROWS   10 /* of each measurement */
+#define RECENT_ROWS   10 /* rows per measurement */
 
 struct recent;
 

@@ -29,17 +29,17 @@ struct report_figure {
 struct report_record {
 	bool known;
 	int64_t first, last; /* ns since 1970-01-01 UTC */
-	uint8_t tcp_flags;   /* of all packets */
-	uint64_t ip_bytes;   /* 0 unless the measurement has ip_bytes */
+	uint8_t tcp_flags;
+	uint64_t ip_bytes; /* 0 unless the measurement has ip_bytes */
 };
 
 struct report_row {
-	uint32_t rank; /* from 1 */
+	uint32_t rank;
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
-	struct flow_figures figures; /* of --flow-detail */
-	double share;                /* of the epoch's measured packets or bytes, 0 to 1 */
+	struct flow_figures figures;
+	double share;
 };
 
 /* Returns the packets or bytes, by which rows are ranked. */
@@ -50,9 +50,9 @@ static inline const struct report_figure *report_counted(
 }
 
 enum flow_end {
-	FLOW_END_IDLE,     /* idle timeout */
-	FLOW_END_INTERVAL, /* end of the epoch */
-	FLOW_END_RUN,      /* end of the run */
+	FLOW_END_IDLE,
+	FLOW_END_INTERVAL,
+	FLOW_END_RUN,
 };
 
 struct report_flow {
@@ -74,30 +74,29 @@ struct report_waited {
 	uint64_t measured, bytes;
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes;
-	struct key_sample_counts left_out; /* by key sampling */
+	struct key_sample_counts left_out;
 };
 
 /* With a drill-down: packets that matched it, and the keys that it will match. */
 struct report_inside {
-	bool only; /* the measurement has a drill-down */
+	bool only;
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* by weights */
+	uint64_t added, added_bytes;
 	/* index of the measurement whose heavy keys packets must match */
 	uint32_t networks;
-	struct key *keys;  /* from malloc() */
+	struct key *keys;
 	uint32_t nb_keys;  /* for the epoch after next */
 	uint64_t left_out; /* heavy keys for which there was no room */
 };
 
-/* Result of one measurement in one epoch. */
 struct report_measurement {
 	const char *name;
 	const struct key_rule *key_rule;
 	const char *sketch;
 	/* Memory of `name` and `key_rule`, from malloc(). NULL: both outlive the epoch. */
 	void *asked;
-	bool counts_bytes; /* false: packets */
-	bool ip_bytes;     /* rows and flow records also have the bytes of IP packets */
+	bool counts_bytes;
+	bool ip_bytes; /* rows and flow records also have the bytes of IP packets */
 	struct report_row *rows;
 	uint32_t nb_rows;
 	/* Upper bounds for each key without a row, in `high` and `high_known` only. */
@@ -125,7 +124,7 @@ struct report_measurement {
 	uint64_t undecoded_flows, undecoded_packets;
 	/* Packets of expired flows that have no row, because there were too many keys. */
 	uint64_t forgotten_packets;
-	/* Only in reports with flows_only; from malloc(). */
+	/* Only in reports with flows_only. */
 	struct report_flow *flows;
 	size_t nb_flows;
 	uint64_t first_record; /* number of flows[0] in the run, from 0 */
@@ -142,7 +141,7 @@ struct report_measurement {
  */
 struct ledger {
 	bool collected; /* The packets are those that flow records stand for (sketchtap collect). */
-	bool kept_up;   /* --overload is set */
+	bool kept_up;
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
@@ -153,7 +152,7 @@ struct ledger {
 	uint64_t unseen, unseen_bytes;
 	/* part of skipped: packets of keys that key sampling did not select */
 	struct key_sample_counts left_out;
-	uint64_t added, added_bytes; /* by weights, beyond the measured packets */
+	uint64_t added, added_bytes; /* amount by which weights exceed the measured packets */
 	/* largest weight of a packet; 0 or 1: packets have no weights */
 	uint64_t weight;
 	uint32_t longest_frame; /* received, bytes */
@@ -176,7 +175,7 @@ struct ledger {
 	uint64_t doubtful;
 	/* The number of lost packets has no upper bound. */
 	bool losses_unknown;
-	uint64_t bytes; /* of measured packets on the wire, without FCS */
+	uint64_t bytes; /* wire bytes of measured packets, without FCS */
 	/*
 	 * Bytes of truncated packets whose original length is unknown. UINT64_MAX: the number is
 	 * unknown.
@@ -198,18 +197,17 @@ enum drop_reason {
 
 enum ledger_when {
 	LEDGER_ALWAYS,
-	LEDGER_COLLECTED, /* runs of sketchtap collect */
-	LEDGER_KEPT_UP,   /* runs with --overload */
+	LEDGER_COLLECTED,
+	LEDGER_KEPT_UP,
 };
 
-/* Names and order are those of the output. */
 #define LEDGER_COLUMNS 16
 struct ledger_column {
 	const char *name;
 	size_t offset;
 	enum drop_reason fate;
 	enum ledger_when when;
-	const char *why; /* reason for the loss */
+	const char *why;
 	/* The bytes are those of packets with this fate. NULL: the column counts packets. */
 	const char *bytes_of;
 };
@@ -312,7 +310,6 @@ struct report_load {
 	uint64_t backlog_max, level_max;
 };
 
-/* State of a port at the end of the epoch. */
 struct report_port {
 	const char *name; /* outlives all epochs */
 	bool up;
@@ -320,7 +317,6 @@ struct report_port {
 	uint64_t nic_missed, nic_errors, no_mbuf; /* since the run began */
 };
 
-/* Counts of a prefix of --prefixes in an epoch. */
 struct report_rule {
 	char prefix[56], name[64];
 	uint64_t packets, bytes;
@@ -358,16 +354,15 @@ struct report_state {
 	uint32_t worker;
 	uint64_t packet;      /* index of the worker's first packet after the change */
 	char measurement[64]; /* "": all measurements */
-	/* words for the detail */
 	char from[STEP_WORD_MAX], to[STEP_WORD_MAX];
 	const char *reason;
-	uint64_t backlog; /* waiting packets */
+	uint64_t backlog;
 	/* Packets per second: of the worker in the last 10 ms if `changed`, else of all workers. */
 	double rate;
 	bool cost_known, target_known;
 	/* per packet: actual cost, and cost at which the worker keeps up */
 	double cost_ns, target_ns;
-	double share; /* of packets that were processed, 0 to 1 */
+	double share; /* share of the packets that were processed, 0 to 1 */
 };
 
 /* Counts of rows of one kind sent to one destination, from one epoch to the next. */
@@ -376,7 +371,7 @@ struct report_delivery {
 	uint64_t rows;
 	uint64_t delivered, acknowledged, failed, unknown, dropped;
 	uint64_t spooled;
-	uint64_t waiting; /* rows that wait at the end */
+	uint64_t waiting;
 	bool waits;
 	int64_t oldest; /* start of the oldest epoch that waits, ns since 1970-01-01 UTC */
 	uint64_t retries, reconnects, bytes;
@@ -406,9 +401,9 @@ struct report_epoch {
 	/* The report has only flow records. A later report of the epoch has the rest. */
 	bool flows_only;
 	bool deliveries_only;
-	struct report_delivery *deliveries; /* [nb_deliveries], from malloc() */
+	struct report_delivery *deliveries;
 	uint32_t nb_deliveries;
-	uint64_t expired; /* flow records that expired in the epoch */
+	uint64_t expired;
 	/* start and end come from the clock of the host, not from packets */
 	bool live;
 	bool late;
@@ -420,13 +415,13 @@ struct report_epoch {
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
 	struct costs *costs;       /* [workers]; ns, measured on some bursts; may be NULL */
-	struct report_port *ports; /* [nb_ports], from malloc() */
+	struct report_port *ports;
 	uint32_t nb_ports;
-	struct report_rule *rules; /* [nb_rules], from malloc() */
+	struct report_rule *rules;
 	uint32_t nb_rules;
-	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc() */
+	struct report_forwarded *forwarded;
 	uint32_t nb_forwarded;
-	struct report_state *states; /* [nb_states], from malloc() */
+	struct report_state *states;
 	uint32_t nb_states;
 	struct report_collected *collected; /* NULL if the input is packets */
 	uint32_t nb_measurements;

@@ -15,7 +15,6 @@ struct output_row {
 	const struct report_epoch *epoch;
 	/* the first measurement if the rows are of the epoch */
 	const struct report_measurement *measurement;
-	/* element of output_items */
 	const void *item;
 };
 
@@ -33,8 +32,8 @@ enum column_type {
 	/* char[] received from the network. CSV puts an apostrophe before a spreadsheet formula. */
 	COLUMN_FOREIGN,
 	/* The types below are printed by column.print(). */
-	COLUMN_NUMBER,   /* integer */
-	COLUMN_FRACTION, /* may have a decimal point */
+	COLUMN_NUMBER,
+	COLUMN_FRACTION,
 	COLUMN_TEXT,
 	COLUMN_WORD, /* needs no quotes or escapes in any format */
 };
@@ -47,12 +46,12 @@ enum column_position {
 
 enum column_when {
 	COLUMN_ALWAYS,
-	COLUMN_RECORDS,   /* in runs with flow records, or if a key has one of their fields */
-	COLUMN_COLLECTED, /* in runs of sketchtap collect */
-	COLUMN_KEPT_UP,   /* in runs with --overload */
-	COLUMN_DEEP,      /* in runs with --flow-detail */
-	COLUMN_SINK,      /* in rows for network destinations */
-	COLUMN_NO_FILE,   /* not in files */
+	COLUMN_RECORDS, /* in runs with flow records, or if a key has one of their fields */
+	COLUMN_COLLECTED,
+	COLUMN_KEPT_UP,
+	COLUMN_DEEP,
+	COLUMN_SINK, /* in rows for network destinations */
+	COLUMN_NO_FILE,
 	/* In formats that name the columns in each row: a new column does not move others. */
 	COLUMN_NAMED,
 };
@@ -211,13 +210,13 @@ const char *column_names_word(uint32_t i); /* returns NULL for i after the last 
 
 struct column_choice {
 	uint32_t key_fields; /* one bit for each key field */
-	bool records;        /* a measurement has flow records */
-	bool collected;      /* the source is a collector */
-	bool kept_up;        /* --overload is set */
-	bool deep;           /* a measurement has --flow-detail */
-	bool sink;           /* the destination is on the network */
-	bool answer;         /* the rows are a reply of the control socket */
-	bool named;          /* the format names the columns in each row */
+	bool records;
+	bool collected;
+	bool kept_up;
+	bool deep;
+	bool sink;
+	bool answer; /* the rows are a reply of the control socket */
+	bool named;  /* the format names the columns in each row */
 	enum column_names names;
 };
 
@@ -230,8 +229,8 @@ struct column_choice column_choice_of(const struct report_epoch *epoch);
 struct columns {
 	const struct output *output;
 	struct column_choice choice;
-	bool varies;       /* some columns depend on the measurements */
-	uint32_t nb_fixed; /* columns at the start of the list that every choice has */
+	bool varies; /* some columns depend on the measurements */
+	uint32_t nb_fixed;
 	uint32_t n;
 	struct column list[];
 };
