@@ -16,7 +16,7 @@
 #include "report/merge/measurement_report.h"
 
 #define PATIENCE_S     2
-#define END_PATIENCE_S 5 /* time to wait for the thread before a warning is logged, s */
+#define END_PATIENCE_S 5 /* until a warning is logged, in s */
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
@@ -24,13 +24,12 @@ _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_E
 
 enum change_state {
 	CHANGE_ASKED,
-	CHANGE_READY,  /* measurements are allocated; the reporter must install them */
-	CHANGE_TAKEN,  /* installed by the reporter; first epoch still unknown */
-	CHANGE_PLACED, /* first epoch known (`from`), but not open yet */
+	CHANGE_READY,  /* measurements are allocated, and the reporter must install them */
+	CHANGE_TAKEN,  /* installed, but the first epoch is unknown */
+	CHANGE_PLACED, /* `from` is the first epoch, but not open yet */
 	CHANGE_DONE,   /* the answer is complete */
 };
 
-/* A requested change. */
 struct change {
 	char *words; /* command of the client; NULL: reload */
 	enum change_state state;
@@ -44,32 +43,28 @@ struct changes {
 	struct changes_params params;
 	pthread_t thread;
 
-	/* Used by the thread only. */
-	const struct config *newest; /* configuration of the last change that was prepared */
+	const struct config *newest; /* last prepared configuration; only for the thread */
 
 	pthread_mutex_t lock; /* protects the following */
-	pthread_cond_t work;  /* signals a new request, measurements to free, or the end */
-	pthread_cond_t done;  /* signals a change of state */
-	struct change *first; /* all requests, oldest first */
+	pthread_cond_t work;  /* a new request, measurements to free, or the end */
+	pthread_cond_t done;  /* a change of state */
+	struct change *first;
 	uint64_t nb_asked;
 	struct measurements *ready;  /* to be installed by the reporter */
 	struct measurements *unused; /* to be freed by the thread */
 	bool ending;
 
 	struct change reload;
-	bool reload_again;          /* a reload was requested during a reload */
+	bool reload_again;          /* another reload was requested during the reload */
 	const struct config *taken; /* configuration of the last installed change */
-	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
-	bool waiting;                                       /* some measurements have not started */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	bool waiting; /* some measurements have not started */
 	/*
-	 * Number of changes that are ready but not done. Written under the lock. The reporter reads
-	 * it without the lock, relaxed, to see if there is work. It reads the changes under the
-	 * lock, and it finds a missed change at its next call.
+	 * Changes that are ready but not done. Written under the lock. The reporter may read an old
+	 * value without the lock (relaxed), because it reads it again soon.
 	 */
 	_Atomic uint32_t open;
 };
-
-/* --- list of changes; the caller holds the lock --- */
 
 static void change_free(struct change *change)
 {
@@ -111,9 +106,7 @@ static void set_state(struct changes *changes, struct change *change, enum chang
 	pthread_cond_broadcast(&changes->done);
 }
 
-/* --- the thread --- */
-
-/* Returns the configuration after the change, from malloc(); NULL with an error on failure. */
+/* Returns NULL, and sets the error of the answer, on failure. */
 static struct config *read_config(const struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -134,7 +127,6 @@ static struct config *read_config(const struct changes *changes, struct change *
 	return NULL;
 }
 
-/* NULL is allowed. */
 static void destroy_set(struct measurements *set)
 {
 	if (set != NULL)
@@ -162,7 +154,6 @@ static bool make_plan(
 	return plan_change(plan, run->plan, config, &topology, error);
 }
 
-/* Allocates the measurements of a configuration. Returns NULL with an error on failure. */
 static struct measurements *make_set(
 	const struct changes *changes, struct config *config, char *error)
 {
@@ -180,7 +171,7 @@ static struct measurements *make_set(
 	return NULL;
 }
 
-/* Returns the measurements for a change. Returns NULL if nothing changes or the change fails. */
+/* Returns NULL if nothing changes or the change fails. */
 static struct measurements *prepare(struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -261,7 +252,6 @@ static void *prepare_changes(void *arg)
 		} else if (change != NULL) {
 			answer_change(changes, change);
 		} else {
-			/* No wake-up is lost: requests and the end are signalled under the lock. */
 			pthread_cond_wait(&changes->work, &changes->lock);
 		}
 	}
@@ -289,7 +279,6 @@ struct changes *changes_start(const struct changes_params *params)
 	return NULL;
 }
 
-/* Passes unused measurements to the thread, which frees them. */
 static void free_measurements(struct changes *changes, struct measurements *unused)
 {
 	struct measurements **end = &changes->unused;
@@ -356,12 +345,9 @@ void changes_free(struct changes *changes)
 	free(changes);
 }
 
-/* --- requesting threads --- */
-
 /*
- * Waits until the change reaches `state`, at most `seconds`. Returns false after a timeout. number:
- * answer.number of the request; another reload may reuse the struct, which also ends the wait. The
- * caller holds the lock.
+ * Returns false after `seconds`. Another reload may reuse the change, and then has another number
+ * than `number`. The caller holds the lock.
  */
 static bool await_state(struct changes *changes, const struct change *change, uint64_t number,
 	enum change_state state, int seconds)
@@ -378,9 +364,8 @@ static bool await_state(struct changes *changes, const struct change *change, ui
 }
 
 /*
- * Waits until the change is installed or refused, at most CONTROL_ANSWER_S. After a timeout, fills
- * *answer and returns false. Otherwise also waits for the first epoch with the change, at most
- * PATIENCE_S. The caller holds the lock.
+ * Waits until the change is installed or refused, at most CONTROL_ANSWER_S, and then for its first
+ * epoch, at most PATIENCE_S. Returns false after the first timeout. The caller holds the lock.
  */
 static bool await(struct changes *changes, const struct change *change, uint64_t number,
 	struct change_answer *answer)
@@ -389,7 +374,7 @@ static bool await(struct changes *changes, const struct change *change, uint64_t
 		await_state(changes, change, number, CHANGE_DONE, PATIENCE_S);
 		return true;
 	}
-	/* change->answer must not be read: the thread may be writing it. */
+	/* The thread may be writing change->answer. */
 	*answer = (struct change_answer){.number = number, .refused = true};
 	snprintf(answer->error, sizeof(answer->error),
 		"the change is not done after %d s: %s; it may still take effect; see ctl measure list",
@@ -413,7 +398,6 @@ static struct change *change_create(const char *words)
 	return NULL;
 }
 
-/* The caller holds the lock. */
 static void queue_change(struct changes *changes, struct change *change)
 {
 	change->answer.number = ++changes->nb_asked;
@@ -454,8 +438,6 @@ void changes_await_reload(struct changes *changes, struct change_answer *answer)
 	pthread_mutex_unlock(&changes->lock);
 }
 
-/* --- the reporter --- */
-
 void changes_reload(struct changes *changes)
 {
 	pthread_mutex_lock(&changes->lock);
@@ -475,7 +457,7 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 
 	pthread_mutex_lock(&changes->lock);
 	reloading = changes->reload.state < CHANGE_TAKEN;
-	if (!reloading) /* no other thread writes the answer any more */
+	if (!reloading) /* the thread no longer writes the answer */
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 	if (reloading || !changes->reload_again)
@@ -484,7 +466,6 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 	return true;
 }
 
-/* The caller holds the lock. */
 static void apply_change(struct changes *changes, struct change *change, uint64_t at_least)
 {
 	change->answer.epoch = at_least;
@@ -492,11 +473,10 @@ static void apply_change(struct changes *changes, struct change *change, uint64_
 	set_state(changes, change, CHANGE_TAKEN);
 }
 
-/* Returns true if epoch `from` has begun. *number: its number in outputs. */
 static bool is_open(const struct changes *changes, uint64_t from, uint64_t *number)
 {
 	struct epochs *epochs = changes->params.run->epochs;
-	/* Pairs with the release store of `open`: the number of the epoch was written before. */
+	/* Pairs with the release store of `open`, which follows the number of the epoch. */
 	uint64_t open = atomic_load_explicit(&epochs->open, memory_order_acquire);
 
 	if (from > open || (from == open && epochs_is_end(epochs, open)))
@@ -505,7 +485,6 @@ static bool is_open(const struct changes *changes, uint64_t from, uint64_t *numb
 	return true;
 }
 
-/* Updates the state of a change after epochs began. The caller holds the lock. */
 static void check_change(struct changes *changes, struct change *change)
 {
 	const struct run *run = changes->params.run;
@@ -525,7 +504,6 @@ static void check_change(struct changes *changes, struct change *change)
 		(unsigned long long)change->answer.epoch);
 }
 
-/* Publishes the first epochs of measurements that have started. The caller holds the lock. */
 static void look_at_measurements(struct changes *changes)
 {
 	const struct run *run = changes->params.run;
@@ -547,7 +525,6 @@ static void look_at_measurements(struct changes *changes)
 		changes->params.publish(&run->next->plan, changes->since);
 }
 
-/* The caller holds the lock. */
 static void look_at_all(struct changes *changes)
 {
 	struct change *change = changes->first, *next;
@@ -562,7 +539,7 @@ static void look_at_all(struct changes *changes)
 	}
 }
 
-/* Unchanged measurements keep their first epoch. For others, at_least is its lower bound. */
+/* Unchanged measurements keep their first epoch. Others begin at `at_least` or later. */
 static void take_config(struct changes *changes, const struct config *config, uint64_t at_least)
 {
 	struct change_since before[CONFIG_MEASUREMENTS_MAX];
@@ -578,7 +555,6 @@ static void take_config(struct changes *changes, const struct config *config, ui
 	changes->waiting = true;
 }
 
-/* The caller holds the lock. */
 static void take_ready(struct changes *changes, uint64_t at_least)
 {
 	take_config(changes, changes->ready->config, at_least);

@@ -21,44 +21,44 @@
 #include "control/reply.h"
 
 #define RELOAD_PATIENCE_S   2
-#define ANSWER_PATIENCE_S   5 /* time to wait for handlers before a warning is logged, s */
+#define ANSWER_PATIENCE_S   5 /* until a warning is logged, in s */
 #define TOP_DEFAULT         10
 #define TOP_MAX             40 /* rows in a reply of 16 KB; an IPv6 row has nearly 400 bytes */
 #define DELIVERIES_MAX      40 /* exports in a reply of 16 KB, with about 300 bytes each */
 #define DRILL_DOWN_KEYS_MAX 60 /* keys in a reply of 16 KB, with nearly 200 bytes each */
 
-/* Ledger of an epoch, or sum of several. */
+/* Sum of the packet counts of one or more epochs. */
 struct ledger_sum {
 	uint64_t epochs;
 	int64_t start, end;
 	struct ledger ledger;
-	uint64_t expired; /* flow records that expired in the interval */
-	uint64_t took;    /* see struct report_epoch */
+	uint64_t expired; /* flow records that expired */
+	uint64_t took;    /* processing time in ns if the time stamps are generated, else 0 */
 };
 
 static struct {
 	pthread_mutex_t lock;    /* protects the following */
-	pthread_cond_t reloaded; /* signals that reloads_done changed */
-	pthread_cond_t answered; /* signals that answering or a reading[] became 0 */
+	pthread_cond_t reloaded; /* reloads_done changed */
+	pthread_cond_t answered; /* `answering` or an element of `reading` became 0 */
 	uint32_t answering;      /* handlers that use `changes` or a borrowed report */
 	/*
-	 * Number of handlers that read a plan. New handlers count in reading[turn].
-	 * control_settle() switches `turn` and waits until the old count is 0.
+	 * Handlers that read a plan. New handlers count in reading[turn]. control_settle() switches
+	 * `turn` and waits until the old count is 0.
 	 */
 	uint32_t reading[2], turn;
-	const struct plan *plan;                            /* NULL: nothing runs */
-	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
-	struct changes *changes;                            /* NULL: changes are not possible */
+	const struct plan *plan; /* NULL: nothing runs */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	struct changes *changes;
 	bool read_only;
-	struct report_epoch *last;          /* last epoch with packets; NULL: none yet */
-	struct report_epoch *deliveries;    /* delivery counts up to `last`; NULL: disabled */
-	uint64_t number;                    /* number of the last closed epoch */
-	struct ledger_sum epoch;            /* ledger of interval `number` */
-	struct ledger_sum total;            /* since the start */
-	const struct profile *profile;      /* NULL: none */
-	struct shed_controller *controller; /* NULL: no load shedding */
+	struct report_epoch *last;       /* last epoch with packets; may be NULL */
+	struct report_epoch *deliveries; /* up to the end of `last`; may be NULL */
+	uint64_t number;
+	struct ledger_sum epoch;
+	struct ledger_sum total;
+	const struct profile *profile;
+	struct shed_controller *controller;
 	uint32_t reloads_asked, reloads_done;
-	struct control_reloaded last_reload; /* result of the last reload */
+	struct control_reloaded last_reload;
 } control = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.reloaded = PTHREAD_COND_INITIALIZER,
@@ -66,8 +66,8 @@ static struct {
 };
 
 /*
- * Replaces perror() of the C library in the whole process, so that the messages of libraries are
- * logged. DPDK's telemetry library calls perror() if a client disconnects before its reply.
+ * Replaces perror() of the C library, so that messages of libraries are logged. DPDK's telemetry
+ * library calls it if a client disconnects before its reply.
  */
 void perror(const char *what)
 {
@@ -80,7 +80,6 @@ void perror(const char *what)
 		log_info("%s: %s", what, why);
 }
 
-/* Ends the use of a report or of the changes by a handler. */
 static void end_answer(void)
 {
 	pthread_mutex_lock(&control.lock);
@@ -99,10 +98,7 @@ static void end_reading(uint32_t turn)
 	pthread_mutex_unlock(&control.lock);
 }
 
-/*
- * Waits until all counts of handlers are 0. The caller holds the lock. A handler is counted while
- * it copies data, or for at most RELOAD_PATIENCE_S or CONTROL_ANSWER_S, but not while it sends.
- */
+/* The caller holds the lock. Handlers are not counted while they send. */
 static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
 {
 	bool warned = false;
@@ -122,12 +118,9 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 		}
 }
 
-/* Begins the definition of a telemetry handler. */
 #define ANSWER(name)                                                                               \
 	static int answer_##name(__attribute__((unused)) const char *command,                      \
 		__attribute__((unused)) const char *parameters, struct rte_tel_data *answer)
-
-/* --- parts of replies --- */
 
 static const char no_worker[] =
 	"use ctl states WORKER with the number of a worker, or ctl states MODE with a mode of "
@@ -139,8 +132,6 @@ _Static_assert(CONTROL_COMMAND_MAX == 1022, "the message states it");
 
 static const char nothing_runs[] = "the measurement has not started yet, or has ended";
 static const char no_epoch[] = "no interval with packets has ended yet";
-
-/* --- /sketchtap/plan --- */
 
 static void reply_port(struct rte_tel_data *dict, const void *of, uint32_t number)
 {
@@ -177,7 +168,6 @@ static void reply_lcore(struct rte_tel_data *dict, const void *plan, uint32_t nu
 	reply_int(dict, "node", lcore->node);
 }
 
-/* A plan, and the first interval of each of its measurements. */
 struct control_plan {
 	const struct plan *plan;
 	const struct change_since *since;
@@ -229,10 +219,7 @@ static void reply_plan(
 	reply_list(answer, "measurements", 0, plan->nb_measurements, reply_planned, &with);
 }
 
-/*
- * Returns the plan, with the first intervals of its measurements in `since`. Returns NULL if
- * nothing runs. The caller must call end_reading(*turn) in both cases.
- */
+/* Returns NULL if nothing runs. The caller must call end_reading(*turn) in both cases. */
 static const struct plan *begin_reading(
 	struct change_since since[CONFIG_MEASUREMENTS_MAX], uint32_t *turn)
 {
@@ -260,8 +247,6 @@ ANSWER(plan)
 	end_reading(turn);
 	return 0;
 }
-
-/* --- /sketchtap/stats --- */
 
 static void reply_sum(struct rte_tel_data *dict, const struct ledger_sum *sum)
 {
@@ -292,7 +277,7 @@ ANSWER(stats)
 	return 0;
 }
 
-/* Returns a report with a new reference; NULL: none. Free it with release_report(). */
+/* Returns a report with a new reference, or NULL. Release it with release_report(). */
 static struct report_epoch *borrow_report(struct report_epoch *const *report)
 {
 	struct report_epoch *epoch;
@@ -312,8 +297,6 @@ static void release_report(struct report_epoch *epoch)
 	end_answer();
 }
 
-/* --- /sketchtap/top --- */
-
 static void reply_rows(
 	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
 {
@@ -332,7 +315,7 @@ static void reply_rows(
 	}
 }
 
-/* Returns the measurement of this name; if the name is empty, the first one; NULL: none. */
+/* An empty name selects the first measurement. */
 static const struct report_measurement *find_measurement(
 	const struct report_epoch *epoch, const char *name)
 {
@@ -367,7 +350,7 @@ static int answer_top_of(
 	return 0;
 }
 
-/* Parses "[MEASUREMENT][,N]". Returns false if malformed. */
+/* Parses "[MEASUREMENT][,N]". */
 static bool read_top(const char *parameters, char name[REPLY_TEXT_MAX], uint32_t *n)
 {
 	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
@@ -410,14 +393,10 @@ ANSWER(top)
 	return 0;
 }
 
-/* --- /sketchtap/follow --- */
-
 ANSWER(follow)
 {
 	return follow_answer(parameters, answer);
 }
-
-/* --- /sketchtap/deliveries --- */
 
 static void reply_delivery(struct rte_tel_data *dict, const void *report, uint32_t number)
 {
@@ -447,8 +426,6 @@ ANSWER(deliveries)
 	release_report(report);
 	return 0;
 }
-
-/* --- /sketchtap/within --- */
 
 /* Keys into which a measurement drills down, and the rule that extracts them from packets. */
 struct control_keys {
@@ -501,15 +478,12 @@ ANSWER(within)
 	return 0;
 }
 
-/* --- /sketchtap/costs --- */
-
 static void reply_ns(
 	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
 {
 	reply_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
 }
 
-/* Measured costs of an epoch by key rule and by measurement. */
 struct control_costs {
 	const struct report_epoch *epoch;
 	const struct costs *costs;
@@ -537,7 +511,7 @@ static void reply_cost_of_measurement(struct rte_tel_data *dict, const void *of,
 	reply_ns(dict, "distinct_ns", with->costs->distinct[number], with->costs);
 }
 
-/* Adds costs of a packet by the profile. number: 0: full detail; 1: packets are only counted. */
+/* Adds the costs in the profile. number: 0: full detail, 1: packets are only counted. */
 static void reply_capacity(struct rte_tel_data *dict, const void *plan, uint32_t number)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -597,8 +571,8 @@ static void answer_costs_of(
 }
 
 /*
- * Sums the costs of a worker, or of all workers if parameters are empty. Returns false if the
- * worker does not exist.
+ * Sums the costs of a worker, or of all if `parameters` is empty. Returns false if the worker does
+ * not exist.
  */
 static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
 {
@@ -635,8 +609,6 @@ ANSWER(costs)
 	release_report(epoch);
 	return 0;
 }
-
-/* --- /sketchtap/states --- */
 
 static void reply_shedding(struct rte_tel_data *dict, const void *present, uint32_t number)
 {
@@ -692,7 +664,7 @@ static const char *reply_states(
 	return NULL;
 }
 
-/* Returns the controller, or NULL. Call only between begin_reading() and end_reading(). */
+/* Call it between begin_reading() and end_reading(). */
 static struct shed_controller *offered_controller(void)
 {
 	struct shed_controller *controller;
@@ -719,9 +691,6 @@ ANSWER(states)
 	return 0;
 }
 
-/* --- /sketchtap/reload --- */
-
-/* Returns false after a timeout. */
 static bool wait_for_reload(uint32_t asked)
 {
 	struct timespec until;
@@ -735,7 +704,7 @@ static bool wait_for_reload(uint32_t asked)
 	return (int32_t)(control.reloads_done - asked) >= 0;
 }
 
-/* Adds a text that may be longer than a DPDK string: in pieces NAME, NAME_2, ... */
+/* Adds a text in pieces NAME, NAME_2, ... that fit into a DPDK string. */
 static void reply_long_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
 	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
@@ -760,7 +729,7 @@ static void reply_first_epoch(struct rte_tel_data *dict, const struct change_ans
 	reply_uint(dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
-/* Adds the result of a change. If it was refused, adds the reason under the name in `error`. */
+/* `error` is the name under which the reason of a refusal is added. */
 static void reply_change(
 	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
 {
@@ -786,7 +755,7 @@ static void reply_reloaded(struct rte_tel_data *dict, const struct control_reloa
 }
 
 /*
- * Returns NULL, or why changes are not possible. The caller must call end_answer() in both cases.
+ * Returns why changes are not possible, or NULL. The caller must call end_answer() in both cases.
  */
 static const char *begin_changing(struct changes **changes)
 {
@@ -803,7 +772,6 @@ static const char *begin_changing(struct changes **changes)
 	return why;
 }
 
-/* Returns false after a timeout. */
 static bool reload(struct control_reloaded *reloaded)
 {
 	uint32_t asked;
@@ -837,8 +805,6 @@ ANSWER(reload)
 	return 0;
 }
 
-/* --- /sketchtap/measure --- */
-
 ANSWER(measure)
 {
 	struct changes *changes;
@@ -862,8 +828,6 @@ ANSWER(measure)
 	reply_change(answer, "error", &change);
 	return 0;
 }
-
-/* --- commands --- */
 
 /* DPDK refuses to register a longer help text. */
 #define HELP_BYTES                  128
@@ -939,7 +903,7 @@ void control_stop(void)
 	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
-	/* The loop ends: without a plan and a report, new handlers return at once. */
+	/* New handlers return at once, since plan and report are NULL. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
 					  &control.reading[1]},
@@ -998,8 +962,6 @@ void control_reload_done(uint32_t asked, const struct control_reloaded *reloaded
 	pthread_cond_broadcast(&control.reloaded);
 	pthread_mutex_unlock(&control.lock);
 }
-
-/* --- options --- */
 
 OPTION_WORDS_OF(use_word, [CONTROL_CHANGE] = "change", [CONTROL_READ] = "read")
 

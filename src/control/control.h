@@ -2,11 +2,8 @@
 #pragma once
 
 /*
- * Serves requests to a running instance on DPDK's telemetry socket, under /sketchtap/.
- *
- * Handlers run in threads of the telemetry library. They read reports that are published here and
- * never change. The lock protects pointers and counts; no reply is built under it. To add a
- * command, add a row to CONTROL_COMMANDS() (control_commands.h).
+ * Serves requests to a running instance on DPDK's telemetry socket, under /sketchtap/. Handlers run
+ * in threads of the telemetry library.
  */
 
 #include <stdbool.h>
@@ -17,7 +14,6 @@
 #include "report/rows/report.h"
 #include "config/option.h"
 
-/* Permissions of clients (--control). */
 enum control_use {
 	CONTROL_CHANGE,
 	CONTROL_READ,
@@ -33,56 +29,53 @@ struct profile;
 
 #define CONTROL_ERROR_MAX 1024
 
-/* Registers the commands. Call once, before EAL opens the socket. */
+/* Call it once, before EAL opens the socket. */
 void control_offer(void);
 
-/* Sets the packet costs of this host, which never change. Call before control_start(). */
+/* Packet costs of this host. Call it before control_start(). */
 void control_offer_profile(const struct profile *profile);
 
 /*
- * Sets the controller of --overload; NULL: none. Call before control_start(). The controller must
- * live until control_stop().
+ * Call it before control_start(). The controller must live until control_stop(). NULL is allowed.
  */
 struct shed_controller;
 void control_set_shed_controller(struct shed_controller *controller);
 
 /*
- * Starts serving requests. first_epoch: first interval of all measurements. The plan must live
- * until control_stop(), or until control_change() and control_settle() replace it. Commands that
- * change the run are refused if `changes` is NULL or read_only is set. control_stop() waits for
- * running handlers.
+ * The plan must live until control_stop(), or until control_change() and control_settle() replace
+ * it. Requests to change the run are refused if `changes` is NULL or read_only is true.
+ * first_epoch: first interval of all measurements. control_stop() waits for running handlers.
  */
 void control_start(
 	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only);
 void control_stop(void);
 
 /*
- * control_change() publishes another plan, or other first intervals of its measurements.
- * control_settle() waits until no thread reads an older plan.
+ * control_change() publishes another plan, or other first intervals. control_settle() waits until
+ * no thread reads an older plan.
  */
 void control_change(const struct plan *plan, const struct change_since *since);
 void control_settle(void);
 
 /*
- * Publishes the report of an epoch, and the delivery counts up to its end; NULL: disabled. Handlers
- * take references; the caller keeps its own.
+ * Publishes the report of an epoch, and the delivery counts up to its end (may be NULL). Handlers
+ * take references of their own.
  */
 void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /*
- * Returns the number of the last /sketchtap/reload request. Such a request acts as SIGHUP, and its
- * handler waits for the result. The reporter calls this before a reload, and passes the number to
- * control_reload_done() afterwards.
+ * Returns the number of the last /sketchtap/reload request. The reporter calls it before a reload,
+ * and passes the number to control_reload_done() afterwards, for which the handler waits.
  */
 uint32_t control_reload_asked(void);
 
 struct control_reloaded {
-	uint32_t outputs; /* reopened files */
-	bool changeable;  /* `change` is valid; otherwise, the run cannot change measurements */
+	uint32_t outputs;
+	bool changeable; /* `change` is valid; else the run cannot change measurements */
 	struct change_answer change;
-	bool has_monitor; /* --prefixes is set */
-	uint32_t rules;   /* number of --prefixes now in effect */
-	/* Reasons for failure; empty: success. */
+	bool has_monitor;
+	uint32_t rules;
+	/* Empty on success. */
 	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];
 };
 

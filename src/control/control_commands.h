@@ -2,25 +2,16 @@
 #pragma once
 
 /*
- * Commands of the control socket. control.c has a function answer_NAME() for each, and sketchtap
- * ctl sends them.
- *
- * COMMAND(NAME, help of the socket, {arguments of "ctl NAME", help of ctl}, ...)
- *
- * A command may have several forms of arguments. Lower-case arguments are literal and select the
- * form. Upper-case arguments are placeholders, [] encloses optional ones, and "..." means
- * repeatable.
+ * COMMAND(NAME, help of the socket, {arguments of "ctl NAME", help of ctl}, ...). Lower-case
+ * arguments are literal and select one of several forms. Upper-case arguments are placeholders.
  */
 
 #define CONTROL_PATH "/sketchtap/"
 
-/*
- * Longest command, in characters. DPDK truncates commands at 1023: one of that length may be
- * incomplete.
- */
+/* DPDK truncates commands at 1023 characters: a longer one may be incomplete. */
 #define CONTROL_COMMAND_MAX 1022
 
-/* Timeout of a reply, seconds. It is long because a change may allocate much memory. */
+/* Timeout of a reply in seconds. It is long because a change may allocate much memory. */
 #define CONTROL_ANSWER_S 30
 
 #define CONTROL_COMMANDS(COMMAND)                                                                         \

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 
-/* Returns the report of the measurement into whose heavy keys a drill-down looks; NULL: none. */
 static const struct report_measurement *find_networks(
 	const struct report_epoch *report, const struct plan_measurement *networks)
 {
@@ -18,8 +17,8 @@ static const struct report_measurement *find_networks(
 }
 
 /*
- * Adds the keys with at least this share. Rows are sorted by share. Returns the number that did not
- * fit.
+ * Adds the keys with at least this share, and returns the number that did not fit. The rows are
+ * sorted by share.
  */
 static uint32_t update_heavy_keys(struct heavy_keys *heavy,
 	const struct report_measurement *networks, double share, int64_t end)
@@ -45,7 +44,7 @@ static void warn_if_full(struct drill_down *drill_down, const struct report_epoc
 		drill_down_options(config)->within.networks, KEY_SET_MAX, drill_down->full.since);
 }
 
-/* Updates the keys of one drill-down. Returns the number of keys that did not fit. */
+/* Returns the number of keys that did not fit. */
 static uint32_t update_sets(
 	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
 {
@@ -62,7 +61,6 @@ static uint32_t update_sets(
 	return left_out;
 }
 
-/* Returns false if out of memory. */
 static bool copy_keys(struct report_inside *inside, const struct heavy_keys *heavy)
 {
 	inside->keys = aligned_alloc(_Alignof(struct key), (heavy->n + 1) * sizeof(struct key));
@@ -81,14 +79,14 @@ bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *rep
 	bool complete = true;
 
 	if (report == NULL)
-		return true; /* already logged */
+		return true;
 	for (uint32_t m = 0; m < now->plan.nb_measurements; m++) {
 		uint32_t left_out;
 
 		if (now->drill_down[m] == NULL)
 			continue;
 		left_out = update_sets(now, m, report);
-		if (report->nb_measurements == 0) /* no report */
+		if (report->nb_measurements == 0)
 			continue;
 		report->measurements[m].inside.left_out = left_out;
 		complete &= copy_keys(&report->measurements[m].inside, &now->drill_down[m]->heavy);

@@ -20,10 +20,10 @@
 
 static struct {
 	struct recent *_Atomic recent; /* NULL: not serving */
-	_Atomic uint32_t news;         /* number of events so far; handlers wait on it as a futex */
-	_Atomic bool ended;            /* no more epochs */
-	_Atomic uint32_t answering;    /* number of handlers that may use `recent` */
-	_Atomic uint32_t followers;    /* number of threads that serve a client of follow */
+	_Atomic uint32_t news;         /* events so far; handlers wait on it as a futex */
+	_Atomic bool ended;
+	_Atomic uint32_t answering; /* handlers that may use `recent` */
+	_Atomic uint32_t followers; /* threads that serve a client of follow */
 } follow;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -34,8 +34,6 @@ static void sleep_a_bit(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
-
-/* --- run --- */
 
 static void wake_followers(void)
 {
@@ -69,14 +67,12 @@ void follow_stop(void)
 	atomic_store(&follow.recent, NULL);
 	wake_followers();
 	/*
-	 * A handler increments `answering` before it reads `recent`: a handler that is not counted
-	 * here reads NULL. The wait is short: a handler ends after at most FOLLOW_PATIENCE_NS.
+	 * A handler increments `answering` before it reads `recent`, so a handler that is not
+	 * counted here reads NULL. A handler ends after at most FOLLOW_PATIENCE_NS.
 	 */
 	while (atomic_load(&follow.answering) > 0)
 		sleep_a_bit();
 }
-
-/* --- clients --- */
 
 static void leave(void *arg)
 {
@@ -98,7 +94,7 @@ static void count_in(void)
 }
 
 struct question {
-	bool any; /* true: the last epoch; false: the first one with number >= `epoch` */
+	bool any; /* wants the last epoch, else the first with a number of at least `epoch` */
 	uint64_t epoch, part;
 };
 
@@ -114,7 +110,7 @@ static bool read_number(const char **at, uint64_t *number)
 	return errno == 0;
 }
 
-/* Parses "[EPOCH[,PART]]". Returns false if malformed. */
+/* Parses "[EPOCH[,PART]]". */
 static bool read_question(const char *parameters, struct question *question)
 {
 	*question = (struct question){.any = parameters == NULL || *parameters == '\0'};
@@ -141,7 +137,6 @@ static struct report_epoch *find(
 	return epoch;
 }
 
-/* Waits until follow.news differs from `news`, at most `ns`. */
 static void wait_for_news(uint32_t news, int64_t ns)
 {
 	const struct timespec left = {ns / SECOND_NS, ns % SECOND_NS};
@@ -150,8 +145,8 @@ static void wait_for_news(uint32_t news, int64_t ns)
 }
 
 /*
- * Returns the requested epoch, and waits until it is closed. Returns NULL after a timeout. *ended:
- * the run has ended.
+ * Waits until the requested epoch is closed. Returns NULL after a timeout. *ended: the run has
+ * ended.
  */
 static struct report_epoch *find_or_wait(
 	const struct question *question, uint64_t *count, bool *ended)
@@ -171,8 +166,6 @@ static struct report_epoch *find_or_wait(
 		wait_for_news(news, left = until - clock_now(CLOCK_MONOTONIC));
 	}
 }
-
-/* --- replies --- */
 
 static void reply_head(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
@@ -226,10 +219,7 @@ static void reply_worker(struct rte_tel_data *dict, const void *of, uint32_t num
 	reply_columns(dict, reply_load_columns, epoch->ledger.kept_up, &epoch->loads[number]);
 }
 
-/*
- * Adds parts to the reply, from number `part` on, while they fit. At least one fits. Returns their
- * number.
- */
+/* Adds parts from number `part` on while they fit, and at least one. Returns their number. */
 static uint64_t reply_parts(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t part)
 {

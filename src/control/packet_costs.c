@@ -5,7 +5,7 @@
 
 #include "parallel/run/plan_capacity.h"
 
-/* assumed cost of a step that is not in the profile, ns per packet */
+/* assumed ns per packet for a step that is not in the profile */
 #define GUESS_NS 10
 
 static double mean_of(const struct profile *profile, const struct profile_what *what)
@@ -23,8 +23,8 @@ static double part_of(const struct profile *profile, enum profile_part part)
 }
 
 /*
- * Sets the additional costs of packets by flow detail, relative to FLOW_COUNT. Until an epoch is
- * closed, assumes that all flows are only counted.
+ * Sets the ns that a packet of each flow detail costs beyond FLOW_COUNT. All flows are assumed to
+ * be only counted until an epoch is closed.
  */
 static void set_state_costs(struct packet_costs *costs, const struct profile *profile,
 	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
@@ -65,7 +65,6 @@ void packet_costs_by_profile(
 	}
 }
 
-/* Computes the share of packets per flow detail, over all workers. */
 static void set_state_shares(
 	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
 {
@@ -86,7 +85,7 @@ static void set_state_shares(
 		costs->met[m][state] = packets[state] / sum;
 }
 
-/* Converts a measured cost, an average over all flow details, to the cost of FLOW_COUNT. */
+/* Converts a cost averaged over all flow details to the cost of FLOW_COUNT. */
 static double without_detail(const struct packet_costs *costs, uint32_t m, double ns)
 {
 	double beyond = 0;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Processing time of a packet by processing step and measurement. The shed controller uses it to
- * choose what to shed.
- */
-
 #include <stdint.h>
 
 #include "adapt/costs.h"
@@ -21,21 +16,21 @@ struct packet_costs {
 	 * flows are only counted (FLOW_COUNT).
 	 */
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
-	/* `of` with few distinct keys: lower bound for a step to coarser keys, such as networks. */
+	/* `of` with few distinct keys: a lower bound for coarser keys, such as networks. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
 	double distinct[CONFIG_MEASUREMENTS_MAX]; /* ns for distinct keys; included in `of` */
 	/*
-	 * By flow detail (enum flow_depth). met: share of packets whose flow has it. state:
-	 * additional ns of such a packet compared to FLOW_COUNT.
+	 * By flow detail. met: share of packets whose flow has it. state: ns of such a packet
+	 * beyond FLOW_COUNT.
 	 */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
 };
 
-/* Sets costs from the profile, to use until bursts are timed. Missing values are estimated. */
+/* Sets costs to use until bursts are timed. Missing values are estimated. */
 void packet_costs_by_profile(
 	struct packet_costs *costs, const struct plan *plan, const struct profile *profile);
 
-/* Updates costs from a closed epoch. timed: sum over its timed bursts; there may be none. */
+/* timed: sum over the timed bursts of the epoch, which may be none. */
 void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, uint64_t epoch,
 	const struct costs *timed);

@@ -19,13 +19,13 @@
 
 #define REPLY_BYTES 16000 /* limit for the items; the rest of 16 KB is for members after them */
 
-/* bytes: size of the reply so far. trial: reply_fits() is counting bytes; nothing is added. */
+/* bytes: size of the reply so far. trial: reply_fits() counts bytes, and nothing is added. */
 static _Thread_local struct {
 	size_t bytes;
 	bool trial;
 } reply;
 
-/* Counts the bytes of a member. Returns false during a trial: the member must not be added. */
+/* Returns false in a trial. */
 static bool count(const char *name, size_t value)
 {
 	reply.bytes += strlen(name) + value + sizeof("\"\":,") - 1;
@@ -65,10 +65,7 @@ void reply_int(struct rte_tel_data *dict, const char *name, int value)
 		rte_tel_data_add_dict_int(dict, name, value);
 }
 
-/*
- * Replaces bytes that are not ASCII: for these, DPDK reads its table of escapes at a negative
- * index.
- */
+/* DPDK escapes bytes that are not ASCII with a negative index, so they are replaced. */
 void reply_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
 	char value[REPLY_TEXT_MAX];

@@ -10,14 +10,12 @@
 
 #include "report/rows/rows.h"
 
-/* bytes of a text with its final 0; longer ones are truncated */
+/* bytes with the final 0; longer texts are truncated */
 #define REPLY_TEXT_MAX RTE_TEL_MAX_STRING_LEN
 
-/* Begins a reply. */
 void reply_start(struct rte_tel_data *answer);
-/* Replies with an error. Returns 0, the return value of handlers. */
+/* Return 0, as a handler must. */
 int reply_error(struct rte_tel_data *answer, const char *why);
-/* Replies that the request is malformed. Returns 0. */
 int reply_mistake(struct rte_tel_data *answer, const char *why);
 
 void reply_uint(struct rte_tel_data *dict, const char *name, uint64_t value);
@@ -27,10 +25,10 @@ void reply_string(struct rte_tel_data *dict, const char *name, const char *value
 __attribute__((format(printf, 3, 4))) void reply_text(
 	struct rte_tel_data *dict, const char *name, const char *format, ...);
 
-/* Adds a dictionary to another one, which owns it. Returns NULL if out of memory. */
+/* `dict` owns the new dictionary. Returns NULL if out of memory. */
 struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
 /*
- * Adds a dictionary with a number as its name. Returns NULL if `several` is NULL or out of memory.
+ * Adds a dictionary whose name is a number. `several` may be NULL. Returns NULL if out of memory.
  */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
@@ -40,22 +38,18 @@ typedef void (*reply_item)(struct rte_tel_data *dict, const void *of, uint32_t n
 /* Adds the dictionary `name` with n items, numbered from `first`. */
 void reply_list(struct rte_tel_data *dict, const char *name, uint32_t first, uint32_t n,
 	reply_item item, const void *of);
-/*
- * Returns true if one more item fits in the reply. The telemetry library sends at most 16 KB of a
- * reply and drops the rest.
- */
+/* Returns true if one more item fits. DPDK sends at most 16 KB of a reply and drops the rest. */
 bool reply_fits(reply_item item, const void *of, uint32_t number);
 
-/* Adds the known values of a row. columns: a table of output columns, such as reply_row_columns. */
+/* Adds the known values of a row. columns: such as reply_row_columns. */
 void reply_columns(
 	struct rte_tel_data *dict, const struct column *columns, bool kept_up, const void *item);
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
-/* Adds a row of a struct report_measurement. */
 void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /*
- * Adds packet counts with start and end (ns since 1970), rates and expired records. took:
- * processing time if timestamps are synthetic, to compute the rates; otherwise 0.
+ * start, end: ns since 1970-01-01 UTC. took: processing time in ns if the time stamps are
+ * generated, else 0.
  */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

@@ -27,24 +27,18 @@
 #include "report/ledger/prefix_report.h"
 #include "report/merge/records.h"
 
-/* Sleep time when idle. Epochs of live ports end at most this late. */
+/* Epochs of live ports end at most this late. */
 #define NAP_NS       100000
-/*
- * Sleep time without polled devices, unless the end of an epoch is near. It is longer because a
- * wake-up costs as much CPU time as many flow records.
- */
+/* Sleep time without polled devices. A wake-up costs as much CPU time as many flow records. */
 #define LONG_NAP_NS  10000000
-/* A worker that delays the end of an epoch for longer than this is logged. */
+/* A worker that delays the end of an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
-/*
- * An lcore that needs longer than this to end is logged. A source may wait for a file, a driver for
- * a link.
- */
+/* A lcore that takes longer to end is logged. A source may wait for a file, a driver for a link. */
 #define END_NS       (5 * SECOND_NS)
 #define WAITING_PART 4 /* slow outputs may delay a source with --pace by 1/4 of an interval */
 /* Time between reads of device counters, to end the run after --packets. */
 #define ASK_NS       1000000
-/* Maximum time for which flow records are held back from the writer. */
+/* Flow records are held back from the writer for at most this long. */
 #define RECORDS_NS   SECOND_NS
 
 struct reporter {
@@ -55,29 +49,29 @@ struct reporter {
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* start of waiting for workers, monotonic ns; 0: not waiting */
-	bool warned;           /* a long wait was logged */
-	bool recycling;        /* memory of the previous epoch is still being cleared */
+	bool warned;
+	bool recycling; /* memory of the previous epoch is still being cleared */
 	struct log_ratelimit overloaded;
 	struct log_ratelimit missing; /* warnings about packets whose length is unknown */
 	struct worker_loads loads;
 	struct records records;
 	int64_t records_written; /* last time when no flow record was waiting, monotonic ns */
-	uint64_t held;           /* maximum number of flow records that end with an epoch */
+	uint64_t held;           /* most flow records that end with an epoch */
 	struct service service;
-	struct changes *changes; /* NULL: changes are not possible */
-	bool reloading;          /* a reload is running */
-	uint32_t reload;         /* number of the control socket's request for the reload */
+	struct changes *changes;
+	bool reloading;
+	uint32_t reload; /* request of the control socket for the reload */
 	struct control_reloaded reloaded;
 
-	/* Only for live ports: clock and ledger. */
+	/* Only for live ports. */
 	uint64_t open;
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct ledger_state state;
 	struct port_events links;
 	struct forwarded forwarded;
-	struct shed_controller *controller; /* NULL: no load shedding */
-	int64_t arrival_ns;                 /* result of time_of_arrival() for the newest report */
+	struct shed_controller *controller;
+	int64_t arrival_ns; /* arrival time of a whole interval; 0: the source waits */
 };
 
 static uint64_t monotonic_now(void)
@@ -85,13 +79,10 @@ static uint64_t monotonic_now(void)
 	return (uint64_t)clock_now(CLOCK_MONOTONIC);
 }
 
-/* Returns the number of an epoch in outputs. */
 static uint64_t number_of(const struct reporter *reporter, uint64_t epoch)
 {
 	return reporter->params.first_epoch + epochs_info(reporter->run->epochs, epoch)->number;
 }
-
-/* --- the clock of live ports --- */
 
 static void start_clock(struct reporter *reporter)
 {
@@ -131,7 +122,7 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 			: "the interval ends at its start plus its duration");
 }
 
-/* Ends the open epoch of live ports if it is due and the memory of the next epoch is cleared. */
+/* Ends the open epoch of live ports if it is due and the memory of the next one is cleared. */
 static void end_due_epoch(struct reporter *reporter)
 {
 	struct epochs *epochs = reporter->run->epochs;
@@ -163,9 +154,6 @@ static void end_due_epoch(struct reporter *reporter)
 	run_wake(reporter->run);
 }
 
-/* --- report of an epoch --- */
-
-/* Returns false if out of memory. */
 static bool report_ports(const struct reporter *reporter, struct report_epoch *report)
 {
 	uint32_t n = reporter->run->nb_ports;
@@ -191,7 +179,9 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	return true;
 }
 
-/* Returns the ns in which the packets of the interval arrived; 0: the source has no own pace. */
+/*
+ * Returns the time in which the packets of the interval arrived. 0: the source waits for outputs.
+ */
 static uint64_t time_of_arrival(
 	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
 {
@@ -204,9 +194,7 @@ static uint64_t time_of_arrival(
 	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
 }
 
-/*
- * Allocates the report of an epoch and fills all but measurements. Returns NULL if out of memory.
- */
+/* Fills all but the measurements. Returns NULL if out of memory. */
 static struct report_epoch *begin_report(
 	struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
@@ -250,7 +238,6 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 		reporter->overloaded.since);
 }
 
-/* Publishes the report and the delivery counts so far to clients and metrics. */
 static void publish(struct reporter *reporter, struct report_epoch *report)
 {
 	struct report_epoch *deliveries = writer_deliveries(reporter->params.writer);
@@ -268,9 +255,8 @@ static void publish(struct reporter *reporter, struct report_epoch *report)
 }
 
 /*
- * Limits the flow records that wait in the writer. The records of all flows that end with an
- * interval come at once, so the limit must hold a full flow table. A source that waits for outputs
- * needs no limit.
+ * Limits the flow records that wait in the writer. The flows of a full table all end with an
+ * interval, so the limit must hold them.
  */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
 {
@@ -283,7 +269,6 @@ static void bound_flows(struct reporter *reporter, const struct plan *plan)
 	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
 }
 
-/* Installs measurements of a change that is ready. */
 static void look_at_changes(struct reporter *reporter)
 {
 	const struct run *run = reporter->run;
@@ -298,10 +283,8 @@ static void look_at_changes(struct reporter *reporter)
 }
 
 /*
- * Passes a report to the writer. A source without its own pace waits for slow outputs.
- *
- * A source with --pace does not wait. To catch up after a delay, it may produce intervals faster
- * than outputs can write them. For these, the reporter waits a part of an interval.
+ * A source without its own pace waits for slow outputs. A source with --pace may catch up faster
+ * than outputs write, so the reporter waits a part of an interval.
  */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
@@ -309,17 +292,17 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 
 	if (!run_is_live(reporter->run) && reporter->arrival_ns > 0)
 		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
-	/* No timeout is needed: a stop request ends the wait (wait_until_writable()). */
+	/* A stop request ends the wait (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
-		look_at_changes(reporter); /* so that clients get answers */
+		look_at_changes(reporter);
 	}
 	writer_push(writer, report);
 }
 
 static void hand_over(struct reporter *reporter, struct report_epoch *report)
 {
-	if (report->nb_measurements == 0) { /* no packets: no row */
+	if (report->nb_measurements == 0) { /* no packets, so no row */
 		writer_pass(reporter->params.writer, report->end);
 		report_epoch_free(report);
 		return;
@@ -328,10 +311,7 @@ static void hand_over(struct reporter *reporter, struct report_epoch *report)
 	push(reporter, report);
 }
 
-/*
- * Passes the waiting flow records of the epoch to the writer. end: end of the epoch, or its start
- * if the epoch is open.
- */
+/* end: end of the epoch, or its start if the epoch is open. */
 static void hand_over_records(struct reporter *reporter, const struct epoch_info *info, int64_t end)
 {
 	struct report_epoch *report;
@@ -345,8 +325,8 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 }
 
 /*
- * Passes flow records to the writer before the end of their epoch. Reports the start as the end: a
- * later end would tell the writer that the records of the interval are complete.
+ * Passes flow records to the writer before their epoch ends. A later `end` than the start would
+ * mean that the records of the interval are complete.
  */
 static void hand_over_some(void *arg)
 {
@@ -357,7 +337,6 @@ static void hand_over_some(void *arg)
 	reporter->records_written = clock_now(CLOCK_MONOTONIC);
 }
 
-/* Passes flow records to the writer if they have waited for RECORDS_NS. */
 static void look_at_records(struct reporter *reporter)
 {
 	int64_t now;
@@ -397,7 +376,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
-/* With a single measurement, counts packets of the keys that it sampled out as skipped. */
+/* The only measurement also skipped the packets of keys that it sampled out. */
 static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *left_out = &report->measurements[0].waited.left_out;
@@ -442,7 +421,7 @@ static void warn_missing_bytes(struct reporter *reporter, const struct report_ep
 		(unsigned long long)report->number, number, reporter->missing.since);
 }
 
-/* Reports an epoch that all workers have left, and starts to clear its memory. */
+/* All workers have left the epoch. */
 static void close_epoch(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -455,7 +434,7 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	/* First, because a failure skips the following reports, and exporters must be reported. */
+	/* A failure skips the following reports, but exporters must be reported. */
 	complete = report != NULL &&
 		   (!ledger.collected || collector_report_report(run, reporter->epoch, report));
 	complete = complete && measurement_report_report(run, reporter->epoch, report) &&
@@ -506,7 +485,6 @@ static void show_progress(struct reporter *reporter)
 		(uint64_t)clock_now(CLOCK_MONOTONIC));
 }
 
-/* Logs an lcore that is late to leave an ended epoch. */
 static void wait_for_workers(struct reporter *reporter)
 {
 	const struct epochs *epochs = reporter->run->epochs;
@@ -524,7 +502,6 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "receiver, participant", late);
 }
 
-/* Logs that lcores still run long after the last report. */
 static void wait_for_lcores(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -540,7 +517,6 @@ static void wait_for_lcores(struct reporter *reporter)
 			: "a worker or receiver that is not responding");
 }
 
-/* Starts a reload, after SIGHUP or a request of the control socket. */
 static void reload(struct reporter *reporter)
 {
 	reporter->reload = control_reload_asked();
@@ -613,7 +589,7 @@ static void obey_signals(struct reporter *reporter)
 	reporter->stopping = true;
 }
 
-/* Checks links and removal of ports. Not after the stop, which takes links down. */
+/* Not called after the stop, which takes links down. */
 static void look_at_ports(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -638,10 +614,7 @@ static void look_at_ports(struct reporter *reporter)
 	run_stop(reporter->run);
 }
 
-/*
- * Returns the ns until the next event: end of the epoch or of the run, or a read of device
- * counters.
- */
+/* Returns the ns until the end of the epoch or of the run, or the next read of device counters. */
 static int64_t left(const struct reporter *reporter)
 {
 	const struct feeder_options *limits = feeder_options(reporter->run->config);
@@ -656,7 +629,7 @@ static int64_t left(const struct reporter *reporter)
 	return left;
 }
 
-/* Sleeps. waits: some workers have not left the last epoch. */
+/* waits: some workers have not left the last epoch. */
 static void wait_for_epoch(const struct reporter *reporter, bool waits)
 {
 	const struct run *run = reporter->run;
@@ -675,8 +648,8 @@ static void report_epochs(struct reporter *reporter)
 
 	for (;;) {
 		/*
-		 * Pairs with the release store of `open`: the end of the previous epoch was written
-		 * before.
+		 * Pairs with the release store of `open`, which follows the end of the previous
+		 * epoch.
 		 */
 		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(run->epochs, open);

@@ -39,7 +39,6 @@ void service_stopping(struct service *service)
 	service->ready_due = false;
 }
 
-/* Writes the share of offered packets that was lost, for example "2.5% lost". */
 static void losses_text(char *text, size_t size, const struct ledger *ledger)
 {
 	if (ledger->losses_unknown && ledger_lost(ledger) == 0)

@@ -23,13 +23,12 @@
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /*
- * `scale` of a worker: measured ns per packet divided by the predicted ns, as a moving average.
- * SCALE_NEWS: weight of the newest window of 10 ms. SCALE_MAX: limit of the scale.
+ * The scale of a worker is measured ns per packet divided by predicted ns, as a moving average with
+ * weight SCALE_NEWS of the newest window.
  */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
 
-/* Counters reported by a worker. */
 struct worker_report {
 	uint64_t packets[SHED_LEVEL_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
@@ -38,7 +37,7 @@ struct worker_report {
 
 struct shed_controller_worker {
 	struct worker *worker;
-	struct worker_report last; /* counters at the end of the last window of 10 ms */
+	struct worker_report last; /* at the end of the last window of 10 ms */
 	double scale, last_target_ns;
 	struct demand demand;
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
@@ -51,10 +50,10 @@ struct shed_controller_worker {
 	 */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool unreported;        /* the published setting is not logged yet */
-	struct shed_reason why; /* reason for the published setting */
-	uint32_t held_off;      /* bit m: measurement m stays off until the end of the epoch */
-	/* strongest reaction to full queues in the last window with packets (shed_worker.h) */
+	bool unreported; /* the published setting is not logged yet */
+	struct shed_reason why;
+	uint32_t held_off; /* bit m: measurement m stays off until the end of the epoch */
+	/* strongest reaction to full queues in the last window with packets */
 	struct burst_shed_level level;
 	bool busy; /* the last window had packets */
 };
@@ -78,14 +77,11 @@ struct shed_controller {
 	uint64_t set; /* measurements.number */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
-	/* time since the last interval at full detail, ns */
+	/* Time since the last interval at full detail, ns. */
 	int64_t not_whole[CONFIG_MEASUREMENTS_MAX];
-	uint32_t due;                            /* bit m: measurement m is near its deadline */
-	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* measurements by rank */
-	/*
-	 * Input of choose(): steps with their costs and errors. Equal for all workers. Arrays are
-	 * indexed by rank.
-	 */
+	uint32_t due; /* bit m: measurement m is near its deadline */
+	uint32_t order[CONFIG_MEASUREMENTS_MAX];
+	/* Input of choose() for all workers. Arrays are indexed by rank. */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
 	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* items[].states points here */
@@ -96,8 +92,8 @@ struct shed_controller {
 	void *work;
 	struct shed_log log;
 	/*
-	 * reduced: largest number of workers that shed load at the same time in this epoch.
-	 * was_reduced: a worker shed load in the previous epoch.
+	 * reduced: most workers that shed load at once in this epoch. was_reduced: a worker shed
+	 * load in the previous epoch.
 	 */
 	uint32_t reduced;
 	bool was_reduced;
@@ -111,8 +107,6 @@ static double ns_of(uint64_t cycles)
 {
 	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
-
-/* --- cost of a packet --- */
 
 static enum flow_depth deepest_of(const struct shed_controller *controller, uint32_t m)
 {
@@ -131,8 +125,8 @@ static void put_state_costs(struct shed_controller *controller, uint32_t i)
 }
 
 /*
- * Returns the number of reductions of detail in effect. With --overload queries, a measurement has
- * zero or all reductions: the last one turns it off.
+ * Returns the number of reductions of detail in effect. With --overload queries, the last one of a
+ * measurement turns it off: it has none or all.
  */
 static uint32_t steps_taken(const struct shed_controller *controller, uint32_t m, uint32_t step)
 {
@@ -146,7 +140,7 @@ static struct detail detail_of(const struct shed_controller *controller, uint32_
 	return steps_detail(&controller->steps[m], steps_taken(controller, m, step));
 }
 
-/* Returns the cost of measurement m at this detail, in ns per packet that it processes. */
+/* Returns the ns per packet that measurement m processes at this detail. */
 static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
 {
 	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
@@ -158,9 +152,9 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
 }
 
 /*
- * Sets the costs of all steps. Each measurement gets an equal part of the cost of parsing, which
- * sampling reduces as its own cost. That is too low if measurements sample different packets, which
- * are all parsed; the scale of a worker corrects it.
+ * Each measurement gets an equal part of the cost of parsing, which sampling reduces as its own
+ * cost. That is too low if measurements sample different packets; the scale of a worker corrects
+ * it.
  */
 static void put_costs(struct shed_controller *controller)
 {
@@ -182,16 +176,14 @@ static void put_costs(struct shed_controller *controller)
 	}
 }
 
-/* --- steps --- */
-
 #define TYPICAL_PACKETS 1e6 /* packets per interval in the error estimate */
 #define TYPICAL_KEY     1e4 /* packets per key in the error estimate */
 #define TYPICAL_RISK    1e-5
 
 /*
- * Estimates the error of a detail: the width between the bounds of a typical key, relative to its
- * packets. Coarser keys add 1, because the lower bound of an original key is then 0. A key that
- * is not counted may have all packets of the interval.
+ * Estimates the width between the bounds of a typical key, relative to its packets. Coarser keys
+ * add 1, because the lower bound of an original key is 0. A key that is not counted may have all
+ * packets.
  */
 static double error_of(const struct detail *detail)
 {
@@ -251,7 +243,7 @@ static enum choose_how choose_how_of(enum shed_policy how)
 	}
 }
 
-/* Sorts controller->order by rank. Equal ranks keep the order of the configuration. */
+/* Equal ranks keep the order of the configuration. */
 static void rank_measurements(struct shed_controller *controller)
 {
 	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
@@ -266,7 +258,6 @@ static void rank_measurements(struct shed_controller *controller)
 	}
 }
 
-/* Builds the input of choose() for the present ranks. */
 static void make_problem(struct shed_controller *controller)
 {
 	rank_measurements(controller);
@@ -279,7 +270,6 @@ static void make_problem(struct shed_controller *controller)
 	put_costs(controller);
 }
 
-/* Resets a worker to full detail. */
 static void begin_worker(
 	const struct shed_controller *controller, struct shed_controller_worker *of)
 {
@@ -293,7 +283,6 @@ static void begin_worker(
 	of->held_off = 0;
 }
 
-/* Resets all workers to full detail, after a change of measurements or of the policy. */
 static void begin(struct shed_controller *controller, const struct measurements *measurements,
 	enum shed_policy how)
 {
@@ -320,10 +309,7 @@ static void begin(struct shed_controller *controller, const struct measurements 
 	}
 }
 
-/*
- * Returns the published number of steps of measurement m; 0 if the setting is for older
- * measurements.
- */
+/* Returns 0 if the published setting is for older measurements. */
 static uint32_t published_steps(const struct shed_controller *controller,
 	const struct shed_controller_worker *of, uint32_t m)
 {
@@ -332,7 +318,7 @@ static uint32_t published_steps(const struct shed_controller *controller,
 	return setting->of == controller->set ? setting->step[m] : 0;
 }
 
-/* worker: UINT32_MAX: all workers. *whole: number of workers that measure m at full detail. */
+/* worker: UINT32_MAX: all. *whole: workers that measure m at full detail. */
 static uint32_t most_steps(
 	const struct shed_controller *controller, uint32_t m, uint32_t worker, uint32_t *whole)
 {
@@ -349,8 +335,6 @@ static uint32_t most_steps(
 	}
 	return most;
 }
-
-/* --- a window of a worker --- */
 
 static struct worker_report read_worker(const struct worker *worker)
 {
@@ -378,7 +362,6 @@ static uint64_t all_packets(const struct worker_report *worker_report)
 	return packets;
 }
 
-/* Logs the published setting after the worker accepted it. */
 static void log_taken(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *worker_report)
 {
@@ -416,10 +399,7 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 	return flows;
 }
 
-/*
- * Returns the number of steps to publish for the measurement of rank i. A measurement in held_off
- * stays off.
- */
+/* `i` is the rank of the measurement. A measurement in held_off stays off. */
 static uint32_t wanted_steps(const struct shed_controller *controller,
 	const struct shed_controller_worker *of, uint32_t i)
 {
@@ -430,7 +410,7 @@ static uint32_t wanted_steps(const struct shed_controller *controller,
 		held_off ? controller->items[i].nb_steps : of->hysteresis.now.step[i]);
 }
 
-/* Publishes the chosen setting to a worker that has accepted the previous one. */
+/* The worker has accepted the previous setting. */
 static void publish(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *worker_report)
 {
@@ -465,10 +445,7 @@ static void publish(struct shed_controller *controller, struct shed_controller_w
 	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
 }
 
-/*
- * Returns true if the newest choice of steps is published. It is not if a measurement is held off,
- * or after look_at_deadlines().
- */
+/* A choice is not published if a measurement is held off, or after look_at_deadlines(). */
 static bool is_choice_published(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
@@ -481,10 +458,7 @@ static bool is_choice_published(
 	return same;
 }
 
-/*
- * Updates the scale of a worker from its bursts without queue shedding. *cost_ns: measured ns per
- * packet.
- */
+/* Updates the scale of a worker from its bursts without queue shedding. */
 static void learn_costs(const struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
 {
@@ -504,7 +478,6 @@ static void learn_costs(const struct shed_controller *controller, struct shed_co
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
 }
 
-/* Logs a change of the highest level of queue shedding since the previous window. */
 static void log_level(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, struct shed_reason why)
 {
@@ -567,9 +540,8 @@ static void look_at_worker(
 }
 
 /*
- * Sets the key rule of each measurement. All workers use the same rule: the coarsest that any
- * worker needs. This takes the chosen settings, not the accepted ones, because a worker without
- * packets accepts none.
+ * All workers use the coarsest key rule that any worker needs. It takes the chosen settings, since
+ * a worker without packets accepts none.
  */
 static void step_keys(struct shed_controller *controller, uint64_t open)
 {
@@ -587,9 +559,7 @@ static void step_keys(struct shed_controller *controller, uint64_t open)
 	}
 }
 
-/* --- all workers --- */
-
-/* Returns a bit per measurement: set if its flow detail is reduced at this worker. */
+/* Returns a bit mask of measurements. */
 static uint32_t reduced_measurements(
 	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
@@ -628,7 +598,7 @@ static void watch(struct shed_controller *controller)
 		controller->reduced = workers;
 }
 
-/* Returns the number of the first step that does not save time; 0: none. */
+/* Returns the first step that saves no time. 0: none */
 static uint32_t useless_step(const struct choose_item *item)
 {
 	for (uint32_t s = 1; s <= item->nb_steps; s++)
@@ -637,7 +607,6 @@ static uint32_t useless_step(const struct choose_item *item)
 	return 0;
 }
 
-/* Warns once per measurement about a step that saves no time. */
 static void warn_useless(struct shed_controller *controller)
 {
 	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
@@ -655,10 +624,7 @@ static void warn_useless(struct shed_controller *controller)
 	}
 }
 
-/*
- * Returns true if the measurement had full detail in the whole epoch. Uses the report, because the
- * controller does not run while the reporter merges an epoch.
- */
+/* The report tells it, because the controller does not run while the reporter merges an epoch. */
 static bool is_whole(
 	const struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
@@ -670,10 +636,6 @@ static bool is_whole(
 	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
 }
 
-/*
- * Logs at the end of an epoch that detail was reduced or is full again, and that log rows were
- * dropped.
- */
 static void log_state(struct shed_controller *controller, const struct report_epoch *report)
 {
 	bool less = controller->reduced > 0;
@@ -701,8 +663,8 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 }
 
 /*
- * Handles changes of measurements and policy. Must run before other accesses to controller->plan,
- * because it is freed with its measurements, after their last epoch.
+ * Must run before other accesses to controller->plan, which is freed after the last epoch of its
+ * measurements.
  */
 static void follow_changes(struct shed_controller *controller, uint64_t open)
 {
@@ -738,7 +700,7 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 	if (!epochs_is_ready(run->epochs, open))
 		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
 	follow_changes(controller, open);
-	if (controller->looked == 0) /* no packets yet */
+	if (controller->looked == 0)
 		controller->looked = monotonic;
 	if (monotonic - controller->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
 		return;
@@ -750,7 +712,7 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 	controller->looked = monotonic;
 }
 
-/* Returns true if the next interval of a measurement must have full detail to meet its deadline. */
+/* Returns true if a measurement needs full detail in the next interval to meet its deadline. */
 static bool is_due(
 	struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
@@ -793,7 +755,7 @@ bool shed_controller_close(
 {
 	struct costs sum = {0};
 
-	if (controller == NULL || report->nb_measurements == 0) /* no packets: no row */
+	if (controller == NULL || report->nb_measurements == 0) /* no packets, so no row */
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->costs[w], 1);

@@ -16,7 +16,7 @@ void shed_log_fini(struct shed_log *log)
 	free(log->rows);
 }
 
-/* Returns the new row; NULL if the log is full or disabled. */
+/* Returns NULL if the log is full or disabled. */
 static struct report_state *add_row(
 	struct shed_log *log, uint32_t worker, uint64_t packet, const struct shed_reason *why)
 {
@@ -90,7 +90,6 @@ void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	steps_level_word(to, row->to);
 }
 
-/* Fills the row of a measurement for the whole interval. */
 static void put_measurement(struct report_state *row, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];

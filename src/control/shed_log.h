@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Collects rows of --export overload during an epoch: changes of detail and their reasons. */
+/* Rows of --export overload during an epoch: changes of detail and their reasons. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "report/rows/report.h"
 #include "sketch/flow_states.h"
 
-/* Limit of rows per interval. Further changes are only counted. */
+/* Further changes of the interval are only counted. */
 #define SHED_LOG_ROWS_MAX 2048
 
 struct shed_log {
@@ -20,18 +20,16 @@ struct shed_log {
 	uint64_t missing; /* changes of this interval without a row */
 };
 
-/* Reason of a change. */
 struct shed_reason {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	const char *reason;
-	uint64_t backlog; /* packets in the queues */
-	double rate;      /* packets per second received in the last window */
-	double cost_ns;   /* measured ns per packet; 0: unknown */
-	double target_ns; /* ns per packet that the worker can afford at this rate */
+	uint64_t backlog;
+	double rate;      /* received packets per second in the last window */
+	double cost_ns;   /* measured, per packet; 0: unknown */
+	double target_ns; /* affordable time per packet at this rate */
 	double share;
 };
 
-/* Returns false if out of memory. */
 bool shed_log_init(struct shed_log *log);
 void shed_log_fini(struct shed_log *log);
 
@@ -39,7 +37,7 @@ void shed_log_fini(struct shed_log *log);
 void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
-/* Logs a change of flow detail. Adds no row if both are equal. */
+/* Adds no row if both details are equal. */
 void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why);
@@ -49,6 +47,6 @@ void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	struct burst_shed_level from, struct burst_shed_level to, const struct shed_reason *why);
 
 /*
- * Moves the rows, and one final row per measurement, to the report. Returns false if out of memory.
+ * Moves the rows, and a final one per measurement, to the report. Returns false if out of memory.
  */
 bool shed_log_close(struct shed_log *log, struct report_epoch *report);
