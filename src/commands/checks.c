@@ -11,7 +11,7 @@ bool checks_pace(const struct config *config, struct option_fault *fault)
 	       option_fault(fault, "pace", NULL, "contradicts --%s: %s", option, pacer);
 }
 
-/* --profile gives the costs of processing packets; other sources read flow records or counters. */
+/* Other sources read flow records or counters, not packets. */
 static bool check_profiled(const struct config *config, struct option_fault *fault)
 {
 	return profile_options(config)->file == NULL || source_is(config, SOURCE_PACKETS) ||
@@ -20,7 +20,7 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 		       source_option(config));
 }
 
-/* Returns true if the user gave the option. Sets *measurement to the one that has it; NULL: run. */
+/* *measurement: the measurement that has the option, or NULL if the run has it. */
 static bool is_asked(const struct config *config, const char *option,
 	const struct measurement_config **measurement)
 {

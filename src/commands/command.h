@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Code that several commands share: options, checks, stages of a run. */
-
 #include "adapt/profile.h"
 #include "collect/options.h"
 #include "control/control.h"
@@ -30,12 +28,10 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-#define EXIT_MACHINE 1 /* exit status: failure that depends on the machine */
-#define EXIT_TEXT    2 /* exit status: error in the command line or the configuration */
+#define EXIT_MACHINE 1 /* failure that depends on the machine */
+#define EXIT_TEXT    2 /* error in the command line or the configuration */
 
-extern const struct command command_run, command_collect; /* for checks of both */
-
-/* --- options of several commands, in the order of help --- */
+extern const struct command command_run, command_collect;
 
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
@@ -45,53 +41,49 @@ extern const struct command command_run, command_collect; /* for checks of both 
 		&seed_owner, &epoch_owner, &writer_owner, &sink_owner, &ledger_owner,              \
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
-/* --- checks.c: checks and defaults of options that several commands have --- */
-
 /* Ends the error about an argument that is not an option. */
 #define CHECKS_STRAY "give captures with --pcap FILE, filters with --filter 'EXPRESSION'"
 
-/* Options of tcpdump. */
 extern const struct command_letter checks_letters[];
 
 /* Each check returns true if the options are valid; otherwise it fills *fault. */
 bool checks_pace(const struct config *config, struct option_fault *fault);
 
 /*
- * For plan and doctor, which accept the options of run and of collect. If the source is flow
- * records, rejects options that collect does not have.
+ * For plan and doctor, which accept all options of run and collect: rejects options that collect
+ * lacks if the source is flow records.
  */
 bool checks_collector(const struct config *config, struct option_fault *fault);
 
-/* Checks the packet source, and the options that depend on it. */
+/* Also checks the options that depend on the source. */
 bool checks_source(const struct config *config, struct option_fault *fault);
 
 /*
- * Changes defaults if the results of a capture are printed on a terminal: a single interval, and at
+ * If the results of a capture are printed on a terminal, the defaults are a single interval and at
  * most 20 rows per measurement.
  */
 void checks_at_terminal(struct config *config);
 
-/* --- prepare.c: each int function returns 0, or an exit status after logging an error --- */
+/* Each int function below returns 0, or an exit status after logging an error. */
 
 #define PREPARE_STOPPED (-1) /* a stop was requested before the measurement began */
 
-/* Results of prepare_*() for the running command. */
 struct prepared {
-	const struct notify *notify;                  /* the service manager */
-	struct filter_set filters;                    /* --filter, compiled */
-	struct prefix_list *prefixes;                 /* NULL: none, or already owned by the run */
-	struct port_name port_names[OPTION_LIST_MAX]; /* resolved name of each --port */
-	struct profile profile;                       /* --profile */
+	const struct notify *notify;
+	struct filter_set filters;
+	struct prefix_list *prefixes; /* NULL: none, or owned by the run */
+	struct port_name port_names[OPTION_LIST_MAX];
+	struct profile profile;
 };
 
 extern struct prepared prepared;
 
-/* Opens the packet source. *source is NULL on live ports, which need none. */
+/* *source is NULL on live ports. */
 int prepare_source(const struct config *config, struct source **source);
 
 int prepare_check_filter(const struct config *config);
 
-/* Compiles the filter. Call after prepare_source(): the source determines the link types. */
+/* Call it after prepare_source(), which sets the link types. */
 int prepare_filter(const struct config *config, struct source *source);
 
 int prepare_port_names(struct config *config);
@@ -99,33 +91,25 @@ int prepare_profile(const struct config *config);
 int prepare_machine(const struct config *config, struct machine *machine);
 int prepare_plan(const struct config *config, struct machine *machine, struct plan *plan);
 
-/* Measures CPU costs per packet that --profile does not contain. Takes at most 200 ms. */
+/* Measures CPU costs per packet that --profile lacks, in at most 200 ms. */
 void prepare_costs(const struct config *config, const struct plan *plan);
 
-/* Probes the ports, with the number of receive queues in the plan (0 for a sender). */
+/* `plan` has the number of receive queues, 0 for a sender. */
 int prepare_ports(const struct config *config, const struct plan *plan, struct port *ports);
 
-/* Adapts the plan to the limits of the probed ports. */
 int prepare_fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan);
 
-/* Frees `prepared`. */
 void prepare_undo(void);
 
-/* --- measure.c: run and collect --- */
-
-/* Measures until the end of the source, or a signal. Returns the exit status. */
 int measure_traffic(struct config *config);
-
-/* --- conclude.c: last log lines of a run, and its exit status --- */
 
 void conclude_log(bool warning, const char *line, void *arg);
 
 /*
- * Logs the ledger of the run. Packets that a sketch shed are lost only to its measurement: if there
- * are several measurements, logs these losses per measurement.
+ * Packets that a sketch shed are lost only to its measurement. They are logged per measurement if
+ * there are several.
  */
 void conclude_log_ledger(const struct reporter_result *result);
 
-/* Logs the results of the run and returns the exit status. */
 int conclude_run(const struct run *run, const struct reporter_result *result, uint64_t lost_rows);

@@ -69,7 +69,7 @@ void conclude_log_ledger(const struct reporter_result *result)
 	text_free(&text);
 }
 
-/* Logs the forwarded packets. Returns false if they differ from the counters of the devices. */
+/* Returns false if the forwarded packets differ from the counters of the devices. */
 static bool log_forwarded(const struct forwarded_sum *sum)
 {
 	struct text text = {0};

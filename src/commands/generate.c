@@ -14,7 +14,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 {
 	static struct machine machine;
 	static struct plan plan;
-	static struct port ports[2]; /* ports of --port and --rx-port */
+	static struct port ports[2];
 	bool receives = loopback_options(config)->port != NULL;
 	uint32_t nb_ports = port_options(config)->names.n;
 	char error[EAL_ERROR_MAX];

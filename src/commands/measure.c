@@ -11,7 +11,7 @@
 #include "control/follow.h"
 #include "rx/port/live_ports.h"
 
-/* Logs the address of the control socket. The line is a notice only if --name was given. */
+/* The address is a notice only if --name was given. */
 static void log_control_address(const struct config *config)
 {
 	const char *path = process_socket(), *name = process_options(config)->name;
@@ -55,8 +55,8 @@ static int measure(const struct config *config, struct run *run, struct reporter
 }
 
 /*
- * Starts servers and outputs, and measures. Call when all memory is allocated and all ports work.
- * Listens before any output file is changed.
+ * Call it when all memory is allocated and all ports work. Listens before any output file is
+ * changed.
  */
 static int measure_and_serve(const struct config *config, const struct listen_address *address,
 	struct run *run, struct reporter *reporter, struct reporter_params *params)

@@ -15,7 +15,6 @@
 #include "tester/loopback_test.h"
 #include "tune/measure/figures.h"
 
-/* Limits of prepare_costs(). */
 #define CALIBRATION_MS      200 /* a warning and command.h also contain this number */
 #define CALIBRATION_SAMPLES 2000
 #define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
@@ -37,7 +36,7 @@ int prepare_source(const struct config *config, struct source **source)
 	return status;
 }
 
-/* Compiles a filter for flow records. It is applied to Ethernet frames built from the records. */
+/* The filter is applied to Ethernet frames built from flow records. */
 static bool compile_record_filter(const char *expression, char error[FILTER_ERROR_MAX])
 {
 	return filter_set_add_ethernet(&prepared.filters, expression, error) >= 0 &&
@@ -134,7 +133,6 @@ int prepare_plan(const struct config *config, struct machine *machine, struct pl
 	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
 }
 
-/* Reads the file of --profile. Returns 0, or an exit status after logging an error. */
 static int check_profile(const struct config *config)
 {
 	const char *file = profile_options(config)->file;
@@ -181,7 +179,7 @@ static uint64_t read_clock(void)
 	return rte_rdtsc_precise();
 }
 
-/* Warns if a cost is missing that only sketchtap-bench measures: of receive, parse or free. */
+/* Only sketchtap-bench measures the costs of receive, parse and free. */
 static void warn_incomplete(const struct config *config, const struct capacity_worker *worker)
 {
 	const struct capacity_state full = capacity_full();
@@ -224,7 +222,7 @@ void prepare_costs(const struct config *config, const struct plan *plan)
 			warn_incomplete(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		/* No warning without --profile: the run also measures costs of its packets. */
+		/* Without --profile, the run also measures costs of its packets. */
 		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO, "%s%s: no cost of %s: %s",
 			file != NULL ? "--profile " : "--overload", file != NULL ? file : "", text,
 			late ? "200 ms are too short to measure it" : "out of memory");
