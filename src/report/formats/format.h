@@ -35,10 +35,7 @@ struct format_cursor {
 	size_t item;
 };
 
-/*
- * Appends rows until the text has at least `bytes` bytes or the epoch has no more rows. Returns the
- * number of appended rows.
- */
+/* Appends rows until the text has `bytes` bytes or the epoch ends. Returns their number. */
 size_t format_some(struct text *text, size_t bytes, const struct format *format,
 	const struct columns *columns, const struct report_epoch *epoch,
 	struct format_cursor *cursor);

@@ -96,10 +96,7 @@ struct ipfix {
 	struct ipfix_options options;
 	struct ipfix_missed missed[DOMAINS_MAX]; /* not yet part of the domains */
 	struct ipfix_domain
-		/*
-		 * Domain without data records. `sent`: the options records of all domains were
-		 * sent.
-		 */
+		/* totals.sent: the options records of all domains were sent. */
 		totals;
 	struct ipfix_domain *domains[DOMAINS_MAX];
 	uint8_t *message; /* [message_max], for messages without rows */
@@ -588,10 +585,7 @@ static uint8_t *put_row(uint8_t *at, const struct ipfix_template *template,
 	return at;
 }
 
-/*
- * Sends the template's message if it has no room for one more record. Returns NULL if out of
- * memory.
- */
+/* Sends the template's message if it is full. Returns NULL if out of memory. */
 static inline struct ipfix_template *template_for(struct ipfix *ipfix, struct ipfix_domain *domain,
 	uint32_t shape, const struct ipfix_sink *sink)
 {
@@ -681,10 +675,7 @@ static void drop_templates(struct ipfix_domain *domain)
 	}
 }
 
-/*
- * Also updates key and name of the domain. Returns NULL if `number` is too large or if out of
- * memory.
- */
+/* Returns NULL if `number` is too large or if out of memory. */
 static struct ipfix_domain *domain_of(
 	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)
 {

@@ -53,10 +53,7 @@ void ipfix_free(struct ipfix *ipfix);
 /* Limits further messages to `message_max` bytes. */
 void ipfix_limit(struct ipfix *ipfix, uint32_t message_max);
 
-/*
- * Returns true if IPFIX has information elements for all fields of the key. Otherwise stores the
- * reason in `why`.
- */
+/* Returns true if IPFIX has elements for all fields of the key. Else stores the reason. */
 #define IPFIX_WHY_MAX 128
 bool ipfix_carries(const struct key_rule *rule, char *why);
 

@@ -328,10 +328,7 @@ static size_t flow_room(const struct widths *widths, size_t columns)
 	return columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
 }
 
-/*
- * A flow that is too wide takes two lines. If even the part before " -> " does not fit, the rate
- * columns are dropped.
- */
+/* A wide flow takes two lines. If one of these is too wide, the rate columns are dropped. */
 static void limit_flow(struct widths *widths, size_t columns)
 {
 	size_t room = flow_room(widths, columns);

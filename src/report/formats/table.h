@@ -29,10 +29,7 @@ bool screen_possible(void);
 void screen_epoch(
 	struct text *text, struct screen *screen, const struct report_epoch *epoch, uint64_t said);
 
-/*
- * Reports that no packets arrived until `end` (ns since 1970-01-01 UTC). The last epoch with
- * packets stays on the screen.
- */
+/* The last epoch with packets stays on the screen. end: ns since 1970-01-01 UTC. */
 void screen_silence(struct text *text, struct screen *screen, int64_t end, uint64_t said);
 
 struct table_size {
@@ -46,10 +43,7 @@ void table_screen(
 /* Appends three significant digits and a decimal unit, such as 999, 1.23K, 45.6M or 789G. */
 void table_human(struct text *text, uint64_t value);
 
-/*
- * Appends the distances to both bounds, such as "-12/+0", "exact", or "-12/+?" for an unknown upper
- * bound.
- */
+/* Appends the distances to both bounds: "-12/+0", "exact", or "-12/+?" (unknown). */
 void table_error(struct text *text, const struct report_figure *figure);
 
 /*

@@ -257,10 +257,7 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-/*
- * Largest number of packets or bytes that one packet adds: `counted` if it is in records, `any`
- * also if it has no sample.
- */
+/* Packets or bytes of one packet at most: `counted` if it is in records, else `any`. */
 struct collector_report_unit {
 	uint64_t counted, any;
 };

@@ -66,10 +66,7 @@ static uint64_t quantile_ns(const struct histogram *times, double share)
 			  rte_get_tsc_hz());
 }
 
-/*
- * The device counts packets that it failed to send. Returns at most `taken` of them now, and the
- * rest in later epochs.
- */
+/* Returns at most `taken` packets that the device failed to send. Later epochs get the rest. */
 static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 {
 	uint64_t unsent;

@@ -133,10 +133,7 @@ static uint64_t received_from(const struct run *run, uint16_t port)
 	return received;
 }
 
-/*
- * Returns the difference between the packets that a device counted and those polled from it. It is
- * valid only if all queues are empty, since a device may count packets at their arrival.
- */
+/* Valid only if all queues are empty, since a device may count packets at their arrival. */
 static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 {
 	const struct port *port = &state->run->ports[p];

@@ -14,10 +14,7 @@
 #include "rx/port/loss.h"
 
 struct ledger_options {
-	/*
-	 * The exit status is 1 if the share of lost or of skipped packets is above its limit. 1: no
-	 * limit
-	 */
+	/* The exit status is 1 if a share of lost or skipped packets is above its limit. */
 	double max_loss;
 	double max_skip;
 };
@@ -44,8 +41,5 @@ void ledger_sample(struct ledger_state *state, int64_t now);
 struct ledger ledger_epoch(
 	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last);
 
-/*
- * Returns the packets that the devices received since they were opened, plus the datagrams that
- * sockets received.
- */
+/* Returns the packets of devices since they were opened, plus the datagrams of sockets. */
 uint64_t ledger_devices_received(const struct ledger_state *state);

@@ -99,10 +99,7 @@ static void bit_set(uint64_t *bits, uint32_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/*
- * Sketches emit candidates in the order of some bits of the hash. Without other bits, these would
- * fill one long run of slots.
- */
+/* Sketches emit keys in the order of other bits of the hash. Those would fill a run of slots. */
 static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 {
 	return (uint32_t)(hash->lo >> 32) & (nb_slots - 1);
@@ -202,10 +199,7 @@ static struct flow_in_merge *find_flow(
 	return NULL;
 }
 
-/*
- * Adds a flow if the candidate has none. Returns NULL if there are already `max` flows, or if out
- * of memory.
- */
+/* Adds a flow if the candidate has none. Returns NULL if there are already `max` flows. */
 static struct flow_in_merge *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
 {
@@ -278,10 +272,7 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 		bit_set(flow->listed, merger->part);
 }
 
-/*
- * Returns the error bound of the merged sketch that holds for all keys with probability
- * `confidence`.
- */
+/* The error bound holds for all keys together with probability `confidence`. */
 static uint64_t joint_bound(const struct merger *merger, double confidence)
 {
 	double distinct = (double)hyperloglog_estimate(&merger->distinct);
@@ -385,10 +376,7 @@ static void collect_flows(struct merger *merger)
 	for (; merger->part < input->nb_parts; merger->part++) {
 		const struct sketch *part = input->parts[merger->part];
 
-		/*
-		 * Must run first: some sketches decode their keys here, and the calls below count
-		 * them.
-		 */
+		/* Must run first: some sketches decode their keys here, as the calls below need. */
 		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
 			bit_set(merger->complete, merger->part);
@@ -839,10 +827,7 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 	return result;
 }
 
-/*
- * If a part lists at most an eighth of its capacity, none of its buckets overflows, except with
- * probability 1e-7.
- */
+/* A part that lists at most 1/8 of its capacity overflows with probability 1e-7. */
 #define DISTINCT_LISTED_SHARE 8
 
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)

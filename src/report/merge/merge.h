@@ -68,10 +68,7 @@ void merger_drop_expired(struct merger *merger);
 
 struct sketch_shed merger_forgotten(const struct merger *merger);
 
-/*
- * Replaces the flows of the previous epoch. Returns -EINVAL if the parts differ in shape, or
- * -ENOMEM.
- */
+/* Replaces the flows of the last epoch. Returns -EINVAL if parts differ in shape, or -ENOMEM. */
 int merger_collect(struct merger *merger, const struct merge_input *input);
 
 /*

@@ -121,10 +121,7 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 	}
 }
 
-/*
- * A heap with the highest ceiling at the root. It is cheaper than sorting, since few flows are
- * queried.
- */
+/* A heap is cheaper than sorting, since few flows are queried. */
 struct rank_contenders {
 	struct rank_contender *heap;
 	uint32_t n;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Columns of --flow-detail. Rates and gaps are empty below level `rate`, TCP values are empty below
- * level `tcp`.
- */
+/* Columns of --flow-detail. Values that need a higher level of detail are empty. */
 
 #include "report/rows/rows.h"
 #include "sketch/flow_states.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * --export overload: a row for each change of detail, and a row for each measurement with the share
- * of packets that it processed.
- */
+/* --export overload: each change of detail, and the share of packets of each measurement. */
 
 #include "parallel/shed/shed_options.h"
 #include "report/rows/rows.h"

@@ -144,10 +144,7 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 		old->next = recent->unused;
 		recent->unused = old;
 	}
-	/*
-	 * Pairs with the release in recent_get(). If there are no readers, the old entries are
-	 * unused.
-	 */
+	/* Pairs with the release in recent_get(). Entries are unused if there are no readers. */
 	if (atomic_load_explicit(&recent->readers, memory_order_seq_cst) == 0)
 		free_unused(recent);
 }

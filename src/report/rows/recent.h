@@ -24,10 +24,7 @@ struct recent *recent_create(void);
 /* Call it after all readers have ended. NULL is allowed. */
 void recent_destroy(struct recent *recent);
 
-/*
- * Adds a closed epoch. Only the thread that ends epochs may call it. An epoch is dropped if out of
- * memory.
- */
+/* Only the thread that ends epochs may call it. Drops the epoch if out of memory. */
 void recent_take(struct recent *recent, const struct report_epoch *epoch);
 
 /* Any thread may call the functions below. */

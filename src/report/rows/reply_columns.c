@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Columns in replies of the control socket. Clients parse replies with the same tables. A row
- * without a name ends a table.
- */
+/* Columns of replies, with which clients also parse them. A row without a name ends a table. */
 
 #include "report/rows/rows.h"
 

@@ -180,10 +180,7 @@ struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 
 void report_epoch_free(struct report_epoch *epoch)
 {
-	/*
-	 * Pairs with itself in other threads. The last thread may free the epoch, since the others
-	 * have finished with it.
-	 */
+	/* Pairs with itself: all other threads have finished with the epoch that is freed. */
 	if (epoch == NULL ||
 		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
 		return;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Report of one closed epoch. It does not change after the reporter (control/reporter.c) has passed
- * it to the writer.
- */
+/* Report of one closed epoch. It does not change after control/reporter.c passed it on. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -111,16 +108,10 @@ struct report_measurement {
 	uint64_t shed_packets, shed_bytes;
 	struct report_waited waited;
 	struct report_inside inside;
-	/*
-	 * looked_at: share of the received packets that were processed. weight: largest weight of a
-	 * packet.
-	 */
+	/* looked_at: processed share of the received packets. weight: largest weight of a packet */
 	double looked_at;
 	uint64_t weight;
-	/*
-	 * Measured packets whose flow could not be decoded. Upper bound of the number of these
-	 * flows.
-	 */
+	/* Measured packets whose flows were not decoded, and a limit of the number of flows. */
 	uint64_t undecoded_flows, undecoded_packets;
 	/* Packets of expired flows that have no row, because there were too many keys. */
 	uint64_t forgotten_packets;
@@ -140,7 +131,7 @@ struct report_measurement {
  * received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate + skipped
  */
 struct ledger {
-	bool collected; /* The packets are those that flow records stand for (sketchtap collect). */
+	bool collected; /* packets are those that flow records stand for (sketchtap collect) */
 	bool kept_up;
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
@@ -155,7 +146,7 @@ struct ledger {
 	uint64_t added, added_bytes; /* amount by which weights exceed the measured packets */
 	/* largest weight of a packet; 0 or 1: packets have no weights */
 	uint64_t weight;
-	uint32_t longest_frame; /* received, bytes */
+	uint32_t longest_frame; /* bytes; longest received frame */
 	/* coarsest sampling interval (N of 1:N) of flow records; 0 or 1: not sampled */
 	double sampling;
 	/*
@@ -176,14 +167,11 @@ struct ledger {
 	/* The number of lost packets has no upper bound. */
 	bool losses_unknown;
 	uint64_t bytes; /* wire bytes of measured packets, without FCS */
-	/*
-	 * Bytes of truncated packets whose original length is unknown. UINT64_MAX: the number is
-	 * unknown.
-	 */
+	/* Bytes cut off packets of unknown original length. UINT64_MAX: unknown. */
 	uint64_t missing_bytes;
 	/* largest frame in bytes that may have been lost */
 	uint32_t largest_frame;
-	uint32_t smallest_frame; /* measured, bytes; UINT32_MAX: no packet */
+	uint32_t smallest_frame; /* bytes; smallest measured frame; UINT32_MAX: no packet */
 	/* Time to receive, count and free packets, without empty polls. */
 	uint64_t rx_ns, ppt_ns, free_ns;
 };
@@ -303,10 +291,7 @@ struct report_load {
 	const char *ports;
 	int queue; /* polled queue of each port; -1: a receiving core polls */
 	LOAD_COUNTS(LOAD_COUNT)
-	/*
-	 * With --overload: largest known number of packets that waited after a poll, and highest
-	 * shedding level.
-	 */
+	/* With --overload: most packets that waited after a poll, and highest shedding level. */
 	uint64_t backlog_max, level_max;
 };
 
@@ -344,10 +329,7 @@ struct report_forwarded {
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
 
-/*
- * A row of --export overload: a change of detail, or the share of an interval's packets that a
- * measurement processed.
- */
+/* A row of --export overload: a change of detail, or the share of packets of a measurement. */
 struct report_state {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	bool changed; /* true: a change of detail; false: a share, which has no worker */
@@ -392,6 +374,7 @@ struct report_collected {
 	uint32_t nb_owned;
 };
 
+/* Arrays are from malloc(). report_epoch_free() frees them. */
 struct report_epoch {
 	_Atomic uint32_t references;
 	uint64_t number;
