@@ -68,8 +68,5 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer);
 /* Waits a limited time for the first interval after a reload. The reporter must not call it. */
 void changes_await_reload(struct changes *changes, struct change_answer *answer);
 
-/*
- * Installs a prepared change, whose first interval is `at_least` or later. Only the reporter may
- * call it.
- */
+/* Installs a prepared change from interval `at_least` or later on. Only for the reporter. */
 void changes_look(struct changes *changes, uint64_t at_least);

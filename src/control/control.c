@@ -570,10 +570,7 @@ static void answer_costs_of(
 	reply_profile(answer);
 }
 
-/*
- * Sums the costs of a worker, or of all if `parameters` is empty. Returns false if the worker does
- * not exist.
- */
+/* Sums over all workers if `parameters` is empty. Returns false for an unknown worker. */
 static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
 {
 	unsigned long worker = 0;

@@ -16,10 +16,7 @@ static const struct report_measurement *find_networks(
 	return NULL;
 }
 
-/*
- * Adds the keys with at least this share, and returns the number that did not fit. The rows are
- * sorted by share.
- */
+/* Returns the number of keys that did not fit. The rows are sorted by share. */
 static uint32_t update_heavy_keys(struct heavy_keys *heavy,
 	const struct report_measurement *networks, double share, int64_t end)
 {

@@ -144,10 +144,7 @@ static void wait_for_news(uint32_t news, int64_t ns)
 	syscall(SYS_futex, &follow.news, FUTEX_WAIT_PRIVATE, news, &left, NULL, 0);
 }
 
-/*
- * Waits until the requested epoch is closed. Returns NULL after a timeout. *ended: the run has
- * ended.
- */
+/* Waits until the requested epoch is closed. Returns NULL after a timeout. */
 static struct report_epoch *find_or_wait(
 	const struct question *question, uint64_t *count, bool *ended)
 {

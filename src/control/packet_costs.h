@@ -19,10 +19,7 @@ struct packet_costs {
 	/* `of` with few distinct keys: a lower bound for coarser keys, such as networks. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
 	double distinct[CONFIG_MEASUREMENTS_MAX]; /* ns for distinct keys; included in `of` */
-	/*
-	 * By flow detail. met: share of packets whose flow has it. state: ns of such a packet
-	 * beyond FLOW_COUNT.
-	 */
+	/* By flow detail. met: share of packets. state: ns per packet beyond FLOW_COUNT. */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
 };

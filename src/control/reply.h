@@ -47,9 +47,6 @@ void reply_columns(
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
 void reply_row(struct rte_tel_data *dict, const void *measurement, uint32_t number);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
-/*
- * start, end: ns since 1970-01-01 UTC. took: processing time in ns if the time stamps are
- * generated, else 0.
- */
+/* start, end: ns since 1970. took: processing ns if the time stamps are generated, else 0. */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

@@ -33,7 +33,7 @@
 #define LONG_NAP_NS  10000000
 /* A worker that delays the end of an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
-/* A lcore that takes longer to end is logged. A source may wait for a file, a driver for a link. */
+/* An lcore that ends later is logged. A source may wait for a file, a driver for a link. */
 #define END_NS       (5 * SECOND_NS)
 #define WAITING_PART 4 /* slow outputs may delay a source with --pace by 1/4 of an interval */
 /* Time between reads of device counters, to end the run after --packets. */
@@ -71,7 +71,7 @@ struct reporter {
 	struct port_events links;
 	struct forwarded forwarded;
 	struct shed_controller *controller;
-	int64_t arrival_ns; /* arrival time of a whole interval; 0: the source waits */
+	int64_t arrival_ns; /* ns in which the newest report's packets arrived */
 };
 
 static uint64_t monotonic_now(void)
@@ -647,10 +647,7 @@ static void report_epochs(struct reporter *reporter)
 	bool live = run_is_live(run);
 
 	for (;;) {
-		/*
-		 * Pairs with the release store of `open`, which follows the end of the previous
-		 * epoch.
-		 */
+		/* Pairs with the release store of `open`: the previous epoch has its end. */
 		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(run->epochs, open);
 

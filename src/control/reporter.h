@@ -51,10 +51,7 @@ struct reporter_result {
 
 struct reporter;
 
-/*
- * Returns NULL if out of memory. profile: packet costs for --overload; it must outlive the
- * reporter.
- */
+/* Returns NULL if out of memory. `profile` must outlive the reporter. */
 struct reporter *reporter_create(struct run *run, const struct profile *profile);
 void reporter_destroy(struct reporter *reporter);
 

@@ -26,10 +26,7 @@ struct service {
 /* `notify` may be NULL. */
 void service_init(struct service *service, const struct notify *notify);
 
-/*
- * Sends READY=1. Call it when all ports run and all outputs are open: at the start, and after each
- * service_reloading().
- */
+/* Call it when all ports run and all outputs are open, also after service_reloading(). */
 void service_ready(struct service *service);
 void service_reloading(struct service *service, uint64_t now_ns);
 void service_stopping(struct service *service);

@@ -44,10 +44,7 @@ struct shed_controller_worker {
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
 	struct step_hysteresis hysteresis;
-	/*
-	 * states[at] is published. The other one may be written after the worker accepted
-	 * states[at].
-	 */
+	/* states[at] is published. The other is free after the worker accepted states[at]. */
 	struct shed_setting states[2];
 	uint32_t at;
 	bool unreported; /* the published setting is not logged yet */
@@ -91,10 +88,7 @@ struct shed_controller {
 
 	void *work;
 	struct shed_log log;
-	/*
-	 * reduced: most workers that shed load at once in this epoch. was_reduced: a worker shed
-	 * load in the previous epoch.
-	 */
+	/* Most workers that shed load at once in this epoch; any in the previous one. */
 	uint32_t reduced;
 	bool was_reduced;
 	struct log_ratelimit warned, warned_missing;
@@ -662,10 +656,7 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 	controller->reduced = 0;
 }
 
-/*
- * Must run before other accesses to controller->plan, which is freed after the last epoch of its
- * measurements.
- */
+/* Must run before other accesses to controller->plan, which may be freed after its last epoch. */
 static void follow_changes(struct shed_controller *controller, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(controller->run, open);

@@ -20,10 +20,7 @@ struct shed_controller;
 /* Returns the bytes that load shedding will allocate; 0 without --overload. */
 struct plan_shedding shed_controller_memory(const struct config *config);
 
-/*
- * profile: packet costs until bursts are timed; it must outlive the controller. Returns NULL if out
- * of memory.
- */
+/* `profile` must outlive the controller. Returns NULL if out of memory. */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
 void shed_controller_destroy(struct shed_controller *controller); /* NULL is allowed */
