@@ -106,10 +106,7 @@ int measure_traffic(struct config *config);
 
 void conclude_log(bool warning, const char *line, void *arg);
 
-/*
- * Packets that a sketch shed are lost only to its measurement. They are logged per measurement if
- * there are several.
- */
+/* Packets that a sketch shed are lost only to its measurement. */
 void conclude_log_ledger(const struct reporter_result *result);
 
 int conclude_run(const struct run *run, const struct reporter_result *result, uint64_t lost_rows);

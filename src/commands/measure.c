@@ -54,10 +54,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	return status;
 }
 
-/*
- * Call it when all memory is allocated and all ports work. Listens before any output file is
- * changed.
- */
+/* Listens before any output file is changed. */
 static int measure_and_serve(const struct config *config, const struct listen_address *address,
 	struct run *run, struct reporter *reporter, struct reporter_params *params)
 {
