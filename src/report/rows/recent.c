@@ -83,7 +83,7 @@ static bool copy_measurement(struct report_measurement *to, const struct report_
 	return whole && report_measurement_ask(to, from->name, from->key_rule, from->sketch);
 }
 
-/* Returns a copy without the parts that only files need. NULL: out of memory. */
+/* Copies only what an entry keeps. Returns NULL if out of memory. */
 static struct report_epoch *shorten(const struct report_epoch *epoch)
 {
 	struct report_epoch *brief = report_epoch_alloc(epoch->nb_measurements, epoch->workers);
