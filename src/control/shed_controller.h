@@ -20,7 +20,7 @@ struct shed_controller;
 /* Returns the bytes that load shedding will allocate; 0 without --overload. */
 struct plan_shedding shed_controller_memory(const struct config *config);
 
-/* `profile` must outlive the controller. Returns NULL if out of memory. */
+/* run_sheds_load() must be true. `profile` must outlive the result. NULL: out of memory. */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
 void shed_controller_destroy(struct shed_controller *controller); /* NULL is allowed */
