@@ -2,12 +2,8 @@
 #pragma once
 
 /*
- * Assertions. A failed assertion prints the expression and both values to standard error and
- * aborts. Arguments must be integers or pointers without side effects.
- *
- * VERIFY(a, op, b) is evaluated in every build. ASSERT(a, op, b) is for the packet path: only debug
- * and sanitizer builds evaluate it, like RTE_ASSERT of DPDK. ASSERT_IF(condition, a, op, b) asserts
- * only if the condition is true.
+ * ASSERT() and ASSERT_IF() are for the packet path: only debug and sanitizer builds evaluate them.
+ * All builds evaluate VERIFY(). Arguments must have no side effects.
  */
 
 #include <stdbool.h>
@@ -25,9 +21,7 @@ __attribute__((noreturn, cold)) void assertion_failed(const char *file, int line
 #ifdef SKETCHTAP_ASSERTIONS
 #define ASSERT(a, op, b) VERIFY(a, op, b)
 #else
-/*
- * Compiles the condition but never evaluates it, so that the compiler warns of no unused variable.
- */
+/* Never evaluated. Prevents warnings about unused variables. */
 #define ASSERT(a, op, b)                                                                           \
 	do {                                                                                       \
 		if (false)                                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* 64-bit FNV-1a checksum. It detects accidental changes of a file, not malicious ones. */
+/* 64-bit FNV-1a checksum, against accidental changes only. */
 
 #include <stddef.h>
 #include <stdint.h>

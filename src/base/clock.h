@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Reads a system clock in ns. CLOCK_REALTIME counts from 1970-01-01 UTC. */
-
 #include <stdint.h>
 #include <time.h>
 

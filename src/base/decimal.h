@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Writes whole numbers as decimal text, several times faster than snprintf(). Meant for rows that
- * are printed by the million. The text has no terminating NUL.
- */
+/* Writes decimal numbers, several times faster than snprintf(), without a terminating NUL. */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define DECIMAL_MAX 20 /* digits of a uint64_t */
+#define DECIMAL_MAX 20
 
-/* Writes the last n digits of a value, with leading zeros. Returns n. */
 static inline size_t decimal_digits(char *text, uint64_t value, size_t n)
 {
 	static const char pairs[] =
@@ -28,7 +24,6 @@ static inline size_t decimal_digits(char *text, uint64_t value, size_t n)
 	return n;
 }
 
-/* Returns the number of digits of a value. */
 static inline size_t decimal_count(uint64_t value)
 {
 	static const uint64_t least[DECIMAL_MAX] = {0, 10, 100, 1000, 10000, 100000, 1000000,
@@ -41,7 +36,7 @@ static inline size_t decimal_count(uint64_t value)
 	return most + (value >= least[most]);
 }
 
-/* Writes the value. Returns the number of digits, at most DECIMAL_MAX. */
+/* Returns the number of digits. */
 static inline size_t decimal_print(char *text, uint64_t value)
 {
 	return decimal_digits(text, value, decimal_count(value));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Histogram with 16 steps (bins) per power of two. A quantile is therefore at most 1/16 too high,
- * for small and large values. Not thread-safe.
- */
+/* Quantiles are at most 1/16 too high. Not thread-safe. */
 
 #include <stdint.h>
 
@@ -12,7 +9,7 @@
 
 #define HISTOGRAM_BITS  4
 #define HISTOGRAM_STEPS (1U << HISTOGRAM_BITS)
-/* Larger values are counted in the step of this one. */
+/* Larger values are counted as this value. */
 #define HISTOGRAM_MAX   ((UINT64_C(1) << 44) - 1)
 #define HISTOGRAM_SIZE  ((44 - HISTOGRAM_BITS + 1) * HISTOGRAM_STEPS)
 
@@ -33,7 +30,7 @@ static inline uint32_t histogram_step(uint64_t value)
 	return shift * HISTOGRAM_STEPS + (uint32_t)(value >> shift);
 }
 
-/* Returns the largest value that belongs to a step. */
+/* Returns the largest value that is counted in bucket `step`. */
 static inline uint64_t histogram_value(uint32_t step)
 {
 	uint32_t shift;
@@ -64,7 +61,7 @@ static inline void histogram_merge(struct histogram *sum, const struct histogram
 		sum->counts[s] += part->counts[s];
 }
 
-/* Returns the quantile `share` (0 to 1) of the values, or 0 if there are none. */
+/* Returns the quantile `share` (0 to 1), or 0 if the histogram is empty. */
 static inline uint64_t histogram_quantile(const struct histogram *histogram, double share)
 {
 	uint64_t seen = 0, wanted = (uint64_t)(share * (double)histogram->n);

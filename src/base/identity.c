@@ -20,10 +20,7 @@ static void draw(void)
 {
 	uint64_t number;
 
-	/*
-	 * Early after a boot the kernel has no random numbers yet. The time also identifies the
-	 * run, because no two runs start in the same nanosecond.
-	 */
+	/* Early after a boot, the kernel has no random numbers yet. */
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		number = (uint64_t)clock_now(CLOCK_REALTIME);
 	snprintf(run, sizeof(run), "%016" PRIx64, number);

@@ -3,9 +3,5 @@
 
 #include <stdbool.h>
 
-/*
- * Returns true if fd is connected to systemd's journal, by JOURNAL_STREAM of systemd.exec(5). A
- * line for the journal may begin with its priority, <3> for errors to <7>. The journal adds time
- * and program name.
- */
+/* Returns true if fd is connected to systemd's journal: JOURNAL_STREAM of systemd.exec(5). */
 bool journal_reads(int fd);

@@ -19,20 +19,14 @@ RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
 static bool stderr_is_journal;
 
-/*
- * enum log_level, rte_log and syslog number their levels in the same order, from different starts.
- */
+/* Log levels are in the same order in enum log_level, rte_log and syslog. */
 #define RTE_LEVEL(level)    ((uint32_t)RTE_LOG_ERR + (uint32_t)(level))
 #define SYSLOG_LEVEL(level) ((level)-RTE_LOG_EMERG)
 
-/*
- * A pipe that poll() reports as writable accepts PIPE_BUF bytes without blocking (pipe(7)). Each
- * write has at most this size: a note about lost lines, and a piece of the text.
- */
+/* A pipe that poll() reports as writable accepts PIPE_BUF bytes without blocking (pipe(7)). */
 #define NOTE_MAX  128
 #define PIECE_MAX (PIPE_BUF - NOTE_MAX)
 
-/* Returns false if standard error is a full pipe or a stopped terminal. */
 static bool has_room(void)
 {
 	struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -42,10 +36,7 @@ static bool has_room(void)
 
 static _Atomic uint64_t lines_written;
 
-/*
- * Writes the text. Returns false if standard error has no room for it. Ignores other errors,
- * because there is no place to report them.
- */
+/* Returns false if standard error has no room. Ignores other write errors. */
 static bool put(const char *text, size_t len)
 {
 	while (len > 0) {
@@ -59,7 +50,6 @@ static bool put(const char *text, size_t len)
 	return true;
 }
 
-/* Same as put(), with a note about lost lines before the text. */
 static bool put_after_note(uint64_t lost, const char *text, size_t len)
 {
 	char out[NOTE_MAX + PIECE_MAX];
@@ -81,23 +71,18 @@ static uint64_t count_lines(const char *text, size_t len)
 	return lines;
 }
 
-/* --- error lines of drivers --- */
-
-#define TYPES_MAX  2048 /* maximum number of log types of DPDK and its drivers */
+#define TYPES_MAX  2048 /* maximum number of DPDK's log types */
 #define CAUGHT_MAX 256
 
-/* `on` and `text` are protected by the lock of the log stream. */
+/* The lock of the log stream protects `on` and `text`. */
 static struct {
 	bool on;
 	uint32_t nb_types;
-	int shown[TYPES_MAX]; /* log level of each type before log_catch_begin() */
+	int shown[TYPES_MAX]; /* log levels before log_catch_begin() */
 	char text[CAUGHT_MAX];
 } caught;
 
-/*
- * Stores the line if it is the first error since log_catch_begin(). Returns true if the line must
- * not be shown.
- */
+/* Returns true if the line must not be shown. */
 static bool keep_or_hide(const char *text, size_t size)
 {
 	int level = rte_log_cur_msg_loglevel(), type = rte_log_cur_msg_logtype();
@@ -109,14 +94,10 @@ static bool keep_or_hide(const char *text, size_t size)
 	return type < (int)caught.nb_types && level > caught.shown[type];
 }
 
-/*
- * Write function of the log stream, called with the stream's lock held. The lock protects `lost`.
- * Drops lines for which standard error has no room, but reports them as written. Otherwise stdio
- * would keep them in its buffer.
- */
+/* Reports dropped lines as written, because stdio would otherwise keep them in its buffer. */
 static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 {
-	static uint64_t lost; /* lines lost since the last written one */
+	static uint64_t lost; /* protected by the lock of the log stream */
 
 	(void)cookie;
 	if (keep_or_hide(text, size))
@@ -135,7 +116,6 @@ static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 	return (ssize_t)size;
 }
 
-/* Returns standard error as a line-buffered stream that never blocks. */
 static FILE *lossy_stream(void)
 {
 	static FILE *stream;
@@ -178,7 +158,7 @@ void log_catch_end(char *text, size_t size)
 	const char *begin;
 	size_t length;
 
-	catch_errors(false); /* no thread writes caught.text after this */
+	catch_errors(false); /* From here on, no thread writes caught.text. */
 	for (uint32_t type = 0; type < caught.nb_types; type++)
 		rte_log_set_level(type, (uint32_t)caught.shown[type]);
 	begin = strstr(caught.text, "(): ");
@@ -197,11 +177,7 @@ bool log_is_verbose(void)
 	return is_verbose;
 }
 
-/*
- * Makes writes to standard error nonblocking if it is a pipe. poll() does not suffice: another
- * process may write to the same pipe between poll() and write(). The calling thread would then
- * block.
- */
+/* poll() does not suffice: another process may fill the same pipe between poll() and write(). */
 static void stop_blocking(void)
 {
 	int fd = standard_files_own_pipe(STDERR_FILENO);

@@ -6,10 +6,7 @@
 
 #define WARNING_INTERVAL_NS INT64_C(60000000000)
 
-/*
- * Returns true if the last warning is less than a minute old. Returns false if the clock was set
- * back.
- */
+/* If the clock was set back, returns false. */
 static bool warned_recently(const struct log_ratelimit *ratelimit, int64_t end)
 {
 	return ratelimit->logged && end >= ratelimit->logged_at &&

@@ -10,10 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/*
- * Fills the address from a path, or from @NAME for an abstract socket. Returns the length of the
- * address, or 0 if the name has neither form.
- */
+/* @NAME is an abstract socket. Returns 0 if the name is invalid. */
 static socklen_t make_address(struct sockaddr_un *address, const char *name)
 {
 	size_t length = strlen(name);
@@ -27,7 +24,7 @@ static socklen_t make_address(struct sockaddr_un *address, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-/* Parses a decimal number of at most UINT64_MAX / 1000, so that us * 1000 does not overflow. */
+/* The maximum is UINT64_MAX / 1000, so that us * 1000 does not overflow. */
 static bool parse_number(const char *text, uint64_t *value)
 {
 	char *end;
@@ -55,7 +52,7 @@ static const char *open_socket(struct notify *notify, const char *name)
 	return "NOTIFY_SOCKET: cannot connect";
 }
 
-/* Sets no watchdog if WATCHDOG_PID is another process, such as the parent. */
+/* WATCHDOG_PID may be another process, such as the parent. */
 static const char *read_watchdog(struct notify *notify, const char *period, const char *pid)
 {
 	uint64_t us, for_pid;

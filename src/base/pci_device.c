@@ -10,7 +10,7 @@
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
-/* Prefixes of the names of drivers that only pass a device to a user process. */
+/* Name prefixes of drivers that only pass a device to a user process. */
 static const char *const passthrough_prefixes[] = {"vfio", "uio", "igb_uio", "pci-stub"};
 
 static bool bound_driver(const char *root, const char *address, char name[PCI_DRIVER_MAX])
@@ -23,7 +23,7 @@ static bool bound_driver(const char *root, const char *address, char name[PCI_DR
 	return true;
 }
 
-/* Finds the kernel module of a device in modules.alias, which has lines "alias PATTERN MODULE". */
+/* Reads modules.alias, which has lines "alias PATTERN MODULE". */
 static bool named_driver(FILE *aliases, const char *device, char name[PCI_DRIVER_MAX])
 {
 	char *line = NULL, *rest, *pattern, *module;
@@ -104,10 +104,7 @@ bool pci_address_parse(const char *text, size_t length, struct pci_address *addr
 	plain[length] = '\0';
 	if (strspn(plain, "0123456789abcdefABCDEF:.") != length)
 		return false;
-	/*
-	 * A domain may need more than 16 bits: VMD (Intel Volume Management Device) starts at
-	 * 0x10000.
-	 */
+	/* Domains of VMD (Intel Volume Management Device) start at 0x10000. */
 	if (sscanf(plain, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4) {
 		domain = 0;
 		if (sscanf(plain, "%2x:%2x.%1x%n", &bus, &device, &function, &used) != 3)

@@ -5,7 +5,6 @@
 
 #include "base/assertion.h"
 
-/* Returns the smallest power of two >= n. */
 static inline uint64_t power_of_two_at_least(uint64_t n)
 {
 	uint64_t power = 1;

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Prefetch distances, in packets. A worker always prefetches packet data, DATA_AHEAD packets ahead.
- * If another core fills the rings (replay of a capture), it also prefetches mbufs, MBUF_AHEAD
- * packets ahead, because that core has just written both cache lines of each mbuf. With a live
- * port, the driver has already read the first cache line on the worker's core.
+ * Prefetch distances, in packets. mbufs are prefetched only if another core has just written them
+ * (replay of a capture). With a live port, the driver has read their first cache line on this
+ * core.
  */
 
 #include <rte_mbuf.h>
@@ -14,10 +13,7 @@
 #define DATA_AHEAD 16
 #define MBUF_AHEAD 24
 
-/*
- * Must be inlined: gcc 12 removes calls of functions that only prefetch, because they have no
- * result.
- */
+/* Always inline: gcc 12 removes calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(mbuf);
@@ -29,10 +25,6 @@ static inline __attribute__((always_inline)) void prefetch_data(const struct rte
 	rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void *));
 }
 
-/*
- * Prefetches the data of the first packets of a burst. Later packets are prefetched while earlier
- * ones are processed.
- */
 static inline __attribute__((always_inline)) void prefetch_first_data(
 	struct rte_mbuf *const *pkts, uint32_t n)
 {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Replaces control characters of ASCII and of Unicode by '?'. Also replaces single bytes that a
- * terminal could interpret as control characters. A message then stays on one line, even if it
- * quotes a name or a file.
- */
+/* Replaces control characters (ASCII, Unicode, and single bytes 0x80 to 0x9f) by '?'. */
 static inline void make_printable(char *text)
 {
-	unsigned int more = 0; /* remaining continuation bytes of a UTF-8 character */
+	unsigned int more = 0;
 
 	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
 		if (more > 0 && (*c & 0xc0) == 0x80) {
@@ -24,7 +20,6 @@ static inline void make_printable(char *text)
 	}
 }
 
-/* Replaces all bytes that are not printable ASCII by '?'. */
 static inline void make_ascii(char *text)
 {
 	for (; *text != '\0'; text++)

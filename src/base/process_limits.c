@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /*
- * EAL, plugins and outputs open about twenty files. Each queue of a packet socket and each client
- * needs one more.
+ * EAL, plugins and outputs need about twenty. Each packet socket and control client needs one
+ * more.
  */
 #define FILES_MIN 64
 /* A worker may assemble a packet of 64 KB on its stack. */
@@ -30,7 +30,7 @@ static bool check_files(char *error)
 	return false;
 }
 
-/* The stack of a thread has the size that this limit had when the process started. */
+/* A thread's stack has the size of this limit when the process started. */
 static bool check_stack(char *error)
 {
 	struct rlimit limit;

@@ -3,8 +3,8 @@
 
 /*
  * Reproducible random numbers: xoshiro256** (Blackman and Vigna, Scrambled linear pseudorandom
- * number generators, 2021). The seed is expanded by SplitMix64 (Steele, Lea and Flood, Fast
- * splittable pseudorandom number generators, 2014).
+ * number generators, 2021), seeded by SplitMix64 (Steele, Lea and Flood, Fast splittable
+ * pseudorandom number generators, 2014).
  */
 
 #include <stdint.h>
@@ -23,7 +23,6 @@ static inline uint64_t random_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Returns the next number of SplitMix64. */
 static inline uint64_t random_split(uint64_t *state)
 {
 	*state += UINT64_C(0x9e3779b97f4a7c15);
@@ -52,10 +51,7 @@ static inline uint64_t random_next(struct random *random)
 	return result;
 }
 
-/*
- * Returns a random number below `bound`. Slightly biased: relative probabilities differ by at most
- * bound / 2^64.
- */
+/* Slightly biased: relative probabilities differ by at most bound / 2^64. */
 static inline uint64_t random_below(struct random *random, uint64_t bound)
 {
 	ASSERT(bound, >, 0u);

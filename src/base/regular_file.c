@@ -10,7 +10,7 @@
 
 #include "base/assertion.h"
 
-#define FILE_ERRORS FILE_LINK_OF_ANOTHER /* first error number that is not one of errno */
+#define FILE_ERRORS FILE_LINK_OF_ANOTHER /* Error numbers from here on are not errno. */
 #define LINKS_MAX   16
 
 static void pass_byte_order_mark(FILE *file)
@@ -60,8 +60,6 @@ ssize_t regular_file_line(FILE *file, char *text, size_t room)
 	return length > 0 ? length : -1;
 }
 
-/* --- links --- */
-
 static const char *const texts[] = {
 	[FILE_LINK_OF_ANOTHER - FILE_ERRORS] =
 		"a symbolic link of another user leads to it; name the file itself",
@@ -81,7 +79,6 @@ const char *file_error(int error)
 	return error < FILE_ERRORS ? strerror(error) : texts[error - FILE_ERRORS];
 }
 
-/* Closes a descriptor and keeps errno. Returns -1. */
 static int close_failed(int fd)
 {
 	int error = errno;
@@ -99,7 +96,7 @@ static bool is_trusted(uid_t user)
 
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links);
 
-/* Returns true in /proc, where readlink() may not return the path of the target. */
+/* readlink() of a link in /proc may not return the path of the target. */
 static bool is_in_proc(int fd)
 {
 	struct statfs file_system;
@@ -107,10 +104,7 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &file_system) == 0 && file_system.f_type == PROC_SUPER_MAGIC;
 }
 
-/*
- * Fills the entry with the target of a symbolic link. `fd` is the open link, `links` the number of
- * links followed before it.
- */
+/* `links` is the number of links followed so far. */
 static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 {
 	uid_t maker = entry->status.st_uid;
@@ -141,7 +135,6 @@ static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 	return is_trusted(maker) || maker == entry->status.st_uid ? 0 : FILE_LINK_OF_ANOTHER;
 }
 
-/* Finds entry->name in entry->folder and fills the other members. */
 static int open_entry(struct file_entry *entry, unsigned int links)
 {
 	int fd = openat(entry->folder, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error = 0;
@@ -157,10 +150,7 @@ static int open_entry(struct file_entry *entry, unsigned int links)
 	return error;
 }
 
-/*
- * Replaces entry->folder by its subfolder entry->name. O_DIRECTORY makes autofs mount the
- * subfolder.
- */
+/* O_DIRECTORY makes autofs mount the subfolder. */
 static int enter_folder(struct file_entry *entry, unsigned int links)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -181,7 +171,7 @@ static int enter_folder(struct file_entry *entry, unsigned int links)
 	return 0;
 }
 
-/* Finds a path relative to `folder`. Takes ownership of the descriptor `folder`. */
+/* Takes ownership of the descriptor `folder`. */
 static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links)
 {
 	int error = 0;
@@ -214,8 +204,6 @@ static int find_entry(struct file_entry *entry, int folder, const char *path, un
 		file_entry_close(entry);
 	return error;
 }
-
-/* --- entries --- */
 
 int file_entry_find(struct file_entry *entry, const char *path)
 {
@@ -262,7 +250,7 @@ int file_entry_open(const struct file_entry *entry, int flags, mode_t mode)
 	if (!entry->exists)
 		return openat(
 			entry->folder, entry->name, flags | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	/* Also checks before open(), which would wait for the reader of another user's FIFO. */
+	/* Check before open(), which would block on another user's FIFO. */
 	error = file_entry_check(entry);
 	if (error != 0) {
 		errno = error;
@@ -320,8 +308,6 @@ int regular_file_create(const char *path, bool replace)
 	errno = error;
 	return fd;
 }
-
-/* --- folders --- */
 
 int file_folder_check(const struct stat *folder, bool sticky)
 {

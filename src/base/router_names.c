@@ -7,7 +7,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Indexed by the router's number. Protected by lock. */
+/* Indexed by the router's number. Protected by `lock`. */
 static char (*names)[ROUTER_NAME_MAX];
 static uint32_t nb_names;
 

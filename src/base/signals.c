@@ -9,14 +9,11 @@
 
 #include "base/clock.h"
 
-/*
- * timeout(1) signals a process twice, and so does kill(1) of a process group. Signals within this
- * time count as one.
- */
+/* timeout(1) signals a process twice. Signals within this time count as one. */
 #define TOGETHER_NS (SECOND_NS / 10)
 
 static _Atomic bool stop_requested, reopen_requested;
-static _Atomic int64_t signalled_ns; /* CLOCK_MONOTONIC time of the first signal; 0: none */
+static _Atomic int64_t signalled_ns; /* time of the first signal, CLOCK_MONOTONIC; 0: none */
 static const char *_Atomic left_file, *_Atomic left_directory;
 
 static void on_stop(int number)
@@ -61,7 +58,7 @@ void signals_install(void)
 {
 	struct sigaction action = {.sa_handler = on_stop}; /* without SA_RESTART */
 
-	action.sa_mask = taken_signals(); /* no nested handlers */
+	action.sa_mask = taken_signals();
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	action.sa_handler = on_reopen;
@@ -101,7 +98,7 @@ bool signals_join_thread(pthread_t thread, int seconds)
 {
 	struct timespec until;
 
-	/* Not pthread_clockjoin_np(), which ThreadSanitizer does not support. */
+	/* ThreadSanitizer does not support pthread_clockjoin_np(). */
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += seconds;
 	return pthread_timedjoin_np(thread, NULL, &until) == 0;
@@ -109,7 +106,7 @@ bool signals_join_thread(pthread_t thread, int seconds)
 
 void signals_remove_at_exit(const char *file, const char *directory)
 {
-	/* Pair with the acquires in on_stop(). */
+	/* Pairs with the acquire in on_stop(). */
 	atomic_store_explicit(&left_file, file, memory_order_release);
 	atomic_store_explicit(&left_directory, directory, memory_order_release);
 }

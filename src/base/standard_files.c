@@ -26,7 +26,6 @@ void standard_files_fill(void)
 	}
 }
 
-/* Returns true if standard output is a pipe whose reader has closed it. */
 static bool reader_left(void)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -38,7 +37,7 @@ bool standard_files_printed(void)
 {
 	if (fflush(stdout) != 0)
 		return errno == EPIPE;
-	/* A write that emptied the full buffer may have failed earlier. Its errno is lost. */
+	/* An earlier write of the full buffer may have failed; its errno is lost. */
 	return ferror(stdout) == 0 || reader_left();
 }
 

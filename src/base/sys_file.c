@@ -16,7 +16,7 @@ struct sys_path {
 	char text[SYS_PATH_MAX];
 };
 
-/* Returns false if the path is too long. Callers then report the file as absent. */
+/* Returns false if the path is too long. */
 __attribute__((format(printf, 3, 0))) static bool make_path(
 	struct sys_path *path, const char *root, const char *format, va_list args)
 {
@@ -42,13 +42,12 @@ static enum sys_read why_not(int error)
 	return error == EACCES || error == EPERM ? SYS_DENIED : SYS_ABSENT;
 }
 
-/* Never blocks, even if the directory of a test has a pipe in place of a file. */
+/* O_NONBLOCK: a test may have a pipe in place of a file. */
 static int open_path(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Reads up to size bytes. Returns their number, or -1 with errno. */
 static ssize_t read_path(const char *path, char *bytes, size_t size)
 {
 	int fd = open_path(path), error;

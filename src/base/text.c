@@ -15,7 +15,7 @@
 #define TEXT_SIZE_MIN    4096
 #define TIME_TEXT_LEN    (TEXT_DAY_LEN + 16) /* 13:52:44.000000Z */
 #define DAY_NS           (86400 * SECOND_NS)
-#define DAYS_BEFORE_1970 719468 /* days from 0000-03-01 to 1970-01-01 */
+#define DAYS_BEFORE_1970 719468 /* counted from 0000-03-01 */
 
 void text_clear(struct text *text)
 {
@@ -130,9 +130,8 @@ struct date {
 };
 
 /*
- * Converts days since 1970-01-01 to a date of the proleptic Gregorian calendar. Counts years from 1
- * March, so that a leap day is the last day of its year. 400 years have 146097 days. From March on,
- * each group of five months has 153 days (31 30 31 30 31).
+ * Gregorian date. Years count from 1 March: a leap day is the last day of its year. 400 years have
+ * 146097 days. Each group of five months has 153 days (31 30 31 30 31).
  */
 static struct date date_of(int64_t days)
 {
@@ -167,7 +166,7 @@ static void print_day(char text[TEXT_DAY_LEN], int64_t day)
 void text_time(struct text *text, int64_t ns)
 {
 	int64_t day = ns / DAY_NS - (ns % DAY_NS < 0);
-	/* Unsigned, because the product may underflow int64_t. The difference is in range. */
+	/* Unsigned, because day * DAY_NS may underflow int64_t. */
 	uint64_t us = ((uint64_t)ns - (uint64_t)day * (uint64_t)DAY_NS) / 1000,
 		 seconds = us / 1000000;
 	char *at;

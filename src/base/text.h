@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Text that grows. If memory runs out, the text is marked as failed, so that callers check only
- * once, at the end. Numbers have a decimal point, because the program always uses the C locale.
- */
+/* Text that grows. If memory runs out, `failed` is set, so that callers check only once. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,19 +11,18 @@
 #define TEXT_DAY_LEN 11 /* 2026-11-20T */
 
 struct text {
-	char *data; /* `len` bytes without a terminating NUL */
+	char *data; /* without a terminating NUL */
 	size_t len, size;
 	bool failed;
-	/* Cache of the last printed day, because most rows have the same day. */
 	int64_t day; /* days since 1970-01-01; undefined while day_text is empty */
 	char day_text[TEXT_DAY_LEN];
 };
 
-/* A zeroed text is empty. text_clear() keeps the memory for reuse. */
+/* A zeroed text is empty. text_clear() keeps the memory. */
 void text_clear(struct text *text);
 void text_free(struct text *text);
 
-/* Grows the text by `more` bytes. Returns false if out of memory. */
+/* Returns false if out of memory. */
 bool text_grow(struct text *text, size_t more);
 
 static inline bool text_reserve(struct text *text, size_t more)
@@ -55,28 +51,21 @@ static inline void text_char(struct text *text, char c)
 
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
-/* Writes an error message into error[size]. Returns false. */
 __attribute__((format(printf, 3, 4))) bool text_error(
 	char *error, size_t size, const char *format, ...);
 
-/* Returns the length of the UTF-8 character at bytes[0..left); 0: invalid. */
+/* Returns 0 if bytes[0..left) do not start with a valid UTF-8 character. */
 size_t text_character_len(const char *bytes, size_t left);
 
-/* Appends an address. Writes IPv4-mapped IPv6 addresses as IPv4. */
+/* Writes IPv4-mapped IPv6 addresses as IPv4. */
 struct in6_addr;
 void text_address(struct text *text, const struct in6_addr *address);
 
 void text_u64(struct text *text, uint64_t value);
 void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
 
-/*
- * Appends a UTC time in the format of RFC 3339, in microseconds, rounded down:
- * 2026-11-20T13:52:44.000000Z. `ns` counts from 1970-01-01. Its range is the years 1677 to 2262, so
- * the year always has four digits.
- */
+/* Appends 2026-11-20T13:52:44.000000Z (RFC 3339), rounded down. `ns` counts from 1970-01-01. */
 void text_time(struct text *text, int64_t ns);
 
-/*
- * Reads a time as text_time() writes it, at the start of a string. Returns false if there is none.
- */
+/* Reads the format of text_time(). Returns false if the string does not begin with it. */
 bool text_read_time(const char *string, int64_t *ns);

@@ -75,7 +75,6 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Appends a digit. Returns false if the mantissa overflows. */
 static bool push_digit(struct decimal *number, char digit)
 {
 	return !__builtin_mul_overflow(number->mantissa, 10, &number->mantissa) &&
@@ -83,10 +82,7 @@ static bool push_digit(struct decimal *number, char digit)
 		       number->mantissa, (uint64_t)(digit - '0'), &number->mantissa);
 }
 
-/*
- * Reads DIGITS or DIGITS.DIGITS at *text and moves *text after it. Returns NULL, or an error:
- * `malformed` or too_large.
- */
+/* Reads DIGITS or DIGITS.DIGITS and moves *text after it. Returns NULL or an error. */
 static const char *read_decimal(const char **text, struct decimal *number, const char *malformed)
 {
 	const char *at = *text;
@@ -130,7 +126,7 @@ static const struct unit_factor *find_unit(const struct unit_factor *units, cons
 	return NULL;
 }
 
-/* Reads a number and a unit. Their product must be a whole number. */
+/* The product of the number and its unit must be a whole number. */
 static const char *read_scaled(
 	const char *text, const struct unit_factor *units, const char *malformed, uint64_t *value)
 {
@@ -180,7 +176,6 @@ const char *units_size(const char *text, uint64_t *bytes)
 
 const char *units_time(const char *text, uint64_t *ns)
 {
-	/* 0 needs no unit. */
 	if (strcmp(text, "0") == 0) {
 		*ns = 0;
 		return NULL;
@@ -206,10 +201,7 @@ const char *units_fraction(const char *text, double *fraction)
 		number.decimals += 2;
 	else if (*text != '\0')
 		return malformed;
-	/*
-	 * With up to 15 digits, dividend and divisor are exact doubles. The quotient is then
-	 * correctly rounded.
-	 */
+	/* With up to 15 digits, both are exact doubles, and the quotient is correctly rounded. */
 	value = (double)number.mantissa;
 	for (divisor = 1; number.decimals > 0; number.decimals--)
 		divisor *= 10;
