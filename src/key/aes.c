@@ -43,7 +43,7 @@
 
 const uint32_t aes_mix_sub[256] = {SBOX(ENTRY)};
 
-static uint8_t sub_inverse[256]; /* inverse S-box, filled before main() */
+static uint8_t sub_inverse[256]; /* filled before main() */
 
 __attribute__((constructor)) static void fill_sub_inverse(void)
 {
@@ -51,16 +51,13 @@ __attribute__((constructor)) static void fill_sub_inverse(void)
 		sub_inverse[aes_mix_sub[s] >> 8 & 0xff] = (uint8_t)s;
 }
 
-/* Multiplies each byte of a column by 2 in GF(2^8). */
+/* Multiplies each byte by 2 in GF(2^8). */
 static inline uint32_t double_column(uint32_t column)
 {
 	return (column & 0x7f7f7f7f) << 1 ^ (column >> 7 & 0x01010101) * 0x1b;
 }
 
-/*
- * Applies InvMixColumns to a column: adds 4 * (column + column rotated by two rows) in GF(2^8), and
- * then applies MixColumns.
- */
+/* InvMixColumns: adds 4 * (column + column rotated by two rows) in GF(2^8), then MixColumns. */
 static inline uint32_t mix_inverse(uint32_t column)
 {
 	uint32_t twice, pair = column ^ aes_rotate(column, 16);
@@ -71,7 +68,6 @@ static inline uint32_t mix_inverse(uint32_t column)
 	       aes_rotate(column, 8);
 }
 
-/* Inverts aes_round(): AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes. */
 static inline void aes_round_inverse(struct aes_state *s, const uint8_t round_key[16])
 {
 	struct aes_state t = *s;

@@ -2,22 +2,15 @@
 #pragma once
 
 /*
- * AES rounds (FIPS 197, 5.1) in portable C and with AES-NI, for key/hash.h and key/mangle6.h only.
- *
- * A state has four columns. A column is a 32-bit word with row 0 in its lowest byte.
- *
- * The portable rounds look up tables, so that their time depends on the data. This is acceptable:
- * they hash public packet headers, and a sender cannot observe the cache of this host.
+ * AES rounds (FIPS 197, 5.1). A column is a 32-bit word with row 0 in its lowest byte. Table
+ * look-ups depend on the data, which are public packet headers.
  */
 
 #include <stdint.h>
 
 #include "key/key_burst.h"
 
-/*
- * Table of an AES round: aes_mix_sub[x] is MixColumns of the column (SubBytes(x), 0, 0, 0). For a
- * byte in another row, the entry is rotated.
- */
+/* aes_mix_sub[x] is MixColumns of the column (SubBytes(x), 0, 0, 0). */
 extern const uint32_t aes_mix_sub[256];
 
 struct aes_state {
@@ -40,7 +33,7 @@ static inline void aes_xor(struct aes_state *s, const uint8_t block[16])
 		s->column[c] ^= aes_load32(block + 4 * c);
 }
 
-/* Applies SubBytes, ShiftRows, MixColumns and AddRoundKey, as the instruction AESENC does. */
+/* Same as the instruction AESENC. */
 static inline void aes_round(struct aes_state *s, const uint8_t round_key[16])
 {
 	struct aes_state t;
@@ -60,7 +53,6 @@ static inline void aes_rounds(struct aes_state *s, const uint8_t round_keys[HASH
 		aes_round(s, round_keys[r]);
 }
 
-/* Inverts aes_rounds(). */
 void aes_rounds_inverse(struct aes_state *s, const uint8_t round_keys[HASH_ROUNDS + 1][16]);
 
 static inline struct aes_state aes_input(const struct key_hash *block)

@@ -10,10 +10,6 @@
 #include "base/random.h"
 #include "key/aes.h"
 
-/*
- * ---- Round keys
- */
-
 static void fill_round_keys(uint8_t round_keys[HASH_ROUNDS + 1][16], uint64_t *state)
 {
 	for (int r = 0; r <= HASH_ROUNDS; r++) {
@@ -34,10 +30,6 @@ void hash_key_init(struct hash_key *hash_key, uint64_t seed)
 	fill_round_keys(hash_key->round6, &state);
 	hash_key->seed = seed;
 }
-
-/*
- * ---- Portable
- */
 
 static struct key_hash hash4_portable(const struct hash_key *hash_key, const struct key4 *key)
 {
@@ -88,10 +80,6 @@ struct key4 hash_invert4(const struct hash_key *hash_key, const struct key_hash 
 	return key;
 }
 
-/*
- * ---- AES-NI
- */
-
 #ifdef __x86_64__
 TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_burst *burst)
 {
@@ -109,10 +97,7 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
 	}
 }
 
-/*
- * Returns the number of entries to hash as IPv4 keys: all, or 0 if all are IPv6. In a mixed burst,
- * IPv6 entries first get the hash of an undefined key4, and later their own. This avoids branches.
- */
+/* In a mixed burst, IPv6 entries first get the hash of an undefined key4. This avoids branches. */
 static uint32_t nb_hashed4(const struct key_burst *burst)
 {
 	bool all_v6 = burst->n > 0 && burst->v6 == UINT64_MAX >> (BURST_MAX - burst->n);
@@ -120,10 +105,7 @@ static uint32_t nb_hashed4(const struct key_burst *burst)
 	return all_v6 ? 0 : burst->n;
 }
 
-/*
- * Hashes entries from..n - 1 as IPv4 keys. Without branches, the CPU overlaps the AES rounds of
- * several independent keys.
- */
+/* Without branches, the CPU overlaps the AES rounds of several independent keys. */
 TARGET_AES static inline void hash4_aesni(
 	const struct hash_key *hash_key, struct key_burst *burst, uint32_t from, uint32_t n)
 {
@@ -146,7 +128,6 @@ TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct 
 
 #define TARGET_VAES __attribute__((target("vaes,avx512f,aes,sse4.1")))
 
-/* Hashes four IPv4 keys per 512-bit register, and the remaining keys one by one. */
 TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct key_burst *burst)
 {
 	const uint32_t n = nb_hashed4(burst), whole = n / 4 * 4;
@@ -168,7 +149,7 @@ TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct 
 		hash6_aesni(hash_key, burst);
 }
 
-/* Uses CPUID, because __builtin_cpu_supports() of clang 14 does not accept the name "vaes". */
+/* __builtin_cpu_supports() of clang 14 does not accept the name "vaes". */
 static bool cpu_has_vaes(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -178,9 +159,7 @@ static bool cpu_has_vaes(void)
 }
 #endif
 
-/* --- versions for different CPUs --- */
-
-/* Versions of hash_burst() that this CPU supports, the fastest first. Ends with NULL. */
+/* The fastest first. Ends with NULL. */
 static hash_burst_fn paths[4] = {hash_burst_portable};
 
 /* Runs before main(), so that no thread sees a pointer change. */

@@ -33,7 +33,6 @@ const struct key_field key_fields[KEY_FIELD_COUNT] = {
 	KEY_EXTRA_FIELDS(OF_EXTRA)
 };
 
-/* Names for groups of fields. */
 static const struct key_word {
 	const char *word;
 	uint32_t fields;
@@ -54,17 +53,12 @@ static const struct key_word {
 static struct key_rule word_rules[NB_WORDS + 1];
 const struct key_rule *const key_rules = word_rules;
 
-/* ---- Layouts */
-
 static size_t bytes_of(uint32_t bits)
 {
 	return (bits + 7) / 8;
 }
 
-/*
- * Returns the mask of byte `byte` of a field with `bits` significant bits. These are the first bits
- * of an address, or the last bits of a number.
- */
+/* Significant bits are the first bits of an address, or the last bits of a number. */
 static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte)
 {
 	uint32_t ones = 0xff;
@@ -76,7 +70,6 @@ static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte
 	return (uint8_t)ones;
 }
 
-/* Adds a field to the layout, at offset `at` of the key. */
 static void put_field(struct key_layout *layout, enum key_field_id id, size_t at, bool ipv4)
 {
 	const struct key_field *field = &key_fields[id];
@@ -92,7 +85,6 @@ static void put_field(struct key_layout *layout, enum key_field_id id, size_t at
 	}
 }
 
-/* Returns the total length of the rule's fields, in bytes. */
 static size_t length_of(const struct key_rule *rule, const struct key_layout *layout)
 {
 	size_t length = 0;
@@ -102,7 +94,7 @@ static size_t length_of(const struct key_rule *rule, const struct key_layout *la
 	return length;
 }
 
-/* Fills the offsets, shuffle and mask of the layout. layout->wide and layout->bits must be set. */
+/* layout->wide and layout->bits must be set. */
 static void lay_out(const struct key_rule *rule, struct key_layout *layout, bool ipv4)
 {
 	size_t next = 0;
@@ -125,10 +117,7 @@ static bool is_address(int field)
 	return key_fields[field].type == KEY_FIELD_ADDRESS;
 }
 
-/*
- * Makes the layouts for IPv4 and IPv6 from the fields and their bits. Returns false if a key would
- * be too long.
- */
+/* Returns false if a key would be too long. */
 static bool make_layouts(struct key_rule *rule)
 {
 	bool addresses = false, fits = true;
@@ -154,12 +143,7 @@ static bool make_layouts(struct key_rule *rule)
 	return true;
 }
 
-/* ---- Text */
-
-/*
- * Reads a prefix length of up to three digits and moves *text after it. Returns false unless the
- * length is 1 to max.
- */
+/* Reads a prefix length of 1 to max and moves *text after it. */
 static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 {
 	uint32_t value = 0;
@@ -172,7 +156,7 @@ static bool read_length(const char **text, uint32_t max, uint8_t *bits)
 	return value >= 1 && value <= max;
 }
 
-/* Reads the prefix lengths after an address: nothing, "/LEN4" or "/LEN4/LEN6". */
+/* Reads nothing, "/LEN4" or "/LEN4/LEN6". */
 static bool read_lengths(struct key_rule *rule, int field, const char **text)
 {
 	uint8_t *bits4 = &rule->ipv4.bits[field], *bits6 = &rule->ipv6.bits[field];
@@ -188,7 +172,7 @@ static bool read_lengths(struct key_rule *rule, int field, const char **text)
 	return read_length(text, key_fields[field].bits6, bits6);
 }
 
-/* Returns the fields that a word of `len` bytes stands for, one bit each; 0 if it is unknown. */
+/* Returns one bit per field, or 0 if the word is unknown. */
 static uint32_t fields_of_word(const char *word, size_t len)
 {
 	for (size_t w = 0; w < NB_WORDS; w++)
@@ -215,10 +199,7 @@ static void list_allowed(char *why)
 		"; separate fields by commas; examples of prefixes: src/24, src/24/48");
 }
 
-/*
- * Adds the fields of the next word, with prefix lengths after an address. Moves *text after them.
- * Returns false with an error in `why`.
- */
+/* Moves *text after the word. Returns false with an error in `why`. */
 static bool add_word(struct key_rule *rule, const char **text, char *why)
 {
 	size_t len = strcspn(*text, ",/");
@@ -295,8 +276,6 @@ const struct key_rule *key_rule_find(const char *word)
 	return NULL;
 }
 
-/* ---- Comparison of rules */
-
 static bool same_layout(const struct key_layout *a, const struct key_layout *b)
 {
 	return a->wide == b->wide && a->reserved == b->reserved &&
@@ -334,8 +313,6 @@ uint32_t key_fields_of(uint32_t fields, enum key_column column)
 		of |= (uint32_t)(key_fields[f].column == column) << f;
 	return fields & of;
 }
-
-/* ---- Keys of a rule */
 
 static const uint8_t *bytes_of_key(const struct key *key)
 {
@@ -377,11 +354,7 @@ uint64_t key_field_number(const struct key_rule *rule, const struct key *key, en
 	return number;
 }
 
-/*
- * Writes an IPv4 address, and up to 16 bytes in all. Stores the three digits and the '.' of an
- * octet as one 32-bit word. Shifts leading zeros out of the word instead of branching, because the
- * branch would often be mispredicted.
- */
+/* Writes up to 16 bytes. Shifts out leading zeros, because a branch would often be mispredicted. */
 static size_t print_ipv4(const uint8_t *address, char *text)
 {
 	size_t len = 0;
@@ -394,7 +367,7 @@ static size_t print_ipv4(const uint8_t *address, char *text)
 		memcpy(text + len, &word, sizeof(word));
 		len += 4 - zeros;
 	}
-	return len - 1; /* without the last '.' */
+	return len - 1;
 }
 
 static size_t print_ipv6(const uint8_t *address, char *text)
@@ -432,10 +405,7 @@ size_t key_field_print(
 	return len;
 }
 
-/*
- * memcmp() compares field by field: fields are big-endian and in the order of key_fields[], and all
- * other bytes are 0. A rule stores all keys of one IP version in the same struct.
- */
+/* Fields are big-endian and in the order of key_fields[], and all other bytes are 0. */
 int key_compare(const struct key *a, const struct key *b)
 {
 	bool a4 = key_is_ipv4(a), b4 = key_is_ipv4(b);

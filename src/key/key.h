@@ -4,22 +4,12 @@
 /*
  * Keys: the fields by which packets are counted.
  *
- * The full key of a packet is its 5-tuple, in network byte order. Its fields are in the order in
- * which keys are compared and printed. An IPv4 key has 16 bytes and fits one vector register. IPv6
- * keys have their own type, so that IPv4 packets need no extra work.
- *
- * The option --key selects other fields. Its text is parsed into a struct key_rule. The rule has
- * one layout per IP version: the offset of each field in the key, and the source of the field's
- * bytes. The source is the 5-tuple, or struct key_extra for all other fields. If a rule has only
- * fields of the 5-tuple, they keep their offsets, and other bytes are 0. Any other rule places its
- * fields without gaps. Fields are always in the order of key_fields[], so that memcmp() compares
- * keys.
- *
- * If the key of an IPv4 packet does not fit struct key4, it is stored in a struct key6. A key
- * without addresses is the same for IPv4 and IPv6 packets.
+ * The option --key selects the fields of a struct key_rule. If all are in the 5-tuple, they keep
+ * their offsets there, and other bytes are 0. Otherwise the fields follow each other without gaps.
+ * If the key of an IPv4 packet does not fit struct key4, it is stored in a struct key6.
  *
  * To add a field, add a row to KEY_EXTRA_FIELDS(), and make the parser fill its bytes of struct
- * key_extra. Flow records have the same bytes (struct flow_record).
+ * key_extra.
  */
 
 #include <stdbool.h>
@@ -33,7 +23,7 @@ struct key4 {
 	uint8_t dst_port[2];
 	uint8_t proto;
 	uint8_t spare[2]; /* 0 in a 5-tuple, because the whole struct is hashed and compared */
-	uint8_t reserved; /* not part of a field; 0, but tables may use it in keys that they store */
+	uint8_t reserved; /* not in a field; 0, or used by tables in keys that they store */
 } __attribute__((aligned(16)));
 
 struct key6 {
@@ -42,14 +32,14 @@ struct key6 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[2]; /* same as in struct key4 */
-	uint8_t reserved; /* not part of a field; KEY6_OF_IPV4 or 0 */
+	uint8_t spare[2];
+	uint8_t reserved; /* not in a field; KEY6_OF_IPV4 or 0 */
 } __attribute__((aligned(8)));
 
-/* Value of `reserved` if a struct key6 holds the key of an IPv4 packet. */
+/* The struct key6 holds the key of an IPv4 packet. */
 #define KEY6_OF_IPV4 4
 
-/* Bytes available for fields: all except the last, `reserved`. */
+/* bytes for fields */
 #define KEY4_ROOM offsetof(struct key4, reserved)
 #define KEY6_ROOM offsetof(struct key6, reserved)
 
@@ -59,18 +49,10 @@ _Static_assert(KEY4_ROOM == sizeof(struct key4) - 1, "the reserved byte is the l
 _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the last");
 
 /*
- * Fields of a packet outside its 5-tuple, one row each, in order of comparison. A field is 0 if
- * the packet does not have it. The columns of a row:
- *
- *     ID, word in --key and in the CSV column, number of bits, type (KEY_FIELD_*),
- *     kind of CSV column (KEY_COLUMN_*), IPFIX information element, form of this element, help
- *
- * Values are big-endian. Forms of an information element:
- *
- *     NUMBER      the bytes of the field; read from and written to IPFIX
- *     MPLS_ENTRY  a label stack entry: the label and 4 other bits; read from and written to IPFIX
- *     INTERFACE   an interface index; only written to IPFIX
- *     NONE        no element
+ * Fields outside the 5-tuple, in order of comparison. The columns are: ID, word in --key and in
+ * the CSV header, bits, KEY_FIELD_*, KEY_COLUMN_*, IPFIX information element, its form, help.
+ * Forms: NUMBER has the bytes of the field. MPLS_ENTRY has the label and 4 other bits. INTERFACE
+ * is only written to IPFIX. NONE means that there is no element.
  */
 /* clang-format off */
 #define KEY_EXTRA_FIELDS(FIELD)                                                                    \
@@ -95,28 +77,25 @@ struct key_extra {
 
 _Static_assert(sizeof(struct key_extra) == 16, "one vector register");
 
-/* Size of a field of struct key_extra, in bytes. */
 #define KEY_EXTRA_SIZE(word) sizeof(((struct key_extra *)0)->word)
 
-/* Sets DSCP from an IPv4 type of service or an IPv6 traffic class, whose last two bits are ECN. */
+/* The last two bits of an IPv4 type of service or IPv6 traffic class are ECN. */
 static inline void key_extra_set_tos(struct key_extra *extra, uint8_t octet)
 {
 	extra->dscp[0] = octet >> 2;
 }
 
-/* Returns the type of service or traffic class, with ECN 0. */
 static inline uint8_t key_extra_tos(const struct key_extra *extra)
 {
 	return (uint8_t)(extra->dscp[0] << 2);
 }
 
-/* Struct that holds a key. */
 enum key_family {
-	KEY_IPV4 = 4, /* struct key4 */
-	KEY_IPV6 = 6, /* struct key6; of an IPv4 packet if `reserved` is KEY6_OF_IPV4 */
+	KEY_IPV4 = 4,
+	KEY_IPV6 = 6,
 };
 
-/* Key of any packet, for code off the packet path: candidates, reports, tests. */
+/* Key of either type, for code off the packet path. */
 struct key {
 	union {
 		struct key4 v4;
@@ -135,47 +114,41 @@ enum key_field_id {
 };
 
 enum key_field_type {
-	KEY_FIELD_ADDRESS, /* address in the format of inet_ntop(), with /LEN if it is a prefix */
-	KEY_FIELD_NUMBER,  /* decimal number; big-endian in the key */
-	KEY_FIELD_ROUTER,  /* number of a router, printed as its name (base/router_names.h) */
+	KEY_FIELD_ADDRESS, /* in the format of inet_ntop(), with /LEN if it is a prefix */
+	KEY_FIELD_NUMBER,  /* big-endian in the key */
+	KEY_FIELD_ROUTER,  /* number of a router, printed as its name */
 };
 
-/* Place of a field in output rows. */
 enum key_column {
-	KEY_COLUMN_ALWAYS, /* in every row; empty if the key lacks the field */
-	KEY_COLUMN_RECORD, /* in the column that rows of flow records have under this name */
-	KEY_COLUMN_ASKED,  /* at the end of each row, but only if a key of the run has the field */
+	KEY_COLUMN_ALWAYS, /* empty if the key lacks the field */
+	KEY_COLUMN_RECORD, /* in the column of this name that rows of flow records have */
+	KEY_COLUMN_ASKED,  /* after all other columns, if a key of the run has the field */
 };
 
-/* A key field: names, location, format. */
 struct key_field {
-	const char *word; /* word in --key */
-	const char *name; /* name of its column */
+	const char *word; /* name in --key */
+	const char *name; /* name in the CSV header */
 	enum key_field_type type;
 	enum key_column column;
-	bool extra;      /* true: in struct key_extra; false: in the 5-tuple */
+	bool extra;      /* in struct key_extra */
 	uint8_t offset4; /* offset in struct key_extra or struct key4 */
 	uint8_t offset6; /* offset in struct key6 */
-	/* Number of significant bits: the lowest bits of a number, the first bits of an address. */
+	/* The lowest bits of a number, the first bits of an address. */
 	uint8_t bits4, bits6;
 };
 
-/* All fields, in order of comparison and printing. */
 extern const struct key_field key_fields[KEY_FIELD_COUNT];
 
-#define KEY_VECTORS 3 /* 16-byte vectors in a struct key6 */
+#define KEY_VECTORS 3 /* vectors of 16 bytes in a struct key6 */
 
-/* Defines how a key is built from a packet of one IP version. */
 struct key_layout {
 	bool wide;                     /* the key is a struct key6 */
-	uint8_t reserved;              /* last byte of the key */
-	uint8_t at[KEY_FIELD_COUNT];   /* offset of each field of the rule */
-	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of each field of the rule */
+	uint8_t reserved;              /* value of the last byte */
+	uint8_t at[KEY_FIELD_COUNT];   /* offset of each field */
+	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of each field */
 	/*
-	 * Vector v of the key has bytes of all source vectors. shuffle[v][s] selects bytes of
-	 * source vector s; values >= KEY_NO_BYTE select 0. The selected bytes of all s are ORed,
-	 * and then ANDed with mask[v]. The source vectors are the 5-tuple and, as the last, struct
-	 * key_extra.
+	 * The last source vector is struct key_extra, the others are the 5-tuple. Vector v of the
+	 * key is the OR of the bytes that all shuffle[v][source] select, ANDed with mask[v].
 	 */
 	uint8_t shuffle[KEY_VECTORS][KEY_VECTORS + 1][16];
 	uint8_t mask[KEY_VECTORS][16];
@@ -184,23 +157,22 @@ struct key_layout {
 #define KEY_NO_BYTE 0x80
 
 struct key_rule {
-	const char *name; /* text of the rule */
-	uint32_t fields;  /* bit f: field f is part of the key */
-	bool extra;       /* has a field of struct key_extra */
+	const char *name;
+	uint32_t fields; /* one bit per field */
+	bool extra;      /* has a field of struct key_extra */
 	struct key_layout ipv4, ipv6;
 };
 
-/* Predefined rules. The first, the 5-tuple, is the default. A row without a name ends the list. */
+/* The first, the 5-tuple, is the default. A row without a name ends the list. */
 extern const struct key_rule *const key_rules;
 
-/* Returns the predefined rule of this name, or NULL. */
 const struct key_rule *key_rule_find(const char *word);
 
 #define KEY_RULE_WHY_MAX 256
 
 /*
- * Parses a rule: FIELD[/LEN4[/LEN6]],... FIELD is the word of a field or of a predefined rule.
- * Keeps a pointer to the text. Returns false with an error in why[KEY_RULE_WHY_MAX].
+ * Parses FIELD[/LEN4[/LEN6]],... or the name of a predefined rule. Keeps a pointer to the text.
+ * Returns false with an error in why[KEY_RULE_WHY_MAX].
  */
 bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 
@@ -208,16 +180,13 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
 
 /*
- * Finds the distinct rules among rules[0..n) and the 5-tuple. Writes them to distinct[n + 1], with
- * the 5-tuple first. Sets of[i] to the index of rules[i] in distinct[]. Returns the number of
- * distinct rules.
+ * Writes the 5-tuple and then all other distinct rules to distinct[n + 1]. Returns their number.
+ * of[i] is the index of rules[i] in distinct[].
  */
 uint32_t key_rules_distinct(const struct key_rule *const *rules, uint32_t n,
 	const struct key_rule **distinct, uint32_t *of);
 
-/*
- * Returns true if the rule can produce the key. In such a key, all bytes outside its fields are 0.
- */
+/* Returns true if the rule can produce the key, with 0 in all bytes outside its fields. */
 bool key_rule_allows(const struct key_rule *rule, const struct key *key);
 
 static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id field)
@@ -225,35 +194,26 @@ static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id f
 	return rule->fields >> field & 1;
 }
 
-/* Selects from `fields` (one bit per field) those with this kind of column. */
+/* Selects from `fields` (one bit each) those with this kind of column. */
 uint32_t key_fields_of(uint32_t fields, enum key_column column);
 
-/*
- * Maximum length of the text of a field, with the terminating NUL. The longest is an IPv6 prefix.
- */
+/* includes the terminating NUL */
 #define KEY_FIELD_TEXT_MAX 50
 
-/* Writes the text of a field of the rule to text[KEY_FIELD_TEXT_MAX] and returns its length. */
+/* Writes to text[KEY_FIELD_TEXT_MAX]. Returns the length. */
 size_t key_field_print(
 	const struct key_rule *rule, const struct key *key, enum key_field_id field, char *text);
 
-/* Returns the value of a number field of the rule. */
 uint64_t key_field_number(
 	const struct key_rule *rule, const struct key *key, enum key_field_id field);
 
-/*
- * Returns true if the key is of an IPv4 packet. Do not call it for keys without addresses: they do
- * not show the IP version.
- */
+/* Undefined for keys without addresses. */
 static inline bool key_is_ipv4(const struct key *key)
 {
 	return key->family == KEY_IPV4 || key->v6.reserved == KEY6_OF_IPV4;
 }
 
-/*
- * Compares keys by numbers: IPv4 before IPv6, then field by field. Returns <0, 0 or >0, like
- * memcmp().
- */
+/* Compares IPv4 before IPv6, then field by field. */
 int key_compare(const struct key *a, const struct key *b);
 
 bool key_equal(const struct key *a, const struct key *b);

@@ -9,9 +9,7 @@
 #include <tmmintrin.h>
 #endif
 
-/*
- * Vector of 16 bytes. shuffle16() selects bytes by index. It returns 0 for indices >= KEY_NO_BYTE.
- */
+/* An index >= KEY_NO_BYTE selects 0. */
 typedef uint8_t bytes16 __attribute__((vector_size(16), may_alias));
 
 static inline bytes16 shuffle16(bytes16 bytes, bytes16 from)
@@ -43,15 +41,13 @@ static inline bytes16 load8(const void *p)
 	return bytes;
 }
 
-/* Source bytes of a key. */
 struct key_burst_source {
 	bytes16 vectors[KEY_VECTORS + 1];
 };
 
 /*
- * Returns vector v of the key. Its source is vectors[0] for an IPv4 packet, and
- * vectors[0..KEY_VECTORS) for an IPv6 packet. If `extra`, the last vector (struct key_extra) is
- * also a source.
+ * The source is vectors[0] for an IPv4 packet, vectors[0..KEY_VECTORS) for an IPv6 packet, and
+ * also the last vector if `extra`.
  */
 static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
 	const struct key_burst_source *source, int v, const bool ipv4, const bool extra)
@@ -111,7 +107,7 @@ static inline __attribute__((always_inline)) void put_wide(struct key_burst *dst
 	memcpy(key6 + 32, &key[2], 8);
 }
 
-/* Builds the keys of the packets whose bits are set in `packets`. */
+/* `packets` has one bit per packet. */
 static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst,
 	const struct key_burst *src, uint64_t packets, const struct key_layout *layout,
 	const bool ipv4, const bool extra)
@@ -126,10 +122,7 @@ static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst
 	}
 }
 
-/*
- * Builds a struct key4 for each packet, as if all were IPv4, to avoid branches. The keys of IPv6
- * packets are undefined. They are replaced later or not used.
- */
+/* Treats all packets as IPv4, to avoid branches. The key4 of an IPv6 packet is undefined. */
 static inline __attribute__((always_inline)) void put_narrow4(struct key_burst *dst,
 	const struct key_burst *src, const struct key_layout *layout, const bool extra)
 {
@@ -221,7 +214,6 @@ void key_burst_pick(
 	dst->writer = src->writer;
 }
 
-/* Returns true if the keys of two packets differ under the rule. */
 static bool tells_apart(const struct key_rule *rule, const struct key_burst *packets)
 {
 	struct key_burst keys;
@@ -233,10 +225,7 @@ static bool tells_apart(const struct key_rule *rule, const struct key_burst *pac
 	return !key_equal(&a, &b);
 }
 
-/*
- * If `coarse` distinguishes keys by a bit of the 5-tuple, `fine` must do so too. A key has other
- * fields completely or not at all, so that comparing the sets of fields suffices.
- */
+/* Flips each bit of the 5-tuple. Other fields are in a key completely or not at all. */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine)
 {
 	struct key_burst packets = {.n = 2};

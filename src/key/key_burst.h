@@ -7,68 +7,54 @@
 #include "base/assertion.h"
 #include "key/key.h"
 
-/* Packets per burst: at most 64, one bit each in a uint64_t. */
+/* one bit per packet in a uint64_t */
 #define BURST_MAX 64
 
-/*
- * Weights of a burst whose entries stand for several packets each. Entry i stands for packets[i]
- * packets with bytes[i] bytes on the wire, without FCS. Its packets are treated as equally long, in
- * whole bytes. Sketches receive no entry of 0 packets.
- */
+/* Entry i stands for packets[i] > 0 packets with together bytes[i] bytes, without FCS. */
 struct key_weights {
 	uint64_t packets[BURST_MAX], bytes[BURST_MAX];
-	/*
-	 * Sampling: one in 2^shift packets was processed. The weight of an entry includes this
-	 * factor.
-	 */
+	/* One in 2^shift packets was processed. Weights include this factor. */
 	uint32_t shift;
 };
 
-/* TCP fields of a segment, in host byte order. */
+/* In host byte order. */
 struct key_tcp {
 	uint32_t sequence, acknowledgement;
-	uint32_t payload; /* bytes, computed from the lengths in the headers */
+	uint32_t payload; /* bytes, from the lengths in the headers */
 	uint16_t window;  /* unscaled */
 	bool known;       /* false: not TCP, a fragment, or truncated before the window */
 };
 
-/* 128-bit hash of a key. Each sketch or table takes its indices from other bits of it. */
+/* Each sketch or table takes its indices from other bits. */
 struct key_hash {
 	uint64_t lo, hi;
 };
 
-#define HASH_ROUNDS 4 /* AES rounds per hash (key/hash.h) */
+#define HASH_ROUNDS 4 /* AES rounds */
 
 /*
- * Burst of packets as sketches receive it: a structure of arrays, in packet order.
- *
- * The key of entry i is key6[i] if bit i of v6 is set, else key4[i]. The other of the two is
- * undefined, so that a burst of IPv4 packets never touches key6. Bits n and above of v6 are 0. If
- * the keys are 5-tuples, v6 marks IPv6 packets. Under other rules it marks keys that are stored in
- * a struct key6 (key/key.h).
+ * The key of entry i is key6[i] if bit i of v6 is set, else key4[i]; the other of the two is
+ * undefined. Bits n and above of v6 are 0.
  */
 struct key_burst {
 	uint32_t n;
 	uint32_t writer; /* index of the updating thread among the threads that share a sketch */
 	uint64_t v6;
-	/* Read only by weighted updates, which ignore wire_len. */
+	/* Weighted updates read it instead of wire_len. */
 	struct key_weights *weights;
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
-	/* Details, filled only if a measurement needs them (rx/packet/parse_burst.h). */
-	int64_t time[BURST_MAX];      /* ns since 1970-01-01 UTC */
-	uint8_t tcp_flags[BURST_MAX]; /* 0 if the packet has none */
-	/* Filled only if the key of a measurement has a field of struct key_extra. */
+	/* Filled only if a measurement needs them: time and tcp_flags. */
+	int64_t time[BURST_MAX]; /* ns since 1970-01-01 UTC */
+	uint8_t tcp_flags[BURST_MAX];
+	/* Filled only if a key has a field of struct key_extra. */
 	struct key_extra extra[BURST_MAX];
 	struct key6 key6[BURST_MAX];
-	/* Filled only if a measurement needs TCP fields. has_tcp is then true. */
+	/* Filled only if has_tcp. */
 	bool has_tcp;
 	struct key_tcp tcp[BURST_MAX];
-	/*
-	 * Bytes of each frame outside its IP packet: headers, padding and trailers. Filled only if
-	 * a measurement needs them. has_overhead is then true.
-	 */
+	/* Headers, padding and trailers outside the IP packet. Filled only if has_overhead. */
 	bool has_overhead;
 	uint16_t overhead[BURST_MAX];
 };
@@ -87,7 +73,7 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 	return key;
 }
 
-/* Copies entry `from` to `to`, except its hash, its weight and its bit in v6. */
+/* Does not copy the hash, the weight and the bit in v6. */
 static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t from)
 {
 	burst->key4[to] = burst->key4[from];
@@ -103,23 +89,19 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 		burst->overhead[to] = burst->overhead[from];
 }
 
-/*
- * Fills dst with the keys that the rule builds from src, a burst of 5-tuples. Reads src->extra only
- * if the rule has a field of struct key_extra. Does not fill hashes and details.
- */
+/* Builds the keys of the rule from src, a burst of 5-tuples. Does not fill hashes and details. */
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
 /* Returns true if packets with equal keys under `fine` also have equal keys under `coarse`. */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine);
 
-/* Copies time and TCP flags, and also tcp[] and overhead[] if src has them. */
+/* Copies time and TCP flags, and tcp[] and overhead[] if src has them. */
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*
- * Copies the entries of src whose bits are set in `entries` to dst, in order and without gaps.
- * Copies hashes, but no weights. `details`: also copies time, TCP flags, and tcp[] and overhead[]
- * if src has them. Bits src->n and above must be 0.
+ * Copies the entries with a bit in `entries`, in order, without weights. Bits src->n and above
+ * must be 0. `details`: also calls key_burst_copy_details().
  */
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

@@ -5,9 +5,7 @@
 
 #include "base/assertion.h"
 
-/*
- * Takes the index from bit 20 of the hash. No other table of a worker starts its index at this bit.
- */
+/* No other table of a worker takes its index from bit 20 on. */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
 	return (uint32_t)(hash.lo >> 20) % KEY_SET_FILTER_BITS;

@@ -5,9 +5,7 @@
 
 #include "key/aes.h"
 
-/*
- * IPv6 key as words, with the symbols of mangle6.h: s is word[0..1], d is word[2..3], p is word[4].
- */
+/* With the symbols of mangle6.h: s is word[0..1], d is word[2..3], p is word[4]. */
 struct key6_words {
 	uint64_t word[5];
 };
@@ -19,10 +17,6 @@ static inline struct key6_words load_key6(const struct key6 *key)
 	memcpy(&words, key, sizeof(words));
 	return words;
 }
-
-/*
- * ---- Portable
- */
 
 static struct key_hash permute(const struct hash_key *hash_key, uint64_t lo, uint64_t hi)
 {
@@ -82,10 +76,6 @@ struct key6 mangle6_invert(const struct hash_key *hash_key, const struct mangled
 	memcpy(&key6, &key, sizeof(key6));
 	return key6;
 }
-
-/*
- * ---- AES-NI
- */
 
 #ifdef __x86_64__
 TARGET_AES static void mangle6_burst_aesni(

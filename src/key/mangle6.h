@@ -28,7 +28,7 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-/* Bytes of d.lo in a key: [16, 24). */
+/* Bytes of d.lo in a key. */
 #define MANGLE6_BLIND     16
 #define MANGLE6_BLIND_END 24
 
@@ -38,13 +38,11 @@ struct mangled6 {
 	uint64_t word[5]; /* the first two are the hash: lo and hi */
 };
 
-/* Writes the mangled IPv6 keys of a hashed burst to mangled[], in order and without gaps. */
+/* Writes the mangled IPv6 keys of a hashed burst, in order and without gaps. */
 void mangle6_burst(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
-/* Portable version of mangle6_burst(), for tests and for CPUs without AES. */
 void mangle6_burst_portable(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
-/* Returns the original key. */
 struct key6 mangle6_invert(const struct hash_key *hash_key, const struct mangled6 *mangled);
