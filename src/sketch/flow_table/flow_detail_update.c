@@ -10,34 +10,23 @@
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
 
-/* State between the passes over a burst. */
 struct work {
 	struct flow_burst burst;
 	struct flow_detail *details;
-	uint64_t after; /* params.after */
+	uint64_t after;
 	uint64_t share; /* packets below which no flow enters state tcp by its share */
 	/* Packets of the table up to and including this entry; only set with weights. */
 	uint64_t total[BURST_MAX];
 };
 
-/*
- * Number of details that are prefetched while the same number of earlier packets is counted. With
- * 64, counting the packets of 100 000 flows took a third longer (bench/experiments/flow_states).
- */
+/* With 64, counting packets took a third longer (bench/experiments/flow_states). */
 #define AHEAD 16
-
-/*
- * ---- A packet
- */
 
 static ALWAYS_INLINE uint32_t add_clamped(uint32_t a, uint32_t b)
 {
 	return a + b < a ? UINT32_MAX : a + b;
 }
 
-/*
- * Returns true if a burst begins: the window has many more packets than a mean window of the flow.
- */
 static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 {
 	if ((unsigned __int128)detail->window_packets * detail->gaps <=
@@ -49,9 +38,8 @@ static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 }
 
 /*
- * Adds a packet to the rate details. now: low 32 bits of its time in ns. continues: the previous
- * packet of the flow was processed in rate or tcp, at most FLOW_QUIET_NS ago. Returns true if a
- * burst begins.
+ * `now` is the low 32 bits of a time in ns. `continues`: the flow's previous packet was processed
+ * in state rate or tcp, at most FLOW_QUIET_NS ago. Returns true if a burst begins.
  */
 static ALWAYS_INLINE bool update_rate(struct flow_detail *detail, uint32_t gap, uint32_t now,
 	uint32_t bytes, const bool continues)
@@ -78,7 +66,7 @@ static ALWAYS_INLINE bool precedes(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
-/* Handles a segment [seq, end) that begins before the expected sequence number. */
+/* The segment [seq, end) begins before the expected sequence number. */
 static __attribute__((noinline)) void count_late_segment(
 	struct flow_detail *detail, uint32_t seq, uint32_t end)
 {
@@ -131,7 +119,7 @@ static bool is_tcp(const struct flow_table *table, uint32_t at)
 	return key4.proto == PROTO_TCP;
 }
 
-/* Returns the own state of the flow (flow_states.h) before this packet. */
+/* Returns the flow's own state before this packet. */
 static ALWAYS_INLINE enum flow_depth own_state(
 	struct flow_detail *detail, uint32_t deep, uint32_t packets, uint64_t gap, uint32_t after)
 {
@@ -146,7 +134,6 @@ static ALWAYS_INLINE enum flow_depth own_state(
 	return (enum flow_depth)(own - 1);
 }
 
-/* Assigns a detail to a flow that has enough packets. Returns false if it gets none. */
 static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
 	const struct key_hash *hash, uint32_t packets)
 {
@@ -160,16 +147,12 @@ static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
 		entry->deep |= FLOW_DEEP_MARK;
 		return false;
 	}
-	/*
-	 * Pretends that the flow entered state count `after` packets ago. This packet then raises
-	 * it to rate.
-	 */
+	/* This packet then raises the flow to state rate. */
 	pool->details[detail].window_packets = packets - pool->params.after;
 	entry->deep = detail << FLOW_DEEP_DETAIL | FLOW_COUNT;
 	return true;
 }
 
-/* Returns the bytes of one packet of entry i. */
 static ALWAYS_INLINE uint32_t bytes_of(
 	const struct key_burst *burst, uint32_t i, const uint32_t mode)
 {
@@ -179,10 +162,6 @@ static ALWAYS_INLINE uint32_t bytes_of(
 					       : weight.bytes);
 }
 
-/*
- * Returns true if a flow in state rate must enter tcp: a burst has begun, or the flow has at least
- * the configured share of all packets.
- */
 static __attribute__((noinline)) bool enters_tcp(const struct flow_table *table,
 	const struct work *work, uint32_t i, uint32_t at, uint64_t packets, bool burst,
 	const uint32_t mode)
@@ -195,10 +174,6 @@ static __attribute__((noinline)) bool enters_tcp(const struct flow_table *table,
 	       is_tcp(table, at);
 }
 
-/*
- * Processes packet i if it may change the states of its flow. Returns the own state before the
- * packet.
- */
 static __attribute__((noinline)) enum flow_depth process_change(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i, uint32_t at,
 	struct flow_before before, const uint32_t mode)
@@ -238,7 +213,7 @@ static __attribute__((noinline)) enum flow_depth process_change(struct flow_tabl
 	return met;
 }
 
-/* Same as process_change(), but returns FLOW_STEADY_OF() of the own state; 0 for count. */
+/* Returns FLOW_STEADY_OF() of the flow's own state before the packet, or 0 for state count. */
 static ALWAYS_INLINE uint32_t process_change_steady(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i,
 	struct flow_entry *entry, struct flow_before before, const uint32_t mode)
@@ -261,10 +236,7 @@ static ALWAYS_INLINE uint32_t steady_of(const struct flow_deep *pool,
 							    : 0;
 }
 
-/*
- * Processes packet i, which was just counted, of a flow that may have a detail. Fast if the states
- * of the flow do not change, as for most packets. Returns FLOW_STEADY_OF() of the packet.
- */
+/* Packet i was just counted. Most packets do not change states. Returns FLOW_STEADY_OF(). */
 static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i,
 	struct flow_entry *entry, const struct flow_addition *addition, struct flow_before before,
@@ -299,16 +271,7 @@ static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
 	return steady;
 }
 
-/*
- * ---- A burst
- */
-
-/*
- * Counts packet i in its entry. Returns FLOW_STEADY_OF() of the packet, or 0 in state count.
- *
- * Here and below, `idle` (idle keys are removed) and `details` (some flows have details) are
- * compile-time constants.
- */
+/* Returns FLOW_STEADY_OF(); 0: state count. `idle` and `details` are compile-time constants. */
 static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t at, const bool details, const bool idle,
 	const uint32_t mode)
@@ -327,10 +290,7 @@ static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct k
 		       : process_change_steady(table, burst, work, i, entry, before, mode);
 }
 
-/*
- * Finds or adds the entry of packet i. If there is no room, counts the packet as shed and returns
- * false.
- */
+/* If there is no room, counts the packet as shed and returns false. */
 static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const uint32_t mode)
 {
@@ -346,10 +306,7 @@ static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_bu
 	return found;
 }
 
-/*
- * Counts the packets whose bits are set in `found`. Returns the sum of FLOW_STEADY_OF() over these
- * packets, like the functions below.
- */
+/* `found` has one bit per packet. Returns the sum of FLOW_STEADY_OF(). */
 static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint64_t found, const bool details, const uint32_t mode)
 {
@@ -365,9 +322,8 @@ static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct
 }
 
 /*
- * Counts the packets whose key is in the first entry of its bucket. Works in steps of AHEAD
- * packets: finds the entries of one step, and prefetches their details, before it counts the
- * previous step. Returns the counted packets, one bit each.
+ * Counts the packets whose key is in the first entry of its bucket, and returns them, one bit
+ * each. Prefetches the details of AHEAD packets before it counts the AHEAD packets before them.
  */
 static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t *met, const uint32_t mode)
@@ -388,10 +344,7 @@ static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct
 	}
 }
 
-/*
- * Finds or adds the entries of the packets in `others`. Returns the packets that have an entry, one
- * bit each.
- */
+/* Returns the packets that have an entry, one bit each. */
 static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, uint64_t others, const uint32_t mode)
 {
@@ -409,10 +362,7 @@ static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct
 	return found;
 }
 
-/*
- * Counts a burst. First counts the packets whose key is in the first entry of its bucket, then all
- * others. Tables without --flow-detail count in the same order.
- */
+/* Counts packets in the same order as a table without --flow-detail. */
 static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const bool details, const uint32_t mode)
 {
@@ -431,10 +381,7 @@ static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct k
 	       (uint32_t)__builtin_popcountll(found | others);
 }
 
-/*
- * Counts packets one by one, in order. The result also counts each packet that has an entry as a
- * packet in state count.
- */
+/* The result also counts each packet that has an entry as a packet in state count. */
 static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t begin, uint32_t end, const bool idle, const uint32_t mode)
 {
@@ -450,7 +397,6 @@ static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const stru
 	return met;
 }
 
-/* Counts the burst in parts, and removes idle keys after each part (flow_sweep_after()). */
 static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const uint32_t mode)
 {
@@ -469,11 +415,7 @@ static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct 
 	return met;
 }
 
-/*
- * Returns a lower bound of the number of packets at which a flow may enter state tcp by its share
- * of all packets. Uses the number of packets before the burst. Returns 0 if the bound is too large
- * to be exact as a double.
- */
+/* Returns a lower bound of the packets at which a flow may enter state tcp by its share. */
 static uint64_t least_share(const struct flow_deep *pool)
 {
 	double packets = pool->params.share * (double)pool->total;
@@ -483,7 +425,7 @@ static uint64_t least_share(const struct flow_deep *pool)
 	return packets < (double)(UINT64_C(1) << 53) ? (uint64_t)packets : 0;
 }
 
-/* Returns true if the burst may take the last detail. Then the order of its flows matters. */
+/* Returns true if the burst may take the last detail, so that the order of its flows matters. */
 static bool is_scarce(const struct flow_deep *pool, uint32_t n)
 {
 	uint32_t unused = pool->params.flows + 1 - pool->used;

@@ -2,15 +2,9 @@
 #pragma once
 
 /*
- * Internals of the flow table (flow_table.h).
- *
- * An entry is one cache line. A table of `width` buckets has twice as many entries. Entry b is the
- * first entry of bucket b. The other half is a pool for further keys of any bucket. Therefore
- * `width` keys always fit, whatever their hashes. If the pool is empty, new keys are shed: their
- * packets are counted, but no entry is stored. Stored entries do not change then.
- *
- * The entries of a bucket form a chain (flow_list.c). The entry of a key counts all of its packets,
- * until the key is idle and removed (flow_idle.h). An entry is in use if its state is FLOW_STORED.
+ * Internals of the flow table. A table of `width` buckets has twice as many entries. Entry b is
+ * the first entry of bucket b. The others are a pool for further keys of any bucket, so that
+ * `width` keys always fit. If the pool is empty, packets of new keys are only counted ("shed").
  */
 
 #include <endian.h>
@@ -25,14 +19,11 @@
 
 enum flow_state {
 	FLOW_FREE,
-	FLOW_CLAIMED, /* claimed by a thread that writes its key */
+	FLOW_CLAIMED, /* a thread is writing its key */
 	FLOW_STORED,
 };
 
-/*
- * ID that is compared before the key: all of a key4, or 120 bits of the hash of a key6. The last
- * byte is the address family; in a key4 it is the reserved byte.
- */
+/* All of a key4, or 120 bits of the hash of a key6. The last byte is the address family. */
 struct flow_id {
 	uint64_t lo, hi;
 };
@@ -46,11 +37,11 @@ struct flow_entry {
 	_Atomic uint64_t packets, bytes;
 	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
 	_Atomic uint32_t next;       /* next entry of the bucket; 0: none */
-	uint32_t bucket;             /* bucket; only set in entries of the pool */
+	uint32_t bucket;             /* only set in entries of the pool */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
 	uint8_t spare[2]; /* used only by sketchtap-bench */
-	uint32_t deep;    /* state and detail (flow_detail.h); 0 without --flow-detail */
+	uint32_t deep;    /* states and number of the flow's detail; 0 without --flow-detail */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
@@ -61,33 +52,26 @@ struct flow_deep;
 struct flow_table {
 	struct sketch sketch;
 	uint32_t nb_buckets;
-	uint64_t modulus_inverse;   /* ceil(2^64 / nb_buckets), for flow_modulo() */
+	uint64_t modulus_inverse;
 	struct flow_entry *entries; /* [2 * nb_buckets] */
-	struct key6 *key6;          /* key of each IPv6 entry */
-	_Atomic uint64_t *ip_bytes; /* IP bytes of each entry; NULL: not counted */
-	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
-	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
+	struct key6 *key6;          /* keys of IPv6 entries */
+	_Atomic uint64_t *ip_bytes; /* NULL: not counted */
+	struct flow_idle *idle;     /* NULL: entries stay until the reset */
+	struct flow_deep *deep;     /* NULL: flows have one state */
 	struct hash_key hash_key;
 
-	/*
-	 * Entries taken since the reset, including the first entries of all buckets. Entries above
-	 * are unused.
-	 */
+	/* Entries from `used` on are unused. */
 	_Atomic uint32_t used __attribute__((aligned(64)));
-	_Atomic uint64_t returned; /* stack of returned entries (flow_table.c) */
+	_Atomic uint64_t returned; /* stack of returned entries */
 	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
-	_Atomic uint64_t shed_added, shed_added_bytes; /* struct sketch_shed */
+	_Atomic uint64_t shed_added, shed_added_bytes;
 };
 
-/* Implement sketch_ops.update[] and update_weighted[] (flow_list.c). */
 void flow_update_separate(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst);
-/*
- * Removes an entry from its bucket. The table must have a single writer. Another entry of the
- * bucket may move to this place.
- */
+/* Only with a single writer. Another entry of the bucket may move to this place. */
 void flow_remove(struct flow_table *table, uint32_t entry);
 
 extern const struct sketch_ops flow_table_ops;
@@ -96,8 +80,6 @@ static inline struct flow_table *flow_table_of(struct sketch *sketch)
 {
 	return (struct flow_table *)sketch;
 }
-
-/* ---- Keys */
 
 static inline uint64_t flow_id_family(enum key_family family)
 {
@@ -128,7 +110,6 @@ static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flo
 	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
 }
 
-/* Returns true if a stored entry has the key of packet i, whose ID is `id`. */
 static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
 	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
@@ -138,37 +119,28 @@ static inline __attribute__((always_inline)) bool flow_matches(const struct flow
 	       memcmp(&table->key6[entry], &burst->key6[i], sizeof(struct key6)) == 0;
 }
 
-/* ---- Buckets */
-
-/* Returns ceil(2^64 / n) for flow_modulo(); 0 for n = 1. */
+/* Returns ceil(2^64 / n), or 0 for n = 1. */
 static inline uint64_t flow_modulus_inverse(uint32_t n)
 {
 	return UINT64_MAX / n + 1;
 }
 
-/*
- * Returns hash % n without a division, exact for all 32-bit hashes and n: Lemire, Kaser and Kurz,
- * Faster remainder by direct computation (2019), section 3.
- */
+/* hash % n: Lemire, Kaser and Kurz, Faster remainder by direct computation (2019), section 3. */
 static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
 {
 	return (uint32_t)((unsigned __int128)(inverse * hash) * n >> 64);
 }
 
-/* Fills hash[0..n) for a burst with hashes. */
 typedef void (*flow_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
-/* Uses the keyed hash of the run, so that senders cannot direct many keys to one bucket. */
+/* Keyed, so that senders cannot direct many keys to one bucket. */
 static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
 		hash[i] = (uint32_t)burst->hash[i].lo;
 }
 
-/*
- * Computes the bucket of each packet and prefetches its first entry. Uses separate loops for powers
- * of two and other numbers, to keep the branch out of the loops. `hash` is a compile-time constant.
- */
+/* Separate loops keep the branch out of them. `hash` is a compile-time constant. */
 static inline __attribute__((always_inline)) void flow_buckets(const struct flow_table *table,
 	const struct key_burst *burst, const flow_hash_fn hash, uint32_t *bucket)
 {
@@ -189,29 +161,22 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 	}
 }
 
-/* ---- Counting */
-
-/* Properties of a burst and a table: bits of `mode`, a compile-time constant. */
+/* Compile-time properties of a burst and a table. */
 enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is not NULL */
-	/*
-	 * packets of some flows are processed with less detail than the flow's own state
-	 * (flow_states.h)
-	 */
+	/* some packets are processed with less detail than the flow's own state */
 	FLOW_DEFERRED = 1 << 2,
 };
 
-/* Addition to an entry by a packet, or by a group of packets with one key. */
+/* One packet, or a group of packets with one key. */
 struct flow_addition {
 	uint64_t packets, bytes, ip_bytes;
 	int64_t first, last;
 	uint8_t tcp_flags;
 };
 
-/*
- * Returns the bytes of the IP packets of burst entry i; all bytes if the burst has no overhead[].
- */
+/* Returns all bytes if the burst has no overhead[]. */
 static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
 	const struct key_burst *burst, uint32_t i, const struct weight *weight)
 {
@@ -233,7 +198,7 @@ static inline __attribute__((always_inline)) struct flow_addition flow_addition_
 		burst->time[i], burst->tcp_flags[i]};
 }
 
-/* Lowers *extreme to `time`, or raises it if `greater`. Returns the old value. */
+/* Returns the old value. */
 static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_t *extreme,
 	int64_t time, const bool greater, const enum counter_policy policy)
 {
@@ -251,32 +216,25 @@ static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_
 	return value;
 }
 
-/*
- * Adds an amount. Single packets cannot overflow 64 bits. Weights can, so that sums of weights
- * saturate (flow_is_saturated()).
- */
+/* Counts of single packets cannot overflow 64 bits. Sums of weights saturate. */
 static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic uint64_t *sum,
 	uint64_t amount, const enum counter_policy policy, const bool weighted)
 {
 	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
 }
 
-/* Returns true if an amount is saturated, and therefore only a lower bound. */
+/* A saturated amount is only a lower bound. */
 static inline bool flow_is_saturated(uint64_t amount)
 {
 	return amount >= COUNTER64_GUARD;
 }
 
-/* Values of an entry before an addition. */
 struct flow_before {
 	uint64_t packets;
 	int64_t last;
 };
 
-/*
- * Adds to a stored entry. Relaxed ordering is enough: entries are read after the handover of their
- * epoch (parallel/epoch.h), which orders all earlier additions.
- */
+/* Relaxed ordering is enough: readers wait for the handover of the epoch. */
 static inline __attribute__((always_inline)) struct flow_before flow_count(struct flow_table *table,
 	uint32_t number, const struct flow_addition *addition, const enum counter_policy policy,
 	const uint32_t mode)
@@ -293,7 +251,7 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 			(mode & FLOW_WEIGHTED) != 0);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	before.last = flow_stretch(&entry->last, addition->last, true, policy);
-	/* Writes only new flags: each store would take the cache line from other threads. */
+	/* Each store would take the cache line from other threads. */
 	if ((addition->tcp_flags & ~flags) == 0)
 		return before;
 	if (policy == COUNTER_OWNED)
@@ -304,8 +262,6 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 			&entry->tcp_flags, addition->tcp_flags, memory_order_relaxed);
 	return before;
 }
-
-/* ---- Entries */
 
 static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 {
@@ -320,7 +276,7 @@ static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
 }
 
-/* Writes the key of packet i into an entry that no other thread sees, and clears its counts. */
+/* No other thread may see the entry yet. */
 static inline void flow_fill(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {
@@ -337,12 +293,10 @@ static inline uint64_t flow_nb_entries(const struct sketch_params *params)
 	return 2 * params->width;
 }
 
-/* Returns an entry of the pool, 0 if it is empty. */
+/* Returns 0 if the pool is empty. */
 uint32_t flow_take(struct flow_table *table);
-/* Returns an entry to the pool. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-/* Counts packets for which the table has no room. */
 static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
 	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
 {

@@ -5,7 +5,7 @@
 
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64
-#define SWEEP_MAX          FLOW_STRIDE /* maximum entries per sweep: one per packet */
+#define SWEEP_MAX          FLOW_STRIDE /* maximum entries per sweep */
 
 size_t flow_idle_memory(const struct sketch_params *params)
 {
@@ -73,7 +73,7 @@ static bool is_expired(const struct flow_table *table, uint32_t entry, int64_t n
 	       flow_is_idle(table->idle, e, now);
 }
 
-/* Checks the next n entries and removes the idle ones. Returns the number of removed entries. */
+/* Returns the number of removed entries. */
 static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 {
 	struct flow_idle *idle = table->idle;
@@ -82,7 +82,7 @@ static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 	for (; n > 0; n--) {
 		if (idle->at >= atomic_load_explicit(&table->used, memory_order_relaxed))
 			idle->at = 0;
-		/* Checks the place again after a removal: another entry may have moved there. */
+		/* Check the same place again: another entry may have moved there. */
 		for (; is_expired(table, idle->at, now); removed++) {
 			if (!emit_record(table, idle->at))
 				return removed;

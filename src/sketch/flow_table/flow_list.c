@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The chain of a bucket: its entries in order of arrival, so that heavy keys are usually near the
- * front.
+ * The chain of a bucket. Several threads add entries without waiting (Algorithm 5 of Wu et al.
+ * 2016, applied to a set). A new key claims a free first entry by a compare-and-swap of its state.
+ * Otherwise the thread appends an entry of the pool by a compare-and-swap of the last `next` from
+ * 0. If that fails, it searches on. No entry leaves its chain while threads share the table.
  *
- * Several threads can add to a table without waiting for each other (Algorithm 5 of Wu et al. 2016,
- * applied to a set). No entry leaves its chain while threads share the table.
- * - A new key claims the first entry if it is free, by a compare-and-swap of its state.
- * - Otherwise the thread writes the key into an entry of the pool, which no other thread sees. It
- * appends this entry by a compare-and-swap of the last `next` from 0. If that fails, another thread
- * has appended an entry, and the search continues there.
- *
- * Each appending thread has compared its key with all entries that are stored in the chain, so that
- * pool entries of a chain have different keys. A first entry that is claimed but not yet stored is
- * skipped. Another thread may then append the same key. Both entries count different packets, and
- * readers add up all entries of a key.
+ * If a first entry is claimed but not yet stored, another thread may append the same key. Readers
+ * add up all entries of a key.
  */
 
 #include "sketch/flow_table/flow_owned.h"
-
-/* ---- One thread */
 
 static inline __attribute__((always_inline)) void count_separate(
 	struct flow_table *table, const struct key_burst *burst, const uint32_t mode)
@@ -33,7 +24,7 @@ static inline __attribute__((always_inline)) void count_separate(
 		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, mode);
 }
 
-/* Defines a function for update[] or update_weighted[]. `weight` is FLOW_WEIGHTED or 0. */
+/* `weight` is FLOW_WEIGHTED or 0. */
 #define FLOW_UPDATE(name, count, weight)                                                           \
 	void name(struct sketch *sketch, const struct key_burst *burst)                            \
 	{                                                                                          \
@@ -48,9 +39,7 @@ static inline __attribute__((always_inline)) void count_separate(
 FLOW_UPDATE(flow_update_separate, count_separate, 0)
 FLOW_UPDATE(flow_update_separate_weighted, count_separate, FLOW_WEIGHTED)
 
-/*
- * Removes the first entry of a bucket. The next entry of the chain, if there is one, moves there.
- */
+/* The next entry of the chain moves to the first place. */
 static void remove_first(struct flow_table *table, uint32_t bucket)
 {
 	uint32_t next = flow_next(table, bucket);
@@ -84,8 +73,6 @@ void flow_remove(struct flow_table *table, uint32_t entry)
 	flow_return(table, entry);
 }
 
-/* ---- Several threads */
-
 static bool stored_and_matches(const struct flow_table *table, uint32_t entry,
 	const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
@@ -95,10 +82,7 @@ static bool stored_and_matches(const struct flow_table *table, uint32_t entry,
 	       flow_matches(table, entry, id, burst, i);
 }
 
-/*
- * Stores the key of packet i in the first entry of its bucket. Returns false if the entry is in
- * use.
- */
+/* Returns false if the entry is in use. */
 static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {
@@ -115,10 +99,8 @@ static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id
 }
 
 /*
- * Returns the entry of packet i. Adds one if necessary. Sets *shed if there is no room.
- *
- * `*fresh` is an entry of the pool that this thread has taken but not used, or 0. The caller
- * returns it to the pool after the burst.
+ * Sets *shed if there is no room. *fresh is 0, or an entry that this thread has taken from the
+ * pool but not used. The caller returns it after the burst.
  */
 static uint32_t find_shared(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i, uint32_t *fresh, bool *shed)

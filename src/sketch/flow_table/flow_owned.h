@@ -2,16 +2,10 @@
 #pragma once
 
 /*
- * Updates of a flow table by a single writer, in three passes over a burst.
- * - The first pass prefetches the first entry of each packet's bucket.
- * - The second pass compares all first entries with the keys, without a branch, and prefetches the
- * next entries of the chains. In a table with as many keys as buckets, more than three of four
- * packets match here.
- * - The third pass looks up all other packets in order, so that the table does not depend on burst
- * boundaries.
- *
- * A flow_find_fn searches the entries of a bucket after the first one. sketchtap-bench compares
- * several such functions.
+ * Updates of a flow table by a single writer, in three passes over a burst. The first prefetches
+ * the first entry of each packet's bucket. The second compares these entries with the keys,
+ * without a branch. The third looks up all other packets in order, so that the table does not
+ * depend on burst boundaries.
  */
 
 #include "sketch/burst_groups.h"
@@ -19,7 +13,6 @@
 #include "sketch/flow_table/flow_entries.h"
 #include "sketch/flow_table/flow_idle.h"
 
-/* State between passes. */
 struct flow_burst {
 	uint32_t bucket[BURST_MAX];
 	struct flow_id id[BURST_MAX];
@@ -36,10 +29,7 @@ static inline void flow_set_next(struct flow_table *table, uint32_t entry, uint3
 	atomic_store_explicit(&table->entries[entry].next, next, memory_order_relaxed);
 }
 
-/*
- * Marks an entry as stored. Relaxed: the table has one writer, or other threads find the entry only
- * after a release.
- */
+/* Relaxed: the table has one writer, or other threads find the entry only after a release. */
 static inline void flow_set_stored(struct flow_table *table, uint32_t entry)
 {
 	atomic_store_explicit(&table->entries[entry].state, FLOW_STORED, memory_order_relaxed);
@@ -54,8 +44,8 @@ static inline __attribute__((always_inline)) void flow_burst_prepare(const struc
 }
 
 /*
- * Returns the packets from begin to end - 1 whose key is in the first entry of its bucket, one bit
- * each. `details` is a compile-time constant. true: also prefetches the details of these entries.
+ * Returns the packets of [begin, end) whose key is in the first entry of its bucket, one bit each.
+ * `details` is a compile-time constant: also prefetches these flows' details.
  */
 static inline __attribute__((always_inline)) uint64_t flow_find_first(
 	const struct flow_table *table, const struct key_burst *burst,
@@ -82,14 +72,10 @@ static inline __attribute__((always_inline)) uint64_t flow_find_first(
 	return found;
 }
 
-/*
- * Finds the key of packet i after the first entry of its bucket, or adds it. Returns its entry, or
- * 0 if the pool is empty.
- */
+/* Finds or adds a key after the first entry of its bucket. Returns 0 if the pool is empty. */
 typedef uint32_t (*flow_find_fn)(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i);
 
-/* Implements flow_find_fn for a chain. */
 static inline uint32_t flow_find_in_chain(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i)
 {
@@ -111,7 +97,7 @@ static inline uint32_t flow_find_in_chain(struct flow_table *table, const struct
 	return next;
 }
 
-/* Finds or adds the entry of packet i. Returns false if there is no room. */
+/* Returns false if there is no room. */
 static inline __attribute__((always_inline)) bool flow_find(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i, uint32_t *entry,
 	const flow_find_fn find)
@@ -130,10 +116,7 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	return *entry != 0; /* entry 0 is never in the pool */
 }
 
-/*
- * Adds to an entry. `idle`, here and below, is a compile-time constant. true: idle keys are
- * removed.
- */
+/* `idle` is a compile-time constant: idle keys are removed. */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
 	const struct flow_addition *addition, const bool idle, const uint32_t mode)
@@ -143,7 +126,6 @@ static inline __attribute__((always_inline)) void flow_add(struct flow_table *ta
 	flow_count(table, entry, addition, COUNTER_OWNED, mode);
 }
 
-/* Counts packet i, whose key was not in a first entry at the start of the burst. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
 	const flow_find_fn find, const bool idle, const uint32_t mode)
@@ -160,7 +142,7 @@ static inline __attribute__((always_inline)) void flow_update_one(struct flow_ta
 		flow_shed(table, &addition, burst, mode);
 }
 
-/* Counts packets begin to end - 1. */
+/* Counts the packets of [begin, end). */
 static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
 	const flow_find_fn find, const bool idle, const uint32_t mode)
@@ -202,7 +184,7 @@ static inline void flow_burst_read_clock(
 	}
 }
 
-/* Returns the end of the part of the burst that starts at `begin` and ends at the next sweep. */
+/* Returns the packet before which the next sweep is due, or burst->n. */
 static inline uint32_t flow_sweep_end(
 	const struct flow_table *table, const struct key_burst *burst, uint32_t begin)
 {
@@ -211,10 +193,7 @@ static inline uint32_t flow_sweep_end(
 	return end < burst->n ? end : burst->n;
 }
 
-/*
- * Advances the packet clock after packets begin to end - 1 were counted. Sweeps after each
- * FLOW_STRIDE packets.
- */
+/* Advances the packet clock by the packets of [begin, end). */
 static inline void flow_sweep_after(
 	struct flow_table *table, const struct flow_burst *work, uint32_t begin, uint32_t end)
 {
@@ -228,7 +207,6 @@ static inline void flow_sweep_after(
 	flow_sweep(table);
 }
 
-/* Counts the burst in parts, and removes idle keys after each part (flow_sweep_after()). */
 static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
 	const struct key_burst *burst, const flow_find_fn find, const uint32_t mode)
 {

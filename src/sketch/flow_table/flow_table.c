@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Flow table: creation, pool, readout and options. One memory block holds struct flow_table, the
- * entries, struct flow_deep with its details, struct flow_idle, bytes of IP packets, and the IPv6
- * keys.
- */
-
 #include "sketch/flow_table/flow_table.h"
 
 #include "base/assertion.h"
@@ -25,11 +19,8 @@ static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 }
 
 /*
- * ---- Pool
- *
- * `returned` is a stack of entries, linked by `next`. Its low half is the number of the top entry; 0:
- * the stack is empty. Its high half counts changes, so that a compare-and-swap fails if the top entry
- * was taken and returned in between (ABA problem).
+ * `returned` is a stack of entries, linked by `next`. Its low half is the top entry, or 0. Its
+ * high half counts changes, against the ABA problem.
  */
 
 #define STACK_TOP    UINT64_C(0xffffffff)
@@ -79,8 +70,6 @@ void flow_return(struct flow_table *table, uint32_t entry)
 		((stack & ~STACK_TOP) + STACK_CHANGE) | entry, memory_order_release,
 		memory_order_relaxed));
 }
-
-/* ---- Sketch */
 
 static uint32_t default_deep_flows(uint64_t width)
 {
@@ -159,7 +148,7 @@ static struct sketch *create(const struct sketch_params *params)
 	return &table->sketch;
 }
 
-/* Clears only entries that were taken. All others are still zero. IPv6 keys need no clearing. */
+/* Entries that were never taken are still zero. IPv6 keys need no clearing. */
 static void reset(struct sketch *sketch)
 {
 	struct flow_table *table = flow_table_of(sketch);
@@ -168,8 +157,6 @@ static void reset(struct sketch *sketch)
 		atomic_load_explicit(&table->used, memory_order_relaxed) * sizeof(*table->entries));
 	empty(table);
 }
-
-/* ---- Readout */
 
 static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
 {
@@ -190,7 +177,7 @@ struct listing {
 	const struct flow_table *table;
 	sketch_emit_fn emit;
 	void *arg;
-	bool expired; /* true: the entries come from the queue of expired entries */
+	bool expired; /* the entries come from the queue of expired entries */
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
 	const struct flow_detail *details[BURST_MAX];
@@ -327,7 +314,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return shed(sketch).packets == 0;
 }
 
-/* Returns the number of all shed packets, because they may all belong to this key. */
+/* All shed packets may belong to this key. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	struct sketch_shed all = shed(sketch);
@@ -362,9 +349,7 @@ static const uint64_t *state_packets(const struct sketch *sketch)
 	return deep != NULL ? deep->packets : NULL;
 }
 
-/* --- options --- */
-
-/* Returns the reason if threads cannot share a table with these parameters, else NULL. */
+/* Returns NULL if threads can share a table with these parameters. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
 	*option = "flow-detail";

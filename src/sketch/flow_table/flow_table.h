@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Options of the flow table. The table counts exact packets, bytes, first and last time and TCP
- * flags of every key (FCAP in Zha et al. 2022). docs/FLOWTABLE.md explains the design. The
- * internals are for the files of this folder and for tests. Other code uses sketch.h.
+ * Counts packets, bytes, first and last time and TCP flags of every key exactly: FCAP in Zha et
+ * al. 2022.
  */
 
 #include <stdint.h>
