@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Counts packets of the eBPF program in an iblt of three rows (layout: sketch/iblt/iblt_layout.h).
- * The maps hold one instance after another. shape[0] is log2 of the IPv4 cells per row, shape[1]
- * log2 of the blocks per filter.
- */
+/* shape[0] is log2 of the IPv4 cells per row, shape[1] log2 of the blocks per filter. */
 
 #include "sketch/iblt/iblt_layout.h"
 #include "sketch/kernel_addition.h"
@@ -13,10 +9,7 @@ KERNEL_ARRAY(cells4, 1 << IBLT_SHIFT4);
 KERNEL_ARRAY(cells6, 1 << IBLT_SHIFT6);
 KERNEL_ARRAY(filters, IBLT_FILTER_WORDS * sizeof(__u64));
 
-/*
- * Finds the three cells of a key. Returns false if one does not exist. This cannot happen, but the
- * verifier requires the check.
- */
+/* The verifier requires the check, although all cells exist. */
 KERNEL_INLINE bool iblt_find_cells(
 	void *map, __u32 instance, __u32 bits, __u64 lo, __u64 hi, struct iblt_sums **cells)
 {
@@ -32,7 +25,7 @@ KERNEL_INLINE bool iblt_find_cells(
 	return true;
 }
 
-/* Adds a flow to the filter. Returns true if the flow is new: one of its bits was not set. */
+/* Returns true if the flow is new: one of its bits was not set. */
 KERNEL_INLINE bool iblt_filter_adds(__u64 *block, __u64 lo, __u64 hi)
 {
 	__u64 known = 1;

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Updates of an invertible Bloom lookup table (iblt.h). One memory block holds struct iblt, IPv4
- * cells, IPv6 cells, the filter, and the results of decoding.
- *
- * Several threads can share a table. Each adds to every sum atomically. No thread reads the sums
- * before the handover of the epoch. Several threads may count the first packets of a flow at the
- * same time. At least one of them then sets a bit of the filter, and inserts the key. If several
- * do, the key is inserted several times, and decoding divides by their number. If no thread sets a
- * bit, other keys have set all of them, as may happen with a single thread.
+ * No thread reads sums before the handover of the epoch. If several threads count the first
+ * packets of a flow at the same time, at least one sets a bit of the filter and inserts the key.
+ * Decoding divides by the number of insertions.
  */
 
 #include "sketch/iblt/iblt.h"
@@ -27,13 +22,10 @@
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
-/*
- * Smallest width that fit() returns. With n flows and k rows, two flows share all of their cells
- * with a probability of n^2 / 2 / width^k. They could then not be decoded.
- */
+/* With n flows and k rows, two flows share all cells with a probability of n^2 / 2 / width^k. */
 #define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
 
-/* Maximum of the expected number of false positives of the filter when the table is full. */
+/* Expected false positives of the filter when the table is full. */
 #define FILTER_ERRORS_MAX 0x1p-10
 
 static struct iblt *iblt_of(struct sketch *sketch)
@@ -42,12 +34,8 @@ static struct iblt *iblt_of(struct sketch *sketch)
 }
 
 /*
- * ---- Shape
- */
-
-/*
- * Returns the load (flows per cell) above which decoding fails, because a random hypergraph then
- * has a 2-core: Molloy, The pure literal rule threshold and cores in random hypergraphs (2004).
+ * A random hypergraph has a 2-core above this load: Molloy, The pure literal rule threshold and
+ * cores in random hypergraphs (2004).
  */
 double iblt_threshold(uint32_t depth)
 {
@@ -75,12 +63,10 @@ static const char *check(struct sketch_params *params)
 }
 
 /*
- * Let m = n / blocks be the mean number of keys in a block. That number is Poisson distributed.
- * After j keys, each of the 8 words of a block has at most j of its 64 bits set. A new key has one
- * bit in each word. All of them are already set with a probability of at most (j / 64)^8. The mean
- * of j^8 is the sum over i of S(8, i) * m^i, where S are Stirling numbers of the second kind. The
- * block fills from 0 to m while the n keys arrive. The average over this time replaces m^i by m^i /
- * (i + 1).
+ * The number j of keys in a block has a Poisson distribution with the mean m = n / blocks. The 8
+ * bits of a new key are already set with a probability of at most (j / 64)^8. The mean of j^8 is
+ * the sum over i of S(8, i) * m^i, where S are Stirling numbers of the second kind. Averaged while
+ * the block fills from 0 to m, m^i becomes m^i / (i + 1).
  */
 double iblt_filter_errors(double n, double blocks)
 {
@@ -110,7 +96,7 @@ static uint32_t width_bits(const struct sketch_params *params)
 	return (uint32_t)__builtin_ctzll(params->width);
 }
 
-/* Return the bytes of parts of the memory block, for rows of 2^bits cells. */
+/* Sizes in bytes, for rows of 2^bits cells. */
 static size_t cells_size(uint32_t depth, uint32_t bits, uint32_t shift)
 {
 	return ((size_t)depth << bits) << shift;
@@ -190,9 +176,7 @@ static bool is_known(const struct iblt *table)
 	return atomic_load_explicit(&table->result->known, memory_order_relaxed);
 }
 
-/*
- * Discards the result of decoding. Writes only if necessary, because threads share the cache line.
- */
+/* Writes only if necessary, because threads share the cache line. */
 static void forget(struct iblt *table, bool ipv6)
 {
 	if (is_known(table))
@@ -201,10 +185,7 @@ static void forget(struct iblt *table, bool ipv6)
 		atomic_store_explicit(&table->has_ipv6, true, memory_order_relaxed);
 }
 
-/*
- * Returns the smallest width that has at most params.load flows per cell, limited to width_max.
- * Returns the present width if params.load is 0 or the number of flows is unknown.
- */
+/* The width is unchanged if params.load is 0 or the number of flows is unknown. */
 static uint64_t fit(const struct sketch *sketch)
 {
 	const struct sketch_params *params = &sketch->params;
@@ -236,10 +217,6 @@ static void reset(struct sketch *sketch)
 	atomic_store_explicit(&table->weight_bytes, 0, memory_order_relaxed);
 	table->difference = false;
 }
-
-/*
- * ---- Counting
- */
 
 static ALWAYS_INLINE const struct iblt_rows *rows_of(
 	const struct iblt *table, const struct key_burst *burst, uint32_t i, const bool ipv6)
@@ -273,10 +250,7 @@ static ALWAYS_INLINE void count(const struct iblt_rows *rows, const struct key_h
 	}
 }
 
-/*
- * Adds a key to its block of the filter. Returns true if this thread set a bit. The flow is then
- * new, or another thread is inserting it at the same time.
- */
+/* Returns true if this thread set a bit: the flow is new, or another thread is inserting it now. */
 static bool filter_add(
 	struct iblt_block *block, const struct key_hash *hash, enum counter_policy policy)
 {
@@ -321,10 +295,7 @@ static void insert(
 	}
 }
 
-/*
- * Returns the packets whose keys are not in the filter, one bit each. A key may occur several
- * times.
- */
+/* One bit per packet. A key may occur several times. */
 static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key_burst *burst)
 {
 	uint64_t found = 0;
@@ -336,7 +307,7 @@ static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key
 	return found;
 }
 
-/* Here and below, `weighted` is a compile-time constant. */
+/* `weighted` is a compile-time constant in this file. */
 static ALWAYS_INLINE void update_owned_of(struct iblt *table, const struct key_burst *burst,
 	const uint32_t depth, const bool ipv6, const bool weighted)
 {
@@ -384,7 +355,6 @@ static ALWAYS_INLINE void count_separate(
 	}
 }
 
-/* Adds the packets of followers to the addition of their leader (sketch/burst_groups.h). */
 static ALWAYS_INLINE void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct weight *additions, const bool weighted)
 {
@@ -436,10 +406,6 @@ static ALWAYS_INLINE void count_shared(
 
 SKETCH_UPDATES(count_separate, count_shared)
 
-/*
- * ---- Several tables
- */
-
 static void add_cells(struct iblt_rows *to, const struct iblt_rows *from, uint64_t sign)
 {
 	for (uint64_t c = 0; c < iblt_nb_cells(to); c++) {
@@ -462,7 +428,7 @@ static void unite_filters(struct iblt *to, const struct iblt *from)
 				memory_order_relaxed);
 }
 
-/* Adds sign * src to the counts of dst. Adds the keys of src for both signs. */
+/* Adds sign * src to the counts of dst, and adds the keys of src for both signs. */
 static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
 {
 	struct iblt *to = iblt_of(dst);
@@ -488,10 +454,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return combine(dst, src, 1);
 }
 
-/*
- * Subtracts counts but adds keys. Subtraction would remove the key of a flow that is in both
- * tables.
- */
+/* Adds keys, because subtraction would remove the key of a flow that is in both tables. */
 static int subtract(struct sketch *dst, const struct sketch *src)
 {
 	int error = combine(dst, src, UINT64_MAX);
@@ -500,8 +463,6 @@ static int subtract(struct sketch *dst, const struct sketch *src)
 		iblt_of(dst)->difference = true;
 	return error;
 }
-
-/* ---- Readout */
 
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
@@ -527,10 +488,7 @@ static struct sketch_undecoded undecoded(const struct sketch *sketch)
 	return decoded(sketch)->undecoded;
 }
 
-/*
- * Bounds the count of a key by its cells, which count all of its packets. A key that is not in the
- * filter has no packets.
- */
+/* The cells of a key count all of its packets. A key that is not in the filter has no packets. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct iblt *table = iblt_of_const(sketch);
@@ -556,8 +514,6 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 		sum = counter64_sum(sum, undecoded(parts[p]).largest);
 	return sum;
 }
-
-/* --- options --- */
 
 #define LOAD_MIN 0.01
 #define GROWTH   4 /* maximum width if none is given, as a multiple of the default */

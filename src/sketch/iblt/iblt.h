@@ -3,15 +3,9 @@
 
 /*
  * Invertible Bloom lookup table of flows (Goodrich and Mitzenmacher, 2011), as used by FlowRadar
- * (2016) and SMON (Zha et al. 2022). docs/IBLT.md explains the design. Internals for the files of
- * this folder and for tests. Other code uses sketch.h.
- *
- * A flow has one cell in each row. Each packet adds to the packets and bytes of the flow's cells.
- * The first packet of a flow, detected by a Bloom filter, also adds the key to these cells. A cell
- * holds only sums, so that cells of several threads or instances can be added. A key that was
- * inserted n times is in the sums n times, and decoding divides by n.
- *
- * IPv4 and IPv6 have separate cells, because their keys differ in size. They share the filter.
+ * (2016) and SMON (Zha et al. 2022). docs/IBLT.md explains the design. Each packet adds to the
+ * counts of the flow's cells, one in each row. The first packet of a flow, detected by a Bloom
+ * filter, also adds the key.
  */
 
 #include <stdatomic.h>
@@ -25,24 +19,21 @@
 #include "sketch/sketch.h"
 
 struct iblt_options {
-	double load; /* target load: flows per cell, for the width of the next interval; 0: fixed width */
+	double load; /* flows per cell, for the width of the next interval; 0: fixed width */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(iblt)
 
 #define IBLT_DEPTH_MIN 3
 #define IBLT_DEPTH_MAX 4
-#define IBLT_FAMILIES  2 /* IPv4, IPv6 */
+#define IBLT_FAMILIES  2
 
-/*
- * Same layout as struct iblt_sums. Sums wrap at 2^64. A lane adds 32-bit words, so that it has room
- * for 2^32 insertions.
- */
+/* Same layout as struct iblt_sums. Sums wrap at 2^64. */
 struct iblt_cell {
 	_Atomic uint64_t packets, bytes;
 	_Atomic uint64_t flows;   /* insertions */
 	_Atomic uint64_t check;   /* sum of iblt_check() over insertions */
-	_Atomic uint64_t lanes[]; /* sums of the words of the keys */
+	_Atomic uint64_t lanes[]; /* sums of the 32-bit words of the keys */
 };
 
 _Static_assert(sizeof(struct key4) == IBLT_LANES4 * sizeof(uint32_t) &&
@@ -59,38 +50,36 @@ struct iblt_rows {
 	uint8_t *cells;
 	enum key_family family;
 	uint32_t depth;
-	uint32_t bits;  /* log2 of the cells of a row */
-	uint32_t shift; /* log2 of a cell's size */
+	uint32_t bits;  /* log2 of the cells per row */
+	uint32_t shift; /* log2 of the bytes of a cell */
 	uint32_t lanes;
 };
 
-/* Result of decoding. */
 struct iblt_result {
-	_Atomic bool known; /* true: the other fields are valid for the present cells */
-	bool complete;      /* true: every flow was decoded with exact counts */
+	_Atomic bool known; /* the other fields are valid for the present cells */
+	bool complete;      /* every flow was decoded with exact counts */
 	struct sketch_undecoded undecoded;
-	/* Insertions per IP version, including those of undecoded flows. */
+	/* Includes undecoded flows. */
 	uint64_t inserted[IBLT_FAMILIES];
 };
 
-/* Block of the Bloom filter: one cache line. A key has one bit in each word of its block. */
+/* One cache line of the Bloom filter. A key has one bit in each word of its block. */
 struct iblt_block {
 	_Atomic uint64_t words[IBLT_FILTER_WORDS];
 } __attribute__((aligned(64)));
 
 struct iblt {
 	struct sketch sketch;
-	struct iblt_rows rows[IBLT_FAMILIES]; /* IPv4, IPv6 */
+	struct iblt_rows rows[IBLT_FAMILIES];
 	struct iblt_block *filter;
 	uint32_t filter_bits; /* log2 of the blocks of the filter */
 	struct hash_key hash_key;
-	/* Hash function of the keys; NULL: hash_burst(). */
+	/* NULL: hash_burst(). */
 	void (*hash)(const void *arg, struct key_burst *burst);
 	const void *hash_arg;
-	bool difference; /* true: a table was subtracted */
+	bool difference; /* a table was subtracted */
 
-	/* Memory for decoding. */
-	/* [cells of a family]: numbers of the cells that revealed a flow, in this order. */
+	/* Numbers of the cells that revealed a flow, in this order. */
 	uint32_t *pivots;
 	uint64_t *is_pivot;  /* bit c: cell c is a pivot */
 	uint64_t *suspected; /* bit c: cell c may count packets of an unknown flow */
@@ -115,10 +104,7 @@ static inline bool iblt_seen_ipv6(const struct iblt *table)
 	return atomic_load_explicit(&table->has_ipv6, memory_order_relaxed);
 }
 
-/*
- * Returns true if the cells' sums in the metric may have wrapped, so that they are only lower
- * bounds.
- */
+/* If the cells' sums in the metric may have wrapped, they are only lower bounds. */
 static inline bool iblt_overflown(const struct iblt *table)
 {
 	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
@@ -126,8 +112,6 @@ static inline bool iblt_overflown(const struct iblt *table)
 	return atomic_load_explicit(packets ? &table->weight_packets : &table->weight_bytes,
 		       memory_order_relaxed) >= COUNTER64_GUARD;
 }
-
-/* ---- Cells */
 
 static inline uint64_t iblt_nb_cells(const struct iblt_rows *rows)
 {
@@ -139,7 +123,6 @@ static inline struct iblt_cell *iblt_cell(const struct iblt_rows *rows, uint64_t
 	return (struct iblt_cell *)(rows->cells + (cell << rows->shift));
 }
 
-/* Returns the number of a key's cell in a row. */
 static inline __attribute__((always_inline)) uint64_t iblt_place(
 	const struct iblt_rows *rows, const struct key_hash *hash, uint32_t row)
 {
@@ -152,8 +135,6 @@ static inline uint64_t iblt_check(const struct key_hash *hash)
 {
 	return iblt_check_of(hash->lo, hash->hi);
 }
-
-/* ---- Filter */
 
 static inline __attribute__((always_inline)) struct iblt_block *iblt_block(
 	const struct iblt *table, const struct key_hash *hash)
@@ -179,34 +160,21 @@ static inline __attribute__((always_inline)) bool iblt_filter_has(
 	return all != 0;
 }
 
-/*
- * Returns the number of flows per cell up to which almost all tables can be decoded. depth: 3 or 4.
- */
+/* Returns the flows per cell up to which almost all tables can be decoded. depth: 3 or 4. */
 double iblt_threshold(uint32_t depth);
 
-/*
- * Returns the expected number of false positives while n keys are added to a filter of `blocks`
- * blocks.
- */
+/* Returns the expected number of false positives while n keys are added to the filter. */
 double iblt_filter_errors(double n, double blocks);
 
-/* Returns rows without cells. `bits` is log2 of the IPv4 cells per row. */
+/* `bits` is log2 of the IPv4 cells per row. The rows have no cells yet. */
 struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t bits);
 
 /* Returns log2 of the number of filter blocks for rows of 2^bits cells. */
 uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 
-/* ---- Decoding (iblt_decode.c) */
-
-/*
- * Decodes the flows, emits them unless emit is NULL, and fills the result. Modifies the cells, and
- * restores them before it returns.
- */
+/* Emits the decoded flows unless emit is NULL. Modifies the cells and restores them. */
 void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg);
 
-/*
- * Returns the smallest count in the key's cells, in the metric. This is an upper bound of its
- * count.
- */
+/* Returns an upper bound of the key's count: the smallest count in its cells. */
 uint64_t iblt_bound(
 	const struct iblt_rows *rows, const struct key_hash *hash, enum sketch_metric metric);

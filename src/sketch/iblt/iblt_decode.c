@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decodes an invertible Bloom lookup table by peeling, in its own cells.
+ * Decodes an invertible Bloom lookup table by peeling.
  *
- * A cell with a single flow reveals the key and the counts of the flow, even if the key was
- * inserted several times. This cell becomes the pivot of the flow and keeps its sums. Peeling
- * subtracts them from the other cells of the flow. These may then have a single flow as well.
+ * A cell with a single flow reveals its key and counts, and becomes its pivot. Peeling subtracts
+ * the pivot from the flow's other cells, which may then have a single flow as well. Adding the
+ * pivots again, in reverse order, restores the table, because no cell of a flow that is found
+ * later is a pivot.
  *
- * Adding the sums again, in reverse order, restores the table. This works because a pivot has only
- * one flow: no cell of a flow that is found later is a pivot.
- *
- * If no cell is left to peel, all cells except pivots should be empty. A cell with packets but
- * without a flow counts a false positive of the filter: a flow whose key was never inserted. All
- * flows that are connected with this cell by shared cells are suspected: their counts may be wrong.
+ * After a false positive of the filter, a cell has packets of a flow whose key was never inserted.
+ * All flows that are connected with this cell by shared cells are suspected: their counts may be
+ * wrong.
  */
 
 #include <string.h>
@@ -20,10 +18,7 @@
 #include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
 
-/*
- * If more filter errors than this are expected, each cell that is not empty may count an unknown
- * flow.
- */
+/* If more filter errors are expected, each cell that is not empty may count an unknown flow. */
 #define HIDDEN_ERRORS_MAX 0x1p-9
 
 struct iblt_decode_decoder {
@@ -31,20 +26,19 @@ struct iblt_decode_decoder {
 	const struct iblt_rows *rows;
 	uint64_t nb_cells;
 	uint32_t nb_pivots;
-	/* true: cells with flows may also count an unknown flow, because the filter is too full */
+	/* more than HIDDEN_ERRORS_MAX filter errors are expected */
 	bool filter_doubtful;
-	struct key_burst one; /* for hash_burst() */
-	uint64_t left;        /* cells that are neither pivots nor empty */
-	uint64_t suspects;    /* suspected flows */
+	struct key_burst one;
+	uint64_t left;     /* cells that are neither pivots nor empty */
+	uint64_t suspects; /* suspected flows */
 	uint64_t largest[IBLT_DEPTH_MAX];
 	struct iblt_result *result;
 };
 
-/* A decoded flow. */
 struct found {
 	struct key key;
 	struct key_hash hash;
-	uint64_t times; /* number of insertions */
+	uint64_t times; /* insertions */
 	uint64_t packets, bytes;
 };
 
@@ -74,9 +68,7 @@ static bool is_empty(const struct iblt_cell *cell)
 	return (get(&cell->flows) | get(&cell->packets) | get(&cell->bytes)) == 0;
 }
 
-/* ---- Single flows */
-
-/* Stores the words of the key. Returns false if a sum is not `times` times a 32-bit value. */
+/* Returns false if a sum is not `times` times a 32-bit value. */
 static bool divide(
 	const struct iblt_rows *rows, const struct iblt_cell *cell, uint64_t times, uint32_t *words)
 {
@@ -112,7 +104,7 @@ static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, 
 	found->hash = one->hash[0];
 }
 
-/* Finds the key of a cell with a single flow. Returns false if the cell has no flow or several. */
+/* Returns false if the cell has no flow or several. */
 static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
@@ -130,11 +122,6 @@ static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, 
 	       get(&cell->check) == found->times * iblt_check(&found->hash);
 }
 
-/*
- * ---- Peeling
- */
-
-/* Adds `sign` times the sums of a pivot to another cell. */
 static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivot,
 	struct iblt_cell *cell, uint64_t sign)
 {
@@ -147,9 +134,8 @@ static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivo
 }
 
 /*
- * Finds cells with a single flow until there are none. Each cell is queued at most once: when its
- * flow is found, it is a pivot or has no flow left. The list of pivots overwrites the part of the
- * queue that was already read.
+ * Each cell is queued at most once. The list of pivots overwrites the part of the queue that was
+ * already read.
  */
 static void peel(struct iblt_decode_decoder *decoder)
 {
@@ -198,12 +184,7 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 	}
 }
 
-/* ---- Certainty */
-
-/*
- * Marks the cells, other than pivots, that count or may count an unknown flow. Returns their
- * number.
- */
+/* Marks the cells, other than pivots, that may count an unknown flow. Returns their number. */
 static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt *table = decoder->table;
@@ -254,10 +235,7 @@ static void suspect(struct iblt_decode_decoder *decoder)
 		decoder->suspects += bit_get(decoder->table->suspected, pivots[p]);
 }
 
-/*
- * Returns an upper bound of the expected number of flows whose bits in the filter were all set by
- * other flows. Computes it as if each flow had been added last.
- */
+/* An upper bound of the expected number of flows whose filter bits were all set by other flows. */
 static double expected_errors(const struct iblt *table)
 {
 	const uint64_t *inserted = table->result->inserted;
@@ -273,14 +251,7 @@ static double expected_errors(const struct iblt *table)
 	return (double)(inserted[0] + inserted[1]) * sum / blocks;
 }
 
-/*
- * ---- Figures
- */
-
-/*
- * Finds the largest count of each row in the cells' present state: over suspected cells, or over
- * all other cells except pivots.
- */
+/* Reads suspected cells, or all other cells except pivots. */
 static void find_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
 	const struct iblt *table = decoder->table;
@@ -345,7 +316,7 @@ uint64_t iblt_bound(
 	return least;
 }
 
-/* Copies the suspected flows. They can no longer be read after unpeel() has restored the cells. */
+/* Suspected flows can no longer be read after unpeel() has restored the cells. */
 static struct found *keep_suspects(
 	struct iblt_decode_decoder *decoder, const struct sketch_allocator *from)
 {
@@ -358,7 +329,7 @@ static struct found *keep_suspects(
 	return kept;
 }
 
-/* Emits suspected flows without counts. `before` is an upper bound from their cells. */
+/* `before` is an upper bound from the flows' cells. */
 static void emit_suspects(const struct iblt_decode_decoder *decoder, const struct found *kept,
 	sketch_emit_fn emit, void *arg)
 {
@@ -376,10 +347,7 @@ static void emit_suspects(const struct iblt_decode_decoder *decoder, const struc
 	}
 }
 
-/*
- * Adds the sums of row 0, which counts every packet and every insertion once, to *all. Returns the
- * insertions.
- */
+/* Row 0 counts every packet and every insertion once. Returns the insertions. */
 static uint64_t add_row(const struct iblt_decode_decoder *decoder, struct sketch_undecoded *all)
 {
 	uint64_t flows = 0;

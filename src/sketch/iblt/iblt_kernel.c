@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Decodes iblts that the eBPF program has filled (iblt.bpf.h), with the program's hash function. */
-
 #include <stdlib.h>
 
 #include "base/assertion.h"
@@ -85,10 +83,7 @@ static struct sketch_undecoded decode(void *reader, void *const memory[KERNEL_PA
 	return view->result.undecoded;
 }
 
-/*
- * The default width needs 29 MB per CPU. It suffices for 68 000 IPv4 flows and half as many IPv6
- * flows.
- */
+/* 29 MB per CPU, for 68 000 IPv4 flows and half as many IPv6 flows. */
 const struct kernel_layout iblt_kernel = {
 	.rows = IBLT_KERNEL_ROWS,
 	.default_width = 32768,

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Layout of the cells and the filter of an iblt (sketch/iblt/iblt.h). Selects the cells and bits of
- * a key by its 128-bit hash. Uses only kernel types, because an eBPF program also includes it.
- */
+/* Uses only kernel types, because an eBPF program includes it. */
 
 #include <linux/types.h>
 
@@ -16,7 +13,6 @@
 #define IBLT_SHIFT6       7 /* a cell is two cache lines; most packets write only to the first */
 #define IBLT_LESS6        1 /* IPv6 has 2^IBLT_LESS6 times fewer cells than IPv4 */
 
-/* A cell. */
 struct iblt_sums {
 	__u64 packets, bytes;
 	__u64 flows;   /* insertions */
@@ -26,16 +22,14 @@ struct iblt_sums {
 
 #define IBLT_INLINE static inline __attribute__((always_inline))
 
-/* Returns the 32 bits of the hash that select a key's cell in one of four rows. */
 IBLT_INLINE __u32 iblt_lane_of(__u64 lo, __u64 hi, __u32 row)
 {
 	return (__u32)((row < 2 ? lo : hi) >> (row % 2 * 32));
 }
 
 /*
- * Returns a check value of a key. The sum of the check values in a cell shows whether the cell has
- * a single key. The function is nonlinear and uses all bits of the hash, because keys of one cell
- * have some bits of the hash in common.
+ * The sum of check values shows whether a cell has a single key. They use all bits of the hash,
+ * because keys of one cell have some bits in common.
  */
 IBLT_INLINE __u64 iblt_check_of(__u64 lo, __u64 hi)
 {
@@ -44,7 +38,6 @@ IBLT_INLINE __u64 iblt_check_of(__u64 lo, __u64 hi)
 	return mixed ^ mixed >> 32;
 }
 
-/* Returns the number of the key's block in a filter of 2^bits blocks. */
 IBLT_INLINE __u64 iblt_block_of(__u64 lo, __u64 hi, __u32 bits)
 {
 	__u64 mixed = (hi ^ (lo << 31 | lo >> 33)) * 0xd6e8feb86659fd93ull;
@@ -52,10 +45,7 @@ IBLT_INLINE __u64 iblt_block_of(__u64 lo, __u64 hi, __u32 bits)
 	return mixed >> (64 - bits);
 }
 
-/*
- * Returns the number of the key's bit in a word of its block. Rows of up to 2^20 cells do not use
- * these bits of the hash.
- */
+/* Rows of up to 2^20 cells do not use these bits of the hash. */
 IBLT_INLINE __u32 iblt_filter_bit_of(__u64 lo, __u64 hi, __u32 word)
 {
 	__u32 shift = 20 + word % 2 * 6 + word / 2 % 2 * 32;
