@@ -11,7 +11,7 @@
 #define PREFETCH_AHEAD 8 /* packets */
 #define WORDS_PER_LINE 8
 
-/* Four words of a bucket. They belong to one 64-bit word of a mangled key. */
+/* Four words of a bucket, for one 64-bit word of a mangled key. */
 typedef uint64_t quad __attribute__((vector_size(32), may_alias));
 
 size_t chunk_rows_size(uint32_t bits, uint32_t words)
@@ -44,10 +44,7 @@ static inline uint64_t *bucket_of(
 	       (((uint64_t)row << rows->bits) + (piece >> (PIECE_BITS - rows->bits))) * words;
 }
 
-/*
- * Stores 16 sets (bit masks), one for each chunk of a word of a mangled key. Each set contains only
- * the value of its chunk.
- */
+/* Stores one 16-bit mask per chunk, with only the bit of the chunk's value. */
 static inline void singletons(uint64_t mangled, quad *chunks)
 {
 	const quad shift = {0, PIECE_BITS, 2 * PIECE_BITS, 3 * PIECE_BITS};
@@ -58,10 +55,7 @@ static inline void singletons(uint64_t mangled, quad *chunks)
 		  one << ((piece >> 8 & CHUNK_MASK) + 32) | one << ((piece >> 12) + 48);
 }
 
-/*
- * Stores sets and counter as whole quads (four words). If it stored the counter only, the next
- * packet of the key would stall: the CPU cannot forward a narrow store to a wider load.
- */
+/* The CPU cannot forward a narrow store of the counter to the wider load of the next packet. */
 static ALWAYS_INLINE void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
 {
@@ -81,9 +75,8 @@ static ALWAYS_INLINE void add_owned(
 }
 
 /*
- * Adds a key without a lock. Bits of a set are never cleared. A thread therefore only sets missing
- * bits, with one atomic OR per word. The locks of Algorithm 5 of Wu et al. 2016 are not necessary,
- * because nothing is allocated or linked.
+ * Bits of a set are never cleared, so that a thread only sets missing bits, without the locks of
+ * Algorithm 5 of Wu et al. 2016.
  */
 static ALWAYS_INLINE void add_shared(uint64_t *bucket, uint32_t row, const uint64_t *chunks,
 	uint64_t weight, const uint32_t words, const enum counter_policy policy,
@@ -132,7 +125,7 @@ static ALWAYS_INLINE void add_key(const struct chunk_rows *rows, const uint64_t 
 	}
 }
 
-/* Always inlined, because gcc 12 removes calls of functions that only prefetch. */
+/* Always inline: gcc 12 removes calls of functions that only prefetch. */
 static ALWAYS_INLINE void prefetch_buckets(
 	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
 {
@@ -205,7 +198,6 @@ void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_bu
 	add4_policy(rows, burst, which, metric, policy, true);
 }
 
-/* Stores the words of an IPv6 key and their parity (chunk_rows.h). */
 static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KEY_WORDS_IPV6])
 {
 	const uint64_t *word = mangled->word;

@@ -3,15 +3,8 @@
 /*
  * Reversible sketch: Schweller et al., Reversible sketches for efficient and accurate change
  * detection (2004), and Reversible sketches: enabling monitoring and analysis over high-speed data
- * streams (2007). Heavy keys are recovered from the sketch itself (reversible_recover.c).
- *
- * One memory block holds struct reversible with its lists, the counters, the buckets for IPv4 and
- * for IPv6, and the tables of the lists.
- *
- * Threads that share an instance share counters and buckets. Each thread counts its heaviest keys
- * in its own list (listed.h). Otherwise threads would compete for the eight counters of such a key
- * at every packet. A merge adds the counts of the lists to the rows. The rows then equal those of a
- * single thread that has counted all packets.
+ * streams (2007). Each thread has its own list of heavy keys, so that threads do not compete for
+ * the counters of such a key. A merge adds the lists to the rows.
  */
 
 #include "sketch/reversible/reversible.h"
@@ -22,10 +15,7 @@
 #include "sketch/listed.h"
 #include "sketch/implement.h"
 
-/*
- * A row of buckets has 1/4 (IPv4) or 1/16 (IPv6) of the width of a row of counters. All values are
- * log2.
- */
+/* log2: rows of buckets are shorter than rows of counters. */
 #define IPV4_BITS_LESS 2
 #define IPV4_BITS_MIN  12
 #define IPV6_BITS_LESS 4
@@ -63,10 +53,9 @@ static uint32_t bits6(const struct sketch_params *params)
 }
 
 /*
- * Returns the number of redundant bits of a key: no field uses them, so that they are 0 in every
- * key. They distinguish keys from wrong combinations of the recovery. Excludes bits of a mangled
- * key6 that may be correct in a wrong combination. both: struct key6 stores keys of both IP
- * versions, and one bit of the reserved byte distinguishes these.
+ * Bits that are 0 in every key distinguish keys from wrong combinations of the recovery. Excludes
+ * bits of a mangled key6 that may be correct in a wrong combination. `both`: struct key6 stores
+ * keys of both IP versions, which one bit of the reserved byte distinguishes.
  */
 static uint32_t redundant_bits(const struct key_layout *layout, bool both)
 {
@@ -154,10 +143,7 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&rv->lists[l]);
 }
 
-/*
- * Adds the packets whose bits are set in `which`. Here and below, `weighted` is a compile-time
- * constant.
- */
+/* `weighted` is a compile-time constant in this file. */
 static ALWAYS_INLINE void add_chunks(struct reversible *rv, const struct key_burst *burst,
 	uint64_t which, enum counter_policy policy, const bool weighted)
 {
@@ -179,7 +165,7 @@ static void add_chunks_of(struct reversible *rv, const struct key *key, const st
 	uint64_t amount, enum counter_policy policy)
 {
 	if (key->family == KEY_IPV6) {
-		/* A burst is large. Sets only the fields that mangle6_burst() reads. */
+		/* A burst is large. Set only the fields that mangle6_burst() reads. */
 		struct key_burst burst;
 		struct mangled6 mangled;
 
@@ -209,10 +195,7 @@ static ALWAYS_INLINE void count_separate(
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
-/*
- * The order of additions to counters and sets does not matter, so that an update need not be atomic
- * as a whole.
- */
+/* The order of additions does not matter. */
 static ALWAYS_INLINE void count_shared(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
@@ -248,7 +231,6 @@ static void settle_key(const struct sketch_candidate *candidate, void *arg)
 	add_chunks_of(to, &candidate->key, &candidate->hash, amount, COUNTER_OWNED);
 }
 
-/* Adds the counts in the lists of src to the rows of dst. */
 static void settle(struct reversible *dst, const struct reversible *src)
 {
 	for (uint32_t l = 0; l < src->nb_lists; l++)
@@ -278,7 +260,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Recovers keys. If lists hold counts, merges them with the rows in a temporary sketch first. */
+/* Merges the lists with the rows in a temporary sketch. */
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
 	const struct reversible *rv = reversible_of_const(sketch);
@@ -296,7 +278,6 @@ static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *a
 	one_block_destroy(merged);
 }
 
-/* Recovery may miss keys, and cannot prove that it found all. */
 static bool lists_all_keys(const struct sketch *sketch)
 {
 	(void)sketch;

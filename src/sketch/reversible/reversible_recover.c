@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Recovers the heavy keys of the reversible sketch.
+ * Recovers the heavy keys of the reversible sketch: keys with buckets and counters that reach the
+ * threshold in all rows.
  *
- * A bucket or a counter is heavy if it reaches the threshold. A key that reaches the threshold has
- * a heavy bucket in each row of buckets and a heavy counter in each row of counters.
+ * The search chooses the chunks of the mangled key one after another, depth first, and keeps the
+ * heavy buckets that agree with the chunks chosen so far. It follows a chunk value if some bucket
+ * of each row allows it, and if the known bits of the counters' indices lead to heavy counters
+ * (heavy_prefixes.h). The result is a key if all bits outside of its fields have fixed values. A
+ * wrong combination passes this check with a probability of 2^-24.
  *
- * The search chooses the chunks of the mangled key one after another, depth first. In each row of
- * buckets it keeps the heavy buckets that agree with the chunks chosen so far. A bucket allows the
- * chunk values in its sets. For the chunks of its index, it allows only the values of its own
- * number. The search follows a chunk value if some bucket of each row allows it, and if in each row
- * of counters the known bits of the index lead to a heavy counter (heavy_prefixes.h).
- *
- * After the last chunk, the search inverts the mangling. The result is a key only if all bits
- * outside of its fields have fixed values. A wrong combination passes this check with a probability
- * of 2^-24.
- *
- * The threshold decreases step by step. The heaviest keys are therefore found first, and a search
- * that stops early has found all keys above some count. The search stops if it has found enough
- * keys or used up its budget. The budget has two parts: RECOVER_VISITS visits of heavy buckets,
- * which limits the time, and RECOVER_WRONG wrong combinations, which limits the probability that
- * one passes: 2^14 x 2^-24, about 0.001. IPv4 and IPv6 have separate budgets.
- *
- * The shape of the sketch limits the memory: a number per bucket of a row, and a map of at most
- * 2^21 bits per row of counters.
+ * The threshold decreases step by step. The budget limits visits of heavy buckets, and wrong
+ * combinations, of which one passes with a probability of 2^14 x 2^-24, about 0.001.
  */
 
 #include <stdbool.h>
@@ -37,43 +25,40 @@
 
 #define FIRST_HEAVY  16 /* minimum number of counters of a row that reach the first threshold */
 #define CHEAP_VISITS (UINT64_C(1) << 18)
-/* Cost of a search step, as a number of visits, in addition to the buckets that it visits. */
+/* Cost of a search step without the buckets that it visits. */
 #define STEP_VISITS  16
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)
 
-/* A row of buckets during the search. */
 struct search_row {
 	const uint64_t *buckets;
-	uint32_t counter; /* number of the word of a bucket that is its counter */
-	/* Numbers of heavy buckets; the first nb_agreeing agree with the chunks chosen so far. */
+	uint32_t counter; /* word of a bucket that is its counter */
+	/* Bucket numbers. The first nb_agreeing agree with the chunks chosen so far. */
 	uint32_t *heavy;
 	uint32_t nb_agreeing;
 };
 
 struct search {
 	const struct reversible *rv;
-	const struct chunk_rows *chunk_rows; /* rows of buckets for this IP version */
+	const struct chunk_rows *chunk_rows; /* for this IP version */
 	enum key_family family;
 	uint64_t threshold; /* minimum count of a heavy bucket or counter */
-	uint64_t emitted;   /* previous threshold; keys that reach it were emitted; 0: none */
+	uint64_t emitted;   /* keys that reach this threshold were emitted; 0: none */
 
 	struct search_row rows[CHUNK_ROWS];
 	struct heavy_prefixes prefixes;
 	uint32_t nb_steps;             /* one per chunk */
 	uint64_t word[KEY_WORDS_IPV6]; /* chunks chosen so far; IPv4 uses two words */
 
-	uint64_t visits;     /* visits left */
-	uint32_t wrong_left; /* wrong combinations left */
+	uint64_t visits;     /* budget of heavy buckets to visit */
+	uint32_t wrong_left; /* budget of wrong combinations */
 	bool exhausted;
 
 	uint32_t found;
 	sketch_emit_fn emit;
 	void *arg;
 };
-
-/* --- values that a bucket allows --- */
 
 /* agreeing[mask][v]: set of the chunk values that equal v in the bits of the mask. */
 static uint16_t agreeing[CHUNK_VALUES][CHUNK_VALUES];
@@ -85,16 +70,13 @@ __attribute__((constructor)) static void fill_agreeing(void)
 			agreeing[mask][value & mask] |= (uint16_t)(1u << value);
 }
 
-/*
- * Returns the set of chunk values that a bucket allows: those in its set or, for chunks of the
- * row's index, those of its own number.
- */
+/* A set of chunk values. For chunks of the row's index, it has those of the bucket's own number. */
 static inline uint32_t allowed(
 	const struct search *search, const struct search_row *row, uint32_t chunk, uint32_t bucket)
 {
 	const struct chunk_rows *rows = search->chunk_rows;
 	uint32_t piece = chunk / CHUNKS_PER_PIECE, at = chunk % CHUNKS_PER_PIECE;
-	/* Number of low bits of the piece that are not in the index. */
+	/* Low bits of the piece that are not in the index. */
 	uint32_t unknown = PIECE_BITS - rows->bits;
 
 	if (piece != row->counter)
@@ -104,7 +86,6 @@ static inline uint32_t allowed(
 		       [bucket << unknown >> at * CHUNK_BITS & CHUNK_MASK];
 }
 
-/* Returns the set of chunk values that at least one agreeing bucket of the row allows. */
 static uint32_t allowed_by_any(
 	const struct search *search, const struct search_row *row, uint32_t chunk)
 {
@@ -115,10 +96,7 @@ static uint32_t allowed_by_any(
 	return values;
 }
 
-/*
- * Keeps the buckets that allow the value, and moves them to the front. The caller can undo this by
- * restoring nb_agreeing. The order of the buckets may then differ.
- */
+/* Moves the buckets that allow the value to the front. Restoring nb_agreeing undoes this. */
 static void keep_agreeing(
 	const struct search *search, struct search_row *row, uint32_t chunk, uint32_t value)
 {
@@ -134,8 +112,6 @@ static void keep_agreeing(
 	}
 	row->nb_agreeing = kept;
 }
-
-/* --- the search --- */
 
 static struct key_hash hash_of(const struct search *search)
 {
@@ -159,10 +135,7 @@ static bool invert_mangling(const struct search *search, struct key *key)
 	return key_rule_allows(rv->sketch.params.key, key);
 }
 
-/*
- * Returns true if a search with this threshold would also find the mangled key that was just
- * completed. Only one bucket of each row agrees with it, because the key determines all indices.
- */
+/* Only one bucket of each row agrees with a complete key. */
 static bool reaches(const struct search *search, uint64_t estimate, uint64_t threshold)
 {
 	for (uint32_t r = 0; r < CHUNK_ROWS; r++) {
@@ -201,9 +174,8 @@ static void set_chunk(struct search *search, uint32_t chunk, uint64_t value)
 }
 
 /*
- * Returns the chunk that a step chooses. The chunks of the hash come first, from its lowest bit, so
- * that the indices of the rows are complete early. For IPv6, three words and their parity follow,
- * one chunk of each in turn.
+ * The lowest chunks of the hash come first, so that the indices of the rows are complete early.
+ * For IPv6, three words and their parity follow, one chunk of each in turn.
  */
 static uint32_t chunk_of_step(uint32_t step)
 {
@@ -214,7 +186,7 @@ static uint32_t chunk_of_step(uint32_t step)
 	return HASH_CHUNKS + behind % 4 * CHUNKS_PER_WORD + behind / 4;
 }
 
-/* Returns the set of possible values of a chunk. A parity chunk has one value, others have all. */
+/* A parity chunk has one possible value, other chunks have all. */
 static uint32_t values_of_chunk(const struct search *search, uint32_t chunk)
 {
 	uint32_t word = chunk / CHUNKS_PER_WORD;
@@ -243,10 +215,6 @@ static uint32_t values_left(struct search *search, uint32_t chunk)
 	return values;
 }
 
-/*
- * Chooses a value for a chunk. Returns false if the counters exclude it or if the budget is used
- * up.
- */
 static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 {
 	struct key_hash hash;
@@ -262,7 +230,6 @@ static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 	return !search->exhausted;
 }
 
-/* Tries all remaining values in this step and in all later steps. */
 static void follow(struct search *search, uint32_t step)
 {
 	uint32_t chunk, values, nb_agreeing[CHUNK_ROWS];
@@ -294,7 +261,6 @@ static void find_heavy_buckets(struct search *search, struct search_row *row)
 			row->heavy[row->nb_agreeing++] = b;
 }
 
-/* Emits the keys that reach the threshold and were not emitted before. */
 static void search_keys(struct search *search)
 {
 	for (uint32_t r = 0; r < CHUNK_ROWS; r++)
@@ -317,11 +283,7 @@ static void set_family(struct search *search, enum key_family family)
 	}
 }
 
-/* --- thresholds --- */
-
-/*
- * Returns the largest power of two that at least FIRST_HEAVY counters of the first row reach, or 1.
- */
+/* Returns a power of two that at least FIRST_HEAVY counters of the first row reach, or 1. */
 static uint64_t first_threshold(const struct counter_rows *rows)
 {
 	uint32_t at_least[64] = {0}, counters = 0, log2;
@@ -340,9 +302,7 @@ static uint64_t first_threshold(const struct counter_rows *rows)
 	return UINT64_C(1) << log2;
 }
 
-/*
- * Decreases the threshold faster after a cheap search, because each search also reads all counters.
- */
+/* Each search reads all counters. The threshold decreases faster after a cheap search. */
 static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 {
 	uint64_t less = visits < CHEAP_VISITS ? threshold - threshold / 4 : threshold / 4;
@@ -350,7 +310,6 @@ static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 	return threshold - (less > 0 ? less : 1);
 }
 
-/* Same as sketch_ops.recover, for one IP version. */
 static uint64_t recover_family(
 	struct search *search, enum key_family family, uint32_t wanted, uint64_t smallest)
 {
@@ -375,17 +334,14 @@ static uint64_t recover_family(
 	}
 }
 
-/*
- * Recovers IPv4 and then IPv6 keys. Each has its own budget, so that too many keys of one IP
- * version do not hide the other.
- */
+/* Each IP version has its own budget, so that too many keys of one do not hide the other. */
 static uint64_t recover_families(struct search *search, uint32_t wanted, uint64_t smallest)
 {
 	uint64_t bound4 = recover_family(search, KEY_IPV4, wanted, smallest), bound6;
 
 	if (!atomic_load_explicit(&search->rv->has_ipv6, memory_order_relaxed))
 		return bound4;
-	/* There are enough keys: those with lower counts are not wanted. */
+	/* Keys with lower counts are not wanted. */
 	if (search->found >= wanted && bound4 >= smallest)
 		smallest = bound4 + 1;
 	bound6 = recover_family(search, KEY_IPV6, wanted, smallest);
