@@ -2,15 +2,8 @@
 #pragma once
 
 /*
- * Groups the packets of a burst by key. Threads that share counters add a whole group by one atomic
- * operation per counter.
- *
- * An atomic operation takes as long as five plain ones, and far longer if another core has just
- * written to the counter. With groups, the cache lines of a heavy key's counters move between cores
- * once per burst.
- *
- * The first packet of a group is its leader, the others are followers. If another key occupies the
- * slot of a key, there is no further search: each packet of the key leads a group of its own.
+ * Groups the packets of a burst by key. The first packet of a group is its leader, the others are
+ * followers. If another key occupies the slot of a key, each of the key's packets is a leader.
  */
 
 #include <stdint.h>
@@ -21,13 +14,12 @@
 
 #define GROUP_SLOT_BITS 9
 
-/* In both masks, bit i stands for packet i. */
+/* One bit per packet. */
 struct burst_groups {
 	uint64_t leaders, followers;
-	uint8_t leader[BURST_MAX]; /* first packet of the group of packet i */
+	uint8_t leader[BURST_MAX]; /* leader of packet i */
 };
 
-/* Clears the lowest set bit of a mask and returns its number. */
 static inline uint32_t mask_next(uint64_t *mask)
 {
 	uint32_t i = (uint32_t)__builtin_ctzll(*mask);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min sketch: a list of heavy keys in front of rows of counters (listed.h). Packets of a
- * listed key do not reach the counters.
- *
- * One memory block holds struct count_min with its lists, the counters, and the tables of the
- * lists. Threads that share an instance share its counters, but each has its own list.
+ * Count-Min sketch with a list of heavy keys in front of its counters. Threads that share an
+ * instance share its counters, but each has its own list.
  */
 
 #include <errno.h>
@@ -125,7 +122,6 @@ static void settle_key(const struct sketch_candidate *candidate, void *arg)
 		COUNTER_OWNED);
 }
 
-/* Adds the counts in the lists of src to the counters of dst. */
 static void settle(const struct count_min *dst, const struct count_min *src)
 {
 	struct settling settling = {&dst->counters, dst->sketch.params.metric};
@@ -155,10 +151,7 @@ struct emit_bounded {
 	void *arg;
 };
 
-/*
- * Emits a key of one of several lists. Sets `before` to its estimate in the shared counters: they
- * hold all packets of the key, of any thread, that no list counted.
- */
+/* `before` is the key's estimate in the shared counters. */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct emit_bounded *to = arg;
@@ -203,10 +196,7 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 
 #define SUMS 1024 /* counters per pass; their sums take 8 KB of the L1 cache */
 
-/*
- * Adds up each counter of a row over all parts. Returns the largest of these sums, or UINT64_MAX if
- * a counter is saturated.
- */
+/* Adds up each counter of a row over all parts. Returns UINT64_MAX if a counter is saturated. */
 static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint32_t row)
 {
 	uint64_t width = parts[0]->params.width, largest = 0;
@@ -226,10 +216,7 @@ static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint
 	return largest;
 }
 
-/*
- * An unlisted key has all its packets in its counters, one per row. Its count is therefore at most
- * the largest counter of each row.
- */
+/* The count of an unlisted key is at most the largest counter of each row. */
 static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Internals of the Count-Min sketch, for count_min.c and its tests. Other code uses sketch.h. */
-
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
@@ -11,7 +9,7 @@ struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
 	uint32_t nb_lists;
-	struct candidates lists[]; /* [nb_lists], one list per writing thread */
+	struct candidates lists[]; /* one per writing thread */
 };
 
 extern const struct sketch_ops count_min_ops;

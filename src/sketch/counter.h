@@ -2,16 +2,11 @@
 #pragma once
 
 /*
- * Adds to one counter, from one thread or several (Algorithm 4 of Wu et al. 2016). Counters
- * saturate at the maximum of their type and never wrap.
+ * Saturating counters (Algorithm 4 of Wu et al. 2016). Relaxed ordering is enough: other threads
+ * read a counter after the handover of its epoch, which orders all earlier additions.
  *
- * Relaxed ordering is enough: other threads read a counter only after the handover of its epoch
- * (parallel/epoch.h), which orders all earlier additions.
- *
- * With fetch-and-add, another thread may raise a counter between the check and the addition.
- * Additions therefore stop at a guard value below the maximum. Each thread can exceed the guard by
- * one addition, and the room above the guard is larger than the sum of these additions. A counter
- * at or above the guard is treated as saturated.
+ * With fetch-and-add, another thread may raise a counter between check and addition. Additions
+ * therefore stop at a guard value. A counter at or above the guard is treated as saturated.
  */
 
 #include <stdatomic.h>
@@ -29,7 +24,6 @@ enum counter_policy {
 	COUNTER_ADD,
 };
 
-/* Returns the policy of threads that share counters. */
 static inline enum counter_policy counter_policy_of(enum sketch_atomic atomic)
 {
 	return atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS;
@@ -40,7 +34,7 @@ static inline __attribute__((always_inline)) uint32_t counter32_sum(uint32_t a, 
 	uint32_t sum = a + b;
 
 	if (__builtin_constant_p(b) && b == 1)
-		return a + (a < UINT32_MAX); /* one instruction less */
+		return a + (a < UINT32_MAX);
 	return sum | -(uint32_t)(sum < a);
 }
 
@@ -51,7 +45,7 @@ static inline uint64_t counter64_sum(uint64_t a, uint64_t b)
 	return sum | -(uint64_t)(sum < a);
 }
 
-/* Returns the value of a counter that the calling thread also writes. */
+/* The calling thread also writes the counter. */
 static inline __attribute__((always_inline)) uint32_t counter32_read(
 	const uint32_t *counter, const enum counter_policy policy)
 {
@@ -68,7 +62,7 @@ static inline __attribute__((always_inline)) uint64_t counter64_read(
 						 memory_order_relaxed);
 }
 
-/* Adds to a counter. `value` was just read from it. `policy` is a compile-time constant. */
+/* `value` was just read from the counter. `policy` is a compile-time constant. */
 static inline __attribute__((always_inline)) void counter32_add(
 	uint32_t *counter, uint32_t value, uint32_t amount, const enum counter_policy policy)
 {
@@ -102,8 +96,8 @@ static inline __attribute__((always_inline)) void counter64_add(
 }
 
 /*
- * Adds an amount of any size. Other threads may call the functions above at the same time. With
- * COUNTER_ADD the counter stops at the guard, so that their additions cannot wrap it.
+ * With COUNTER_ADD the counter stops at the guard, so that other threads' additions cannot wrap
+ * it.
  */
 static inline void counter32_add_much(
 	uint32_t *counter, uint64_t amount, const enum counter_policy policy)
@@ -135,10 +129,7 @@ static inline void counter64_add_much(
 		shared, &value, sum, memory_order_relaxed, memory_order_relaxed));
 }
 
-/*
- * Adds a weight of any size to a counter. `value` was just read from it. Does not use
- * fetch-and-add, because a weight can exceed the room above the guard.
- */
+/* A weight can exceed the room above the guard, so that this does not use fetch-and-add. */
 static inline __attribute__((always_inline)) void counter32_add_weight(
 	uint32_t *counter, uint32_t value, uint64_t amount, const enum counter_policy policy)
 {
@@ -158,7 +149,7 @@ static inline __attribute__((always_inline)) void counter64_add_weight(
 		counter64_add(counter, value, amount, policy);
 }
 
-/* Adds to a sum that wraps at 2^64. Returns the old value. */
+/* The sum wraps at 2^64. Returns the old value. */
 static inline __attribute__((always_inline)) uint64_t sum64_add(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {
@@ -177,7 +168,7 @@ static inline __attribute__((always_inline)) uint64_t sum64_add(
 	return value;
 }
 
-/* Adds a weight to a sum that saturates at the guard. Returns the old value. */
+/* The sum saturates at the guard. Returns the old value. */
 static inline __attribute__((always_inline)) uint64_t sum64_add_weight(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {

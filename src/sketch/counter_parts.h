@@ -2,18 +2,12 @@
 #pragma once
 
 /*
- * Counters with a single writer, each split into two parts of half its size. Most counters stay
- * small and use only the part `low`. This halves the cache footprint. The value of a counter is
+ * Counters with a single writer, split into two parts to halve the cache footprint: low + rest *
+ * HALF, where HALF is half of the range of low. If low would overflow, multiples of HALF move to
+ * rest, and low keeps HALF or more. While low is below HALF, rest is 0 and is not accessed. The
+ * bit `top` extends rest to the range of an unsplit counter.
  *
- *     low + rest * HALF
- *
- * HALF is half of the range of low. While low is below HALF, rest is 0 and low is the value. If
- * low would overflow, multiples of HALF move to rest, and low keeps HALF or more. The code
- * accesses rest only then, and when it reads a counter with low >= HALF. The bit `top` extends
- * rest, so that the range is that of an unsplit counter.
- *
- * `wide` is a compile-time constant. true: counters of 64 bits in parts of 32. false: counters of
- * 32 bits in parts of 16.
+ * `wide` is a compile-time constant. true: counters of 64 bits. false: counters of 32 bits.
  */
 
 #include <stdbool.h>
@@ -36,7 +30,6 @@ static inline __attribute__((always_inline)) uint64_t counter_parts_half(const b
 	return UINT64_C(1) << (counter_parts_bits(wide) - 1);
 }
 
-/* Returns the largest value of low. */
 static inline __attribute__((always_inline)) uint64_t counter_part_max(const bool wide)
 {
 	return 2 * counter_parts_half(wide) - 1;
@@ -90,7 +83,7 @@ static inline void counter_parts_set(
 		parts->top[i / 8] &= (uint8_t)~bit;
 }
 
-/* Adds `more` to the value. Saturates at the maximum of an unsplit counter. */
+/* Saturates at the maximum of an unsplit counter. */
 static __attribute__((noinline, cold)) void counter_parts_carry(
 	const struct counter_parts *parts, uint64_t i, uint64_t more, const bool wide)
 {
@@ -100,7 +93,7 @@ static __attribute__((noinline, cold)) void counter_parts_carry(
 	counter_parts_set(parts, i, more < most - value ? value + more : most, wide);
 }
 
-/* Called after adding `amount` has wrapped low. Restores low, and adds the amount with carry. */
+/* The addition of `amount` has wrapped low. Restores low, and adds the amount with carry. */
 static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -108,7 +101,7 @@ static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	counter_parts_carry(parts, i, amount, wide);
 }
 
-/* Adds an amount that fits the range of low. Returns true if low wrapped. */
+/* The amount must be within the range of low. Returns true if low wrapped. */
 static inline __attribute__((always_inline)) bool counter_part_add(
 	void *part, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -119,16 +112,13 @@ static inline __attribute__((always_inline)) bool counter_part_add(
 		*low32 += (uint32_t)amount;
 		return *low32 < amount;
 	}
-	/* Forces a reload of the value from memory, because registers are scarce. */
+	/* Force a reload from memory, because registers are scarce. */
 	__asm__("" : "+m"(*low16));
 	*low16 = (uint16_t)(*low16 + amount);
 	return *low16 < amount;
 }
 
-/*
- * Adds an amount. It must be within the range of low unless `any`, a compile-time constant, is
- * true.
- */
+/* The amount must be within the range of low unless `any`, a compile-time constant, is true. */
 static inline __attribute__((always_inline)) void counter_parts_add(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide,
 	const bool any)

@@ -27,7 +27,6 @@ const char *counter_rows_check(struct sketch_params *params)
 	return NULL;
 }
 
-/* Returns the bytes of an unsplit counter. */
 static size_t counter_size(enum sketch_metric metric)
 {
 	return metric == SKETCH_PACKETS ? sizeof(uint32_t) : sizeof(uint64_t);
@@ -90,7 +89,7 @@ static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *
 	return ((uint64_t)row << rows->bits) + row_index(hash, row, rows->stride, rows->bits);
 }
 
-/* Returns the value of an unsplit counter that the calling thread also writes. */
+/* Reads an unsplit counter that the calling thread also writes. */
 static ALWAYS_INLINE uint64_t read_whole(const struct counter_rows *rows, uint64_t cell,
 	const enum counter_policy policy, const bool wide)
 {
@@ -114,12 +113,12 @@ static uint64_t least_of(
 	return least;
 }
 
-/* Cell numbers of packets; cells are numbered row by row. */
+/* Cells are numbered row by row. */
 struct counter_rows_cells {
 	uint64_t cell[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
 };
 
-/* Returns the policy for the counters. Split counters always have a single writer. */
+/* Split counters always have a single writer. */
 static enum counter_policy policy_of(const struct counter_rows *rows, enum counter_policy policy)
 {
 	if (rows->in_parts)
@@ -127,10 +126,7 @@ static enum counter_policy policy_of(const struct counter_rows *rows, enum count
 	return policy == COUNTER_ADD ? COUNTER_ADD : COUNTER_CAS;
 }
 
-/*
- * Returns log2 of the bytes of a counter, or of its low part if counters are split. Here and below,
- * `wide` is a compile-time constant: true for counters of bytes, false for counters of packets.
- */
+/* `wide` is a compile-time constant in this file. true: counters of bytes. false: of packets. */
 static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide)
 {
 	return 2 + wide - in_parts;
@@ -139,7 +135,7 @@ static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef uint64_t lane_cells __attribute__((vector_size(32)));
 
-/* Finds the cells of four rows at once: each row uses its own 32-bit lane of the hash. */
+/* Each of four rows uses its own 32-bit lane of the hash. */
 static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_cells *mask,
 	const lane_cells *first, uint64_t *cell)
 {
@@ -148,7 +144,7 @@ static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_
 
 	memcpy(&lane, hash, sizeof(lane));
 	*found = (__builtin_convertvector(lane, lane_cells) & *mask) + *first;
-	/* Prevents the compiler from splitting the vector before the store. */
+	/* Prevent the compiler from splitting the vector before the store. */
 	__asm__("" : "+m"(*found));
 }
 
@@ -172,15 +168,11 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 }
 
 /*
- * Prefetch distance, in packets. Atomic operations do not overlap: without prefetches, each would
- * wait for its counter. Plain additions overlap, but not enough if the counters exceed the L2
- * cache. A prefetch of the whole burst at once would exceed the outstanding loads of a core.
- * Functions that prefetch are always inlined, because gcc 12 removes calls of functions that only
- * prefetch.
+ * Packets. A prefetch of the whole burst would exceed the outstanding loads of a core. Functions
+ * that prefetch are always inlined, because gcc 12 removes calls of functions that only prefetch.
  */
 #define FETCH_AHEAD 8
 
-/* Prefetches the counters of packet k + FETCH_AHEAD. */
 static ALWAYS_INLINE void fetch_ahead(const void *counters, const uint64_t *cell, uint32_t k,
 	uint32_t n, const uint32_t depth, const uint32_t shift)
 {
@@ -217,7 +209,6 @@ void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst 
 		fetch_cells(rows, burst, rows->depth, rows->stride);
 }
 
-/* Returns the amount that entry i adds: bytes if `wide`, else packets. */
 static ALWAYS_INLINE uint64_t amount_of(
 	const struct key_burst *burst, uint32_t i, const bool wide, const bool weighted)
 {
@@ -226,7 +217,7 @@ static ALWAYS_INLINE uint64_t amount_of(
 	return wide ? weight.bytes : weight.packets;
 }
 
-/* Adds to an unsplit counter. `value` was just read from it. */
+/* `value` was just read from the unsplit counter. */
 static ALWAYS_INLINE void add_whole(const struct counter_rows *rows, uint64_t cell, uint64_t value,
 	uint64_t amount, const enum counter_policy policy, const bool wide, const bool weighted)
 {
@@ -246,12 +237,7 @@ static ALWAYS_INLINE uint64_t admission_of(
 	return offer->admission[hash->hi >> offer->admission_shift];
 }
 
-/* --- offers to shared counters --- */
-
-/*
- * Implements counter_rows_offer() for unsplit counters. `depth` is a compile-time constant if there
- * are four rows.
- */
+/* For unsplit counters. `depth` is a compile-time constant if there are four rows. */
 static ALWAYS_INLINE uint32_t submit_whole(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
 	const enum counter_policy policy, const bool wide, const bool weighted)
@@ -302,21 +288,18 @@ static ALWAYS_INLINE uint32_t submit_rows(const struct counter_rows *rows,
 	return submit_metric(rows, offer, before, policy, true, weighted);
 }
 
-/* --- offers to split counters --- */
-
 /*
- * Position at which add_low() stopped: packet k of the offer. If row < depth, the low part of this
- * row's counter has just wrapped, and the counters of the rows before it are updated. If row is
- * depth, no counter is updated.
+ * add_low() stopped at packet k. If row < depth, the low part of this row's counter has just
+ * wrapped. Only the counters of the rows before it are updated.
  */
 struct stop {
 	uint32_t k, row;
 };
 
 /*
- * Adds packets from k on by their low parts only. Stops at a packet if a low part wraps, or if low
- * parts cannot show that the estimate stays below the admission. Two counters show this for nearly
- * all packets, because the estimate is the minimum of all rows.
+ * Stops if a low part wraps, or if low parts cannot show that the estimate stays below the
+ * admission. Two counters show this for nearly all packets, because the estimate is the minimum of
+ * all rows.
  */
 static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell, const uint32_t depth,
@@ -367,10 +350,7 @@ ADD_LOW(add_bytes, rows->depth, true, false)
 ADD_LOW(add_weighted_bytes4, ROW_LANE_DEPTH, true, true)
 ADD_LOW(add_weighted_bytes, rows->depth, true, true)
 
-/*
- * Handles the packet at which add_low() stopped. Returns true if the estimate of its key would
- * reach the admission. Otherwise adds the packet and returns false.
- */
+/* Returns true if the key's estimate would reach the admission. Otherwise adds the packet. */
 static ALWAYS_INLINE bool add_checked(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
 	bool weighted, uint64_t *before, const bool wide)
@@ -410,10 +390,7 @@ static __attribute__((noinline)) bool add_stopped(const struct counter_rows *row
 	return add_checked(rows, offer, stop, cell, weighted, before, false);
 }
 
-/*
- * Returns true if add_low() would stop at packet k because both counters that it reads are at or
- * above HALF (counter_parts.h). For a key with such counters, it would stop at each packet.
- */
+/* Returns true if both counters that add_low() reads are at or above HALF (counter_parts.h). */
 static __attribute__((noinline)) bool is_high(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell)
 {
@@ -598,17 +575,14 @@ struct sketch_estimate counter_rows_query(
 		.value = least, .saturated = least == counter_rows_max(rows)};
 }
 
-#define BLOCK 64 /* counters per block */
+#define BLOCK 64 /* counters */
 
 static uint32_t block_at(uint64_t i, uint64_t n)
 {
 	return n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
 }
 
-/*
- * Returns true if all n counters are below HALF (counter_parts.h), so that their low parts are
- * their values.
- */
+/* Returns true if all n low parts, and thus the values, are below HALF (counter_parts.h). */
 static ALWAYS_INLINE bool all_low(const void *lows, const uint32_t n, const bool wide)
 {
 	uint32_t wide_bits = 0;
@@ -664,10 +638,7 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 	VERIFY(dst->depth, ==, src->depth);
 	VERIFY(dst->bits, ==, src->bits);
 	VERIFY(dst->metric, ==, src->metric);
-	/*
-	 * Adds raw values. A counter that stopped at the guard stays at or above it, and so remains
-	 * saturated. Setting it to the maximum would claim a larger count.
-	 */
+	/* Add raw values: a counter that stopped at the guard then remains saturated. */
 	if (dst->in_parts != src->in_parts)
 		for (uint64_t cell = 0; cell < cells; cell++)
 			merge_cell(dst, src, cell, most);
@@ -701,7 +672,6 @@ static ALWAYS_INLINE void read_some(const struct counter_rows *rows, uint64_t fi
 			values[i] = counter_parts_get(&rows->parts, first + i, wide);
 }
 
-/* Reads the values of n <= BLOCK counters. */
 static void read_values(
 	const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *values)
 {
@@ -772,7 +742,7 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 		fill_histogram(&histograms[r], rows, r * width, width);
 		full |= histograms[r].largest >= rows->full;
 	}
-	/* Without this check, a counter between guard and maximum would count as exact. */
+	/* A counter between guard and maximum would count as exact. */
 	result = full ? UINT64_MAX : error_bound(histograms, rows->depth, width, keys, confidence);
 	allocator->free(histograms, size, allocator->arg);
 	return result;

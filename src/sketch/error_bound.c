@@ -3,10 +3,7 @@
 
 #include "base/assertion.h"
 
-/*
- * Returns the step (bin) of a value. Below ROW_HISTOGRAM_EXACT each step is one value. From there
- * on, each power of two has ROW_HISTOGRAM_STEPS steps.
- */
+/* Below ROW_HISTOGRAM_EXACT each bucket of the histogram is one value. */
 static inline uint32_t step_of(uint64_t value)
 {
 	uint32_t shift;
@@ -17,7 +14,7 @@ static inline uint32_t step_of(uint64_t value)
 	return (uint32_t)(value >> shift) + shift * ROW_HISTOGRAM_STEPS;
 }
 
-/* Returns the largest value of a step. */
+/* Returns the largest value that is counted in bucket `step`. */
 static uint64_t step_edge(uint32_t step)
 {
 	uint32_t shift;

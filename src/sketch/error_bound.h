@@ -2,14 +2,9 @@
 #pragma once
 
 /*
- * Computes an error bound of estimates from the counters themselves (proof: docs/ESTIMATES.md).
- * F_r(t) is the share of the counters in row r that exceed t. The bound is the smallest t with
- *
- *     keys * F_1(t) * F_2(t) * ... <= 1 - confidence
- *
- * Row histograms are exact below ROW_HISTOGRAM_EXACT. From there on, they have
- * ROW_HISTOGRAM_STEPS steps per power of two. The bound is the upper edge of a step, which
- * exceeds the exact bound by at most 1 / ROW_HISTOGRAM_STEPS of it.
+ * Error bound from the counters themselves (proof: docs/ESTIMATES.md): the smallest t with keys *
+ * F_1(t) * F_2(t) * ... <= 1 - confidence, where F_r(t) is the share of the counters in row r that
+ * exceed t. Rounded up by at most 1 / ROW_HISTOGRAM_STEPS.
  */
 
 #include <stdint.h>
@@ -22,20 +17,14 @@
 #define ROW_HISTOGRAM_SIZE      ((64 - ROW_HISTOGRAM_STEP_BITS + 1) * ROW_HISTOGRAM_STEPS)
 
 struct row_histogram {
-	uint64_t count[ROW_HISTOGRAM_SIZE]; /* unsaturated counters per step */
-	uint64_t largest;                   /* largest unsaturated counter */
+	uint64_t count[ROW_HISTOGRAM_SIZE]; /* unsaturated counters per bucket */
+	uint64_t largest;                   /* unsaturated */
 };
 
-/*
- * Adds counters of a row to its histogram, which must start zeroed. Skips counters equal to
- * `saturated`.
- */
+/* The histogram must start zeroed. Skips counters equal to `saturated`. */
 void row_histogram_add(
 	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated);
 
-/*
- * Returns the bound for `keys` distinct keys in `depth` rows of `width` counters. Returns
- * UINT64_MAX if too many counters are saturated.
- */
+/* `width` is the number of counters in a row. Returns UINT64_MAX if too many are saturated. */
 uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t width,
 	uint64_t keys, double confidence);

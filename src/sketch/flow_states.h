@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * States of flows in a flow table with --flow-detail: count, rate, tcp. The packets of a flow
- * advance it from state to state. The flow's state selects the detail in which its packets are
- * processed. Under overload, struct flow_states maps it to a state with less detail
- * (docs/FLOWTABLE.md).
+ * States of flows with --flow-detail. The packets of a flow advance it from state to state. Under
+ * overload, its packets are processed in a state with less detail (docs/FLOWTABLE.md).
  */
 
 #include <stdbool.h>
@@ -19,15 +17,12 @@ enum flow_depth {
 	FLOW_TCP,   /* also retransmissions, order, zero windows */
 };
 
-#define FLOW_STATES 3 /* count, rate, tcp */
+#define FLOW_STATES 3
 
-/* Returns the name of state i, NULL after the last. */
+/* Returns NULL after the last state. */
 const char *flow_depth_word(uint32_t i);
 
-/*
- * Maps the own state of a flow to the state in which its packets are processed. Flows with
- * flow_states_part() < share use to[1][own], all others to[0][own].
- */
+/* `share` is a limit of flow_states_part(). Flows below it use to[1][own state], others to[0]. */
 struct flow_states {
 	uint8_t to[2][FLOW_STATES];
 	uint32_t share;
@@ -38,15 +33,14 @@ struct flow_states {
 		.to = { {FLOW_COUNT, FLOW_RATE, FLOW_TCP}, {FLOW_COUNT, FLOW_RATE, FLOW_TCP} }     \
 	}
 
-/* Returns 32 bits of the hash. None of them selects the bucket of a flow. */
+/* Returns hash bits that do not select the bucket of a flow. */
 static inline uint32_t flow_states_part(const struct key_hash *hash)
 {
 	return (uint32_t)(hash->lo >> 32);
 }
 
-/* Detailed figures of a flow; flow_figures_add() sums several records. */
 struct flow_figures {
-	uint64_t packets; /* packets processed in state rate or tcp */
+	uint64_t packets; /* processed in state rate or tcp */
 	uint64_t gaps;    /* sum of the gaps before each of these packets, ns */
 	uint64_t gap_min, peak_bytes, bursts;
 	uint64_t retransmitted, out_of_order, zero_windows;
@@ -54,16 +48,13 @@ struct flow_figures {
 	bool tcp;      /* some packets were processed in state tcp */
 };
 
-/* Figures of zero packets. */
 #define FLOW_FIGURES_NONE                                                                          \
 	(struct flow_figures)                                                                      \
 	{                                                                                          \
 		.gap_min = UINT32_MAX                                                              \
 	}
 
-/*
- * Combines records of one key, in any order: sums, smallest gap, highest peak, most detailed state.
- */
+/* Combines records of one key, in any order. */
 void flow_figures_add(struct flow_figures *sum, const struct flow_figures *figures);
 
 static inline enum flow_depth flow_states_map(

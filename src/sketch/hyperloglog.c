@@ -13,10 +13,7 @@ void hyperloglog_reset(struct hyperloglog *hll)
 	memset(hll, 0, sizeof(*hll));
 }
 
-/*
- * The highest bits of hash.hi select the register. Its value is one more than the number of zero
- * bits after them.
- */
+/* A register holds one more than the number of zero bits after the register number. */
 void hyperloglog_update(struct hyperloglog *hll, const struct key_burst *burst)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
@@ -37,7 +34,7 @@ void hyperloglog_merge(struct hyperloglog *dst, const struct hyperloglog *src)
 			dst->registers[i] = src->registers[i];
 }
 
-/* Returns sigma(x) of Ertl's paper: x + sum over k >= 1 of x^(2^k) * 2^(k - 1). */
+/* Ertl's sigma(x): x + sum over k >= 1 of x^(2^k) * 2^(k - 1). */
 static double sigma(double x)
 {
 	double y = 1, z = x, last;
@@ -53,7 +50,7 @@ static double sigma(double x)
 	return z;
 }
 
-/* Returns tau(x) of Ertl's paper: (1 - x - sum over k >= 1 of (1 - x^(2^-k))^2 * 2^-k) / 3. */
+/* Ertl's tau(x): (1 - x - sum over k >= 1 of (1 - x^(2^-k))^2 * 2^-k) / 3. */
 static double tau(double x)
 {
 	double y = 1, z = 1 - x, last;

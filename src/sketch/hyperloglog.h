@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Counts distinct keys by HyperLogLog (Flajolet et al. 2007). The estimator is algorithm 6 of Ertl,
- * New cardinality estimation algorithms for HyperLogLog sketches (2017), which needs no bias
- * tables. With 2^14 registers the standard error is 1.04 / sqrt(2^14) = 0.81 %.
+ * HyperLogLog (Flajolet et al. 2007) with the estimator of algorithm 6 of Ertl, New cardinality
+ * estimation algorithms for HyperLogLog sketches (2017).
  */
 
 #include <stdint.h>
@@ -12,7 +11,7 @@
 #include "key/key_burst.h"
 
 #define HYPERLOGLOG_BITS  14
-#define HYPERLOGLOG_ERROR 0.008125 /* standard error, relative */
+#define HYPERLOGLOG_ERROR 0.008125 /* relative standard error, 1.04 / sqrt(2^14) */
 
 struct hyperloglog {
 	uint8_t registers[1 << HYPERLOGLOG_BITS] __attribute__((aligned(64)));
@@ -20,6 +19,5 @@ struct hyperloglog {
 
 void hyperloglog_reset(struct hyperloglog *hll);
 void hyperloglog_update(struct hyperloglog *hll, const struct key_burst *burst);
-/* Merges src into dst, as if dst had counted both streams. */
 void hyperloglog_merge(struct hyperloglog *dst, const struct hyperloglog *src);
 uint64_t hyperloglog_estimate(const struct hyperloglog *hll);

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Helpers for the files that implement a sketch. */
-
 #include <stddef.h>
 
 #include "sketch/sketch.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* --- sketches in one block of memory, whose parts begin at cache lines --- */
-
 #define CACHE_LINE 64
 
-/* Rounds a size up to whole cache lines. */
+/* The parts of a sketch's memory block begin at cache lines. */
 static inline size_t line_up(size_t size)
 {
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* Implements sketch_ops.destroy for a sketch in one block of memory. */
+/* The sketch is one block of memory. */
 static inline void one_block_destroy(struct sketch *sketch)
 {
 	const struct sketch_params params = sketch->params;
@@ -27,12 +23,7 @@ static inline void one_block_destroy(struct sketch *sketch)
 	params.allocator.free(sketch, sketch->ops->memory(&params), params.allocator.arg);
 }
 
-/* --- operations --- */
-
-/*
- * Returns true if two different instances have equal types and parameters, so that they can be
- * merged.
- */
+/* Returns true if two different instances can be merged. */
 static inline bool sketch_fits(const struct sketch *dst, const struct sketch *src)
 {
 	return dst != src && dst->ops == src->ops && dst->params.depth == src->params.depth &&
@@ -40,10 +31,7 @@ static inline bool sketch_fits(const struct sketch *dst, const struct sketch *sr
 	       dst->params.seed == src->params.seed;
 }
 
-/*
- * Defines the function `name` for update[] or update_weighted[] of sketch_ops. It calls `count`,
- * whose last argument is a compile-time constant: true if the burst has weights.
- */
+/* `weighted` is a compile-time constant: the burst has weights. */
 #define SKETCH_UPDATE(name, count, weighted)                                                       \
 	static void name(struct sketch *sketch, const struct key_burst *burst)                     \
 	{                                                                                          \

@@ -2,14 +2,12 @@
 #pragma once
 
 /*
- * Interface of the eBPF program to the sketches that it updates (sketch/kernel_layout.h). Each
- * NAME.bpf.h defines
+ * Each NAME.bpf.h defines
  *
  *     bool NAME_kernel_add(__u32 instance, const volatile __u32 *shape,
  *             const struct kernel_addition *addition)
  *
- * The function adds to the instance of this CPU and generation. It returns false if there is no
- * room. The program then passes the packet to a worker.
+ * If it returns false, there is no room, and the program passes the packet to a worker.
  */
 
 #include <linux/types.h>
@@ -18,10 +16,7 @@
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/*
- * Defines a BPF array that the process also maps. The process sets its size before it loads the
- * program.
- */
+/* The process sets the size before it loads the program, and maps the array. */
 #define KERNEL_ARRAY(name, bytes)                                                                  \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
@@ -31,7 +26,7 @@
 		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
 	} name SEC(".maps")
 
-/* Contribution of one packet, or of several aggregated packets, to their flow. */
+/* One packet of a flow, or several aggregated ones. */
 struct kernel_addition {
 	__u64 key[5]; /* two words for IPv4; unused bytes are 0 */
 	__u64 lo, hi; /* hash; hi is used only by sketches */

@@ -26,7 +26,6 @@ static void pass_evicted(const struct counter_rows *rows, const struct candidate
 	pass_part(passed, evicted);
 }
 
-/* Offers packet i. Returns true if its key was listed. */
 static inline bool submit_packet(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, uint64_t before, enum counter_policy policy,
 	struct listed_passed *passed)
@@ -43,8 +42,8 @@ static inline bool submit_packet(struct candidates *list, const struct counter_r
 }
 
 /*
- * Adds the first packet of a weight that the list did not admit to the counters. Adds the whole
- * weight if the estimate is saturated. Returns the amount added.
+ * Adds the first packet of a weight, or the whole weight if the estimate is saturated. Returns the
+ * amount.
  */
 static uint64_t add_turned_away(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t before, enum counter_policy policy)
@@ -56,9 +55,7 @@ static uint64_t add_turned_away(const struct counter_rows *rows, const struct ke
 	return amount;
 }
 
-/*
- * Offers the packets of entry i one by one until the list admits the key. Returns true if it does.
- */
+/* Offers packets of entry i one by one until the list admits the key. Returns true if it does. */
 static bool submit_weight(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, enum counter_policy policy,
 	struct listed_passed *passed)
@@ -102,8 +99,8 @@ static inline __attribute__((always_inline)) void count_listed(const struct key_
 }
 
 /*
- * Counts packets from `start` on. Stops after a packet whose key becomes listed, because later
- * packets may belong to this key or to the key that it replaced. Returns the next packet to count.
+ * Stops after a packet whose key becomes listed, because later packets may belong to this key or
+ * to the key that it replaced. Returns the next packet to count.
  */
 static inline __attribute__((always_inline)) uint32_t count_from(struct candidates *list,
 	const struct counter_rows *rows, const struct key_burst *burst, uint32_t start,

@@ -7,7 +7,7 @@
 #include "base/power_of_two.h"
 #include "base/units.h"
 
-/* Up to a million keys can reach this threshold, and the report stores all of them. */
+/* The report stores all keys that reach the threshold: up to a million. */
 #define THRESHOLD_MIN 1e-6
 
 const struct sketch_ops *measurement_sketch(const struct measurement_config *measurement)
@@ -62,7 +62,7 @@ static const char *sketch_suits(uint32_t i)
 	return sketches[i]->suits;
 }
 
-/* Returns the option table of the i-th of those sketches that have one; NULL after the last. */
+/* Counts only sketches that have options. Returns NULL after the last. */
 static const struct option_owner *sketch_part(uint32_t i)
 {
 	for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
@@ -141,10 +141,7 @@ static bool check_shape(const struct measurement_config *measurement, struct opt
 			"%llu: not a power of two; the next is %llu",
 			(unsigned long long)options->width,
 			(unsigned long long)power_of_two_at_least(options->width));
-	/*
-	 * With --memory, the width is derived from the size. An error then means that no width fits
-	 * the depth.
-	 */
+	/* With --memory, an error means that no width fits the depth. */
 	if (options->memory != 0)
 		params.width = sketch_width_for(ops, &params, SIZE_MAX);
 	why = ops->check(&params);
@@ -173,7 +170,7 @@ static bool check_measurement(const struct config *config,
 	return check_shape(measurement, fault);
 }
 
-/* Accepts any number: check_shape() requires a power of two for most sketches. */
+/* check_shape() requires a power of two for most sketches. */
 static bool read_width(const struct option_text *text)
 {
 	const struct option_row *row = text->row;

@@ -2,12 +2,8 @@
 #pragma once
 
 /*
- * Selects bits of a key's 128-bit hash as the index of its counter in each row.
- *
- * Row r uses `bits` bits of the hash, from bit r * stride upwards. Bit 0 is the lowest bit of
- * hash.lo, bit 64 the lowest bit of hash.hi. With up to four rows of up to 2^32 counters the stride
- * is 32, so that each row has its own 32-bit lane. Otherwise the stride is `bits`. No two rows
- * share a bit, so that rows are independent if the hash is uniform.
+ * The index of a key's counter is `bits` bits of its hash, from bit row * stride upwards. Bit 64
+ * is the lowest bit of hash.hi. No two rows share a bit, so that rows are independent.
  */
 
 #include <stdint.h>
@@ -24,10 +20,7 @@ static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
 	return depth <= ROW_LANE_DEPTH && bits <= ROW_LANE_BITS ? ROW_LANE_BITS : bits;
 }
 
-/*
- * Returns the index of the counter in the row, without a branch at run time. If `row` and `stride`
- * are compile-time constants and stride is ROW_LANE_BITS, this is one load and one AND.
- */
+/* With compile-time constants and the stride ROW_LANE_BITS, this is one load and one AND. */
 static inline __attribute__((always_inline)) uint64_t row_index(
 	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)
 {

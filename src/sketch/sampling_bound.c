@@ -13,9 +13,8 @@ static double times_log(double x, double y)
 }
 
 /*
- * Each of `truth` packets is sampled with probability 1 / weight. Chernoff's bound limits the
- * probability that their estimate is `sum` or farther from the truth. Returns minus the logarithm
- * of this bound.
+ * Each of `truth` packets is sampled with probability 1 / weight. Returns minus the logarithm of
+ * Chernoff's bound of the probability that their estimate is `sum` or farther from `truth`.
  */
 static double exponent(double weight, double sum, double truth)
 {
@@ -26,8 +25,8 @@ static double exponent(double weight, double sum, double truth)
 }
 
 /*
- * Returns true if `truth` is too improbable as the true count of a key with the estimate `sum`: its
- * probability is below the key's share of the risk. All values are in units of a packet.
+ * Returns true if the probability that the true count is `truth` is below the key's share of the
+ * risk. Values are in units of a packet.
  */
 static bool is_excluded(const struct sampling_bound *sampling, double sum, double truth)
 {
@@ -37,10 +36,7 @@ static bool is_excluded(const struct sampling_bound *sampling, double sum, doubl
 	       sampling->log_inverse + log(whole / truth);
 }
 
-/*
- * Finds the limit between a value that is not excluded (`inside`) and an excluded one (`outside`).
- * Returns an excluded value next to it.
- */
+/* Returns an excluded value close to the values that are not excluded. `inside` is not excluded. */
 static double bisect(
 	const struct sampling_bound *sampling, double sum, double inside, double outside)
 {
@@ -65,10 +61,7 @@ uint64_t sampling_low(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double unit = (double)sampling->unit, weight = (double)sampling->weight;
 	double counted = (double)sum / unit;
-	/*
-	 * If a count of at most `near` is excluded, all lower counts are also excluded. The true
-	 * count is at least `seen`, the number of sampled packets.
-	 */
+	/* If a count of at most `near` is excluded, all lower counts are excluded. */
 	double near = counted - (weight - 1), seen = counted / weight, low = seen;
 	uint64_t bound;
 

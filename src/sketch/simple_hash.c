@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Simple hash table (simple_hash.h). One memory block holds struct simple_hash, the pairs of
- * buckets, and the IPv6 keys.
- *
- * Several threads. A packet changes up to six numbers of a pair, which must be consistent: a key,
- * its two counts, before and rest. A compare-and-swap for each number (Algorithm 4 of Wu et al.
- * 2016) could add a count to a key that has just replaced another. Therefore Algorithm 5 is
- * applied to the whole pair. The thread whose compare-and-swap sets REST_OWNED owns the pair.
- * Other threads wait. The owner changes the pair and publishes all changes when it stores the new
- * rest without this bit. This takes one atomic operation per packet; Algorithm 4 takes two.
- * Fetch-and-add cannot replace it: ATOMIC_ADD is the same as ATOMIC_CAS here.
- *
- * Linearization. The update of a packet takes effect when rest is stored, by a release. Setting
- * REST_OWNED is an acquire that reads from such a release. The owners of a pair are therefore
- * totally ordered, and each sees all writes of the previous owner. No key is ever read while it
- * changes. The packets of a thread take effect in their order, and pairs are independent. Any
- * interleaving therefore has the result of a single thread that processes the packets in some
- * order. This suffices for (a) to (c) in simple_hash.h. The order decides which keys are stored.
+ * Several threads: a compare-and-swap for each number of a pair (Algorithm 4 of Wu et al. 2016)
+ * could add a count to a key that has just replaced another. Therefore Algorithm 5 is applied to
+ * the pair. The thread whose compare-and-swap sets REST_OWNED owns the pair, and other threads
+ * wait. The owner publishes its changes when it stores rest without this bit, by a release that
+ * the next owner acquires. ATOMIC_ADD is the same as ATOMIC_CAS here.
  */
 
 #include <errno.h>
@@ -72,9 +60,7 @@ static const char *check(struct sketch_params *params)
 		params->depth = 1;
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
-	/*
-	 * Only the buckets list keys. The number of keys that fit depends on their hashes.
-	 */
+	/* Only the buckets list keys. The number of keys that fit depends on their hashes. */
 	params->candidates = 0;
 
 	if (params->depth != 1)
@@ -114,10 +100,6 @@ static void reset(struct sketch *sketch)
 	memset(table->pairs, 0, nb_pairs(&sketch->params) * sizeof(*table->pairs));
 }
 
-/*
- * ---- One packet
- */
-
 static inline struct bucket_pair *pair_at(
 	struct bucket_pair *pairs, uint32_t bits, const struct key_hash *hash)
 {
@@ -129,7 +111,7 @@ static inline bool same_hash(const struct key_hash *a, const struct key_hash *b)
 	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
 }
 
-/* Returns a mask in which bit 2 * way is set if the way has this hash. */
+/* Bit 2 * way of the result is set if the way has this hash. */
 static ALWAYS_INLINE uint32_t match_ways(
 	const struct bucket_pair *pair, const struct key_hash *hash)
 {
@@ -165,7 +147,7 @@ static inline void set_bytes(struct bucket_pair *pair, uint32_t way, uint64_t by
 	pair->bytes_high[way] = (uint16_t)(bytes >> 32 | (v6 ? BUCKET_IPV6 : 0));
 }
 
-/* Carries an overflow of bytes_low to bytes_high. Saturates at BUCKET_BYTES_MAX. */
+/* Carries an overflow of bytes_low. Saturates at BUCKET_BYTES_MAX. */
 static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint32_t way)
 {
 	if (bucket_bytes(pair, way) >> 32 == BUCKET_BYTES_MAX >> 32)
@@ -174,7 +156,6 @@ static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint
 		pair->bytes_high[way]++;
 }
 
-/* Adds a packet of the stored key. */
 static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uint32_t wire_len)
 {
 	uint32_t bytes_low = pair->bytes_low[way] + wire_len;
@@ -185,7 +166,6 @@ static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uin
 		carry_bytes(pair, way);
 }
 
-/* Stores the key of packet i in the bucket, with its counts. */
 static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct bucket_pair *pair,
 	uint32_t way, const struct key_burst *burst, uint32_t i, const struct weight *since,
 	uint32_t before)
@@ -200,7 +180,6 @@ static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct buck
 		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
 }
 
-/* Counts packet i in its pair. Returns the new rest of the pair. */
 static ALWAYS_INLINE uint32_t count_packet(const struct simple_hash *table,
 	struct bucket_pair *pair, uint32_t rest, const struct key_burst *burst, uint32_t i,
 	const enum sketch_metric metric)
@@ -235,9 +214,8 @@ static inline void add_weight(struct bucket_pair *pair, uint32_t way, const stru
 }
 
 /*
- * Moves packets from a weight to the rest, one after another, while the rest does not exceed
- * `upper`, the smaller upper of the pair. Returns the new rest. At REST_MAX, compares the remaining
- * weight as a whole, because the rest can no longer grow.
+ * Moves packets from a weight to the rest until the rest exceeds `upper`, the smaller upper of the
+ * pair. Returns the rest. At REST_MAX, compares the remaining weight as a whole.
  */
 static inline uint32_t add_to_rest(
 	uint32_t rest, uint64_t upper, struct weight *left, enum sketch_metric metric)
@@ -274,16 +252,11 @@ static inline uint32_t count_weight(const struct simple_hash *table, struct buck
 	return (uint32_t)least(smaller, REST_MAX);
 }
 
-/*
- * ---- A burst
- */
-
 enum policy {
 	POLICY_ALONE, /* single writer */
 	POLICY_CAS,
 };
 
-/* Takes ownership of a pair until release_pair(). Returns its rest. */
 static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum policy policy)
 {
 	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
@@ -296,7 +269,7 @@ static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum 
 			spin_wait(&spins);
 			rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
 		}
-		/* Acquire: pairs with the release in release_pair(). */
+		/* Pairs with the release in release_pair(). */
 		if (atomic_compare_exchange_weak_explicit(&pair->rest, &rest, rest | REST_OWNED,
 			    memory_order_acquire, memory_order_relaxed))
 			return rest;
@@ -306,12 +279,11 @@ static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum 
 static ALWAYS_INLINE void release_pair(
 	struct bucket_pair *pair, uint32_t rest, const enum policy policy)
 {
-	/* Release: pairs with the acquire in acquire_pair(). */
+	/* Pairs with the acquire in acquire_pair(). */
 	atomic_store_explicit(&pair->rest, rest,
 		policy == POLICY_ALONE ? memory_order_relaxed : memory_order_release);
 }
 
-/* Prefetches the pairs of all packets before it uses the first one. */
 static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy,
 	const bool weighted)
@@ -335,21 +307,14 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 
 #ifdef __AVX2__
 /*
- * ---- A burst of a single writer
- *
- * It is unpredictable whether a key is stored. A misprediction would discard the work that has
- * begun after the branch, so that no branch depends on this condition.
- *
- * A packet updates the eight numbers after the hashes of a pair at once, by a mask that is
- * selected by the equal halves of the hashes. If its key is not stored, the mask only marks the
- * rest of the pair, and the packet waits. After the loop, waiting packets are counted. If a packet
- * finds its pair marked, all waiting packets are counted first.
- *
- * Packets of one pair therefore keep their order, and pairs are independent. The result is that
- * of count_packet() for one packet after another.
+ * Updates without branches by a single writer, because it is unpredictable whether a key is
+ * stored. A mask, selected by the equal halves of the hashes, updates eight numbers at once. If
+ * the key is not stored, the mask only marks the rest of the pair, and the packet waits until the
+ * end of the loop, or until another packet finds its pair marked. Packets of one pair keep their
+ * order.
  */
 
-/* Bit of rest: a packet of the burst waits to be counted in this pair. */
+/* A packet of the burst waits to be counted in this pair. */
 #define REST_WAITED_FOR REST_OWNED
 
 _Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
@@ -357,19 +322,13 @@ _Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
 		       offsetof(struct bucket_pair, rest) == 60,
 	"count_stored() updates these as eight numbers");
 
-/*
- * Masks of the numbers that a packet changes: of the first bucket, of the second bucket or, if
- * neither has its key, the mark in rest.
- */
+/* Numbers that a packet changes: of the first or second bucket, else the mark in rest. */
 #define ROW(first, second)                                                                         \
 	{                                                                                          \
 		-(first), -(second), -(first), -(second), 0, 0, 0, (first) + (second)-1            \
 	}
 
-/*
- * Indexed by a mask of the equal halves of both stored hashes. Bit 0 is the low half of the first
- * hash.
- */
+/* Indexed by the equal halves of both stored hashes. Bit 0 is the low half of the first hash. */
 static const int32_t grows[16][8] __attribute__((aligned(32))) = {ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0), ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 1), ROW(0, 1), ROW(0, 1), ROW(0, 1)};
@@ -386,7 +345,7 @@ static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t o
 	}
 }
 
-/* Counts a packet if its key is stored. Otherwise marks the pair and returns 1. */
+/* If the key is not stored, marks the pair and returns 1. */
 static ALWAYS_INLINE uint32_t count_stored(
 	struct bucket_pair *pair, const struct key_hash *hash, uint32_t wire_len)
 {
@@ -414,10 +373,7 @@ static ALWAYS_INLINE uint64_t choose(bool first, uint64_t a, uint64_t b)
 	return b ^ ((a ^ b) & -(uint64_t)first);
 }
 
-/*
- * Has the same result as count_packet() for a key that is not stored, and clears the mark of the
- * pair.
- */
+/* Same result as count_packet() for a key that is not stored. Clears the mark. */
 static ALWAYS_INLINE void count_waiting(const struct simple_hash *table, struct bucket_pair *pair,
 	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric)
 {
@@ -497,7 +453,7 @@ static ALWAYS_INLINE void count_shared(
 
 SKETCH_UPDATES(count_separate, count_shared)
 
-/* ---- Readout. No thread updates the table during these calls. */
+/* No thread updates the table in the functions below. */
 
 static uint32_t rest_of(const struct bucket_pair *pair)
 {
@@ -515,10 +471,7 @@ static bool has_key(const struct bucket_pair *pair, uint32_t way, const struct k
 	return pair->packets[way] != 0 && same_hash(&pair->hash[way], hash);
 }
 
-/*
- * Returns an upper bound. If it is saturated, the value is `since` for a stored key and 0 for
- * others.
- */
+/* Returns an upper bound or, if saturated, `since` for a stored key and 0 for others. */
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
@@ -577,17 +530,14 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/*
- * A stored key is over-estimated by at most its `before`, any other by at most the rest of its
- * pair. `before` never exceeds the rest.
- */
+/* A stored key is over-estimated by at most `before`, any other by at most the pair's rest. */
 static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
 	uint32_t largest = 0;
 
 	(void)keys;
-	(void)confidence; /* it always holds */
+	(void)confidence;
 	for (uint64_t p = 0; p < nb_pairs(&sketch->params); p++)
 		if (rest_of(&table->pairs[p]) > largest)
 			largest = rest_of(&table->pairs[p]);
@@ -613,12 +563,10 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 }
 
 /*
- * ---- Merging (Agarwal et al., Mergeable summaries, 2012)
- *
- * The two pairs with the same number become one. since and before of a key add up. For a key that
- * only one pair stores, the rest of the other pair is added to before. If there are three or four
- * keys, the two with the largest upper (since + before) remain, and the third largest upper is the
- * new rest. Otherwise it is the sum of both rests.
+ * Agarwal et al., Mergeable summaries, 2012. since and before of a key add up. For a key that only
+ * one pair stores, the rest of the other pair is added to before. If there are more than two keys,
+ * those with the two largest uppers remain, and the third largest upper is the new rest. Otherwise
+ * the rests are added.
  */
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
@@ -626,7 +574,7 @@ static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
 	return has_key(pair, 0, hash) || has_key(pair, 1, hash);
 }
 
-/* Key of one or both pairs, with its counts in the merged pair. */
+/* `since` and `before` are those of the merged pair. */
 struct simple_hash_contender {
 	struct key_hash hash;
 	struct key6 key6;
@@ -639,7 +587,6 @@ struct simple_hash_contenders {
 	uint32_t nb_keys;
 };
 
-/* Returns the contender with this hash. Adds it if there is none. */
 static struct simple_hash_contender *contender_of(
 	struct simple_hash_contenders *all, const struct key_hash *hash)
 {
@@ -654,10 +601,7 @@ static struct simple_hash_contender *contender_of(
 	return key;
 }
 
-/*
- * Adds the keys of pair p of `table`. For a key that `other` does not store, also adds the rest of
- * the pair in `other` to `before`.
- */
+/* If `other` does not store a key, the rest of its pair is added to `before`. */
 static void contend(struct simple_hash_contenders *all, const struct simple_hash *table,
 	const struct simple_hash *other, uint64_t p)
 {
@@ -685,7 +629,7 @@ static uint64_t contender_upper(const struct simple_hash_contender *key, enum sk
 	return (metric == SKETCH_PACKETS ? key->packets : key->bytes) + key->before;
 }
 
-/* Stable sort by descending upper. */
+/* Stable, by descending upper. */
 static void sort_contenders(struct simple_hash_contenders *all, enum sketch_metric metric)
 {
 	for (uint32_t i = 1; i < all->nb_keys; i++) {
@@ -743,7 +687,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Each packet is counted in one of three numbers of a pair (simple_hash.h, (b)). */
+/* Each packet is counted in one of three numbers of a pair. */
 static uint64_t total(const struct sketch *sketch)
 {
 	const struct simple_hash *table = (const struct simple_hash *)sketch;

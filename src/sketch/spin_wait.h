@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Spin loop that waits for another thread. The wait must be short. */
-
 #include <sched.h>
 #include <stdint.h>
 
 /* After this number of iterations, the other thread is probably not running. */
 #define SPINS_PER_YIELD 1024
 
-/* One iteration of a waiting loop. *spins counts the iterations and must start at 0. */
+/* *spins counts the iterations and must start at 0. */
 static inline void spin_wait(uint32_t *spins)
 {
 #if defined(__x86_64__)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Compares sixteen 16-bit tags, aligned to 32 bytes, with one value. All variants have the same
- * result. tag_match() and tag_first_byte() use the fastest variant that the compiler's target
- * supports.
- */
+/* Compares sixteen 16-bit tags, aligned to 32 bytes, with one value. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +12,7 @@
 
 #define TAG_WAYS 16
 
-/* Returns a mask in which bit i is set if tag i matches. */
+/* Bit i of the result is set if tag i matches. */
 static inline uint32_t tag_match_portable(const uint16_t *tags, uint16_t tag)
 {
 	uint32_t match = 0;
@@ -47,10 +43,7 @@ static inline uint32_t tag_match(const uint16_t *tags, uint16_t tag)
 #endif
 }
 
-/*
- * Returns the byte offset of the first matching tag and sets *any to true. If no tag matches,
- * returns the offset of the last tag and sets *any to false.
- */
+/* Returns the byte offset of the first matching tag. If no tag matches, *any is false. */
 static inline uint32_t tag_first_byte_of(uint32_t match, bool *any)
 {
 	*any = match != 0;

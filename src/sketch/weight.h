@@ -2,12 +2,8 @@
 #pragma once
 
 /*
- * Weight of an entry of a burst: one packet, or in a weighted burst several packets of one key, one
- * after another (key/key_burst.h).
- *
- * Some sketches, such as lists of heavy keys, process a key according to its count so far. They
- * split a weight at the packet at which the processing changes. An entry of many packets then has
- * the same result as an entry for each packet.
+ * An entry of a burst: one packet, or several packets of one key. Some sketches split it at the
+ * packet from which on the key is processed differently.
  */
 
 #include <stdbool.h>
@@ -54,7 +50,7 @@ static inline uint64_t weight_within(
 	return nb_larger + (room - (size + 1) * nb_larger) / size;
 }
 
-/* Removes the first n packets of the weight and returns their weight. */
+/* Returns the removed part. */
 static inline struct weight weight_take(struct weight *weight, uint64_t n)
 {
 	uint64_t nb_larger = weight->bytes % weight->packets;
