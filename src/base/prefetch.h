@@ -3,8 +3,8 @@
 
 /*
  * Prefetch distances, in packets. mbufs are prefetched only if another core has just written them
- * (replay of a capture). With a live port, the driver has read their first cache line on this
- * core.
+ * (replay of a capture). With a live port, the driver has read their first cache line on the
+ * worker's core.
  */
 
 #include <rte_mbuf.h>

@@ -14,10 +14,7 @@ FILE *regular_file_open(const char *path);
 /* Takes ownership of fd. Fails with errno if fd is -1. */
 FILE *regular_file_text(int fd);
 
-/*
- * Reads a line, or its next room - 1 bytes. Returns the number of bytes, or -1 at the end of the
- * file.
- */
+/* Reads a line, or its next room - 1 bytes. Returns the number of bytes, or -1 at the end. */
 ssize_t regular_file_line(FILE *file, char *text, size_t room);
 
 /*
@@ -53,8 +50,8 @@ const char *file_error(int error);
 struct file_entry {
 	int folder; /* descriptor for openat(), or -1 */
 	char name[NAME_MAX + 1];
-	bool is_link;       /* a symbolic link led here */
-	bool is_descriptor; /* found below /proc/PID/fd: the file is not in `folder` */
+	bool is_link;       /* true: a symbolic link led to this entry */
+	bool is_descriptor; /* true: found below /proc/PID/fd; the file is not in `folder` */
 	bool exists;
 	struct stat status; /* valid if `exists` */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Key fields store a router's number. Thread-safe. */
+/* Names of routers, whose numbers are in keys. Thread-safe. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -18,8 +18,8 @@ bool standard_files_printed(void);
 int standard_files_own_pipe(int fd);
 
 /*
- * write(2) after poll() reported room. Another process may take this room; then returns -1 with
- * EAGAIN.
+ * Same as write(2), after poll() reported room. Returns -1 with EAGAIN if another process has
+ * taken the room.
  */
 ssize_t standard_files_write(int fd, const char *data, size_t len);
 

@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) bool sys_allows(
 __attribute__((format(printf, 2, 3))) FILE *sys_open(const char *root, const char *format, ...);
 __attribute__((format(printf, 2, 3))) DIR *sys_directory(const char *root, const char *format, ...);
 
-/* Reads the number in a line "NAME NUMBER ..." */
+/* Reads the number in a line "NAME NUMBER ...". */
 enum sys_read sys_field(const char *root, const char *path, const char *name, int64_t *number);
 
 /* Reads the rest of the first line "LABEL: REST". */

@@ -13,7 +13,7 @@
 #include "base/units.h"
 
 #define TEXT_SIZE_MIN    4096
-#define TIME_TEXT_LEN    (TEXT_DAY_LEN + 16) /* 13:52:44.000000Z */
+#define TIME_TEXT_LEN    (TEXT_DAY_LEN + 16) /* the 16 bytes are 13:52:44.000000Z */
 #define DAY_NS           (86400 * SECOND_NS)
 #define DAYS_BEFORE_1970 719468 /* counted from 0000-03-01 */
 

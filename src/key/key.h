@@ -130,7 +130,7 @@ struct key_field {
 	const char *name; /* name in the CSV header */
 	enum key_field_type type;
 	enum key_column column;
-	bool extra;      /* in struct key_extra */
+	bool extra;      /* true: in struct key_extra; false: in the 5-tuple */
 	uint8_t offset4; /* offset in struct key_extra or struct key4 */
 	uint8_t offset6; /* offset in struct key6 */
 	/* The lowest bits of a number, the first bits of an address. */
@@ -142,7 +142,7 @@ extern const struct key_field key_fields[KEY_FIELD_COUNT];
 #define KEY_VECTORS 3 /* vectors of 16 bytes in a struct key6 */
 
 struct key_layout {
-	bool wide;                     /* the key is a struct key6 */
+	bool wide;                     /* true: the key is a struct key6 */
 	uint8_t reserved;              /* value of the last byte */
 	uint8_t at[KEY_FIELD_COUNT];   /* offset of each field */
 	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of each field */
@@ -159,7 +159,7 @@ struct key_layout {
 struct key_rule {
 	const char *name;
 	uint32_t fields; /* one bit per field */
-	bool extra;      /* has a field of struct key_extra */
+	bool extra;      /* true: has a field of struct key_extra */
 	struct key_layout ipv4, ipv6;
 };
 
@@ -197,7 +197,7 @@ static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id f
 /* Selects from `fields` (one bit each) those with this kind of column. */
 uint32_t key_fields_of(uint32_t fields, enum key_column column);
 
-/* includes the terminating NUL */
+/* Size of the text, with the terminating NUL. */
 #define KEY_FIELD_TEXT_MAX 50
 
 /* Writes to text[KEY_FIELD_TEXT_MAX]. Returns the length. */

@@ -51,8 +51,8 @@ struct candidates {
 	uint32_t nb_buckets;
 	uint32_t bucket_shift; /* hash.hi >> bucket_shift is the bucket */
 	enum sketch_metric metric;
-	bool turned_away; /* a packet went to the counters */
-	bool forgot;      /* the counters hold keys that were never offered to the list */
+	bool turned_away; /* true: a packet went to the counters */
+	bool forgot;      /* true: the counters hold keys that were never offered to the list */
 	uint64_t replaced;
 } __attribute__((aligned(64)));
 
@@ -79,7 +79,7 @@ void candidates_init(
 
 void candidates_reset(struct candidates *candidates);
 
-/* The sketch has merged packets of another sketch. */
+/* Call it after the sketch has merged packets of another sketch. */
 void candidates_forget(struct candidates *candidates);
 
 /* Looks up the keys of packets start to burst->n - 1. */
@@ -101,14 +101,14 @@ void candidates_count_key(const struct candidates *candidates, const struct key_
 
 /*
  * Offers packet i, of an unlisted key, after all packets before it were counted. `before` is the
- * key's estimate without this packet; UINT64_MAX: saturated. If true, the packet is counted, and
- * the caller must add *evicted to the counters unless its amount is 0. If false, the caller must
- * add the packet to the counters.
+ * key's estimate without this packet; UINT64_MAX: saturated. If it returns true, the packet is
+ * counted, and the caller must add *evicted to the counters unless its amount is 0. If it returns
+ * false, the caller must add the packet to the counters.
  */
 bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
 	uint64_t bytes, uint64_t before, struct candidate_evicted *evicted);
 
-/* The caller has added packets to the counters without an offer. */
+/* Call it after packets were added to the counters without an offer. */
 static inline void candidates_turn_away(struct candidates *candidates)
 {
 	if (!candidates->turned_away)

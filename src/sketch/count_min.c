@@ -151,7 +151,7 @@ struct emit_bounded {
 	void *arg;
 };
 
-/* `before` is the key's estimate in the shared counters. */
+/* Sets `before` to the estimate of the key in the shared counters. */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct emit_bounded *to = arg;

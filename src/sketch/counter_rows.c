@@ -168,8 +168,9 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 }
 
 /*
- * Packets. A prefetch of the whole burst would exceed the outstanding loads of a core. Functions
- * that prefetch are always inlined, because gcc 12 removes calls of functions that only prefetch.
+ * Prefetch distance, in packets. A prefetch of the whole burst would exceed the outstanding loads
+ * of a core. Functions that prefetch are always inlined, because gcc 12 removes calls of functions
+ * that only prefetch.
  */
 #define FETCH_AHEAD 8
 
@@ -575,7 +576,7 @@ struct sketch_estimate counter_rows_query(
 		.value = least, .saturated = least == counter_rows_max(rows)};
 }
 
-#define BLOCK 64 /* counters */
+#define BLOCK 64 /* counters per block */
 
 static uint32_t block_at(uint64_t i, uint64_t n)
 {
@@ -742,7 +743,7 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 		fill_histogram(&histograms[r], rows, r * width, width);
 		full |= histograms[r].largest >= rows->full;
 	}
-	/* A counter between guard and maximum would count as exact. */
+	/* A counter between guard and maximum would otherwise count as exact. */
 	result = full ? UINT64_MAX : error_bound(histograms, rows->depth, width, keys, confidence);
 	allocator->free(histograms, size, allocator->arg);
 	return result;

@@ -3,7 +3,7 @@
 
 /*
  * Rows of counters as in Count-Min (Cormode, Muthukrishnan, 2005). A packet adds to one counter of
- * each row. A single writer has split counters (counter_parts.h).
+ * each row. With a single writer, counters are split (counter_parts.h).
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 struct counter_rows {
 	uint32_t depth;
 	uint32_t bits;   /* log2 of the width */
-	uint32_t stride; /* argument of row_index() */
+	uint32_t stride; /* distance in the hash between the indices of two rows, in bits */
 	enum sketch_metric metric;
 	uint64_t full; /* counters at or above this value are saturated */
 	bool in_parts;
@@ -86,7 +86,7 @@ uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
 uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t admission, enum counter_policy policy, uint64_t *before);
 
-/* Represents a saturated counter. */
+/* Returns the value of a saturated counter. */
 static inline uint64_t counter_rows_max(const struct counter_rows *rows)
 {
 	return rows->metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
@@ -117,7 +117,7 @@ struct sketch_estimate counter_rows_query(
 /* Adds src to dst. Both must have the same shape, metric, seed and `full`. */
 void counter_rows_merge(const struct counter_rows *dst, const struct counter_rows *src);
 
-/* For sketch_ops.error_bound. Returns UINT64_MAX also if out of memory. */
+/* Implements sketch_ops.error_bound. Returns UINT64_MAX also if out of memory. */
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
 	const struct sketch_allocator *allocator);
 

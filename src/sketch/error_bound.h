@@ -18,7 +18,7 @@
 
 struct row_histogram {
 	uint64_t count[ROW_HISTOGRAM_SIZE]; /* unsaturated counters per bucket */
-	uint64_t largest;                   /* unsaturated */
+	uint64_t largest;                   /* largest unsaturated counter */
 };
 
 /* The histogram must start zeroed. Skips counters equal to `saturated`. */

@@ -3,7 +3,7 @@
 
 /*
  * States of flows with --flow-detail. The packets of a flow advance it from state to state. Under
- * overload, its packets are processed in a state with less detail (docs/FLOWTABLE.md).
+ * overload, packets are processed in a state with less detail (docs/FLOWTABLE.md).
  */
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct flow_figures {
 	uint64_t gap_min, peak_bytes, bursts;
 	uint64_t retransmitted, out_of_order, zero_windows;
 	uint8_t state; /* state of the last packet */
-	bool tcp;      /* some packets were processed in state tcp */
+	bool tcp;      /* true: some packets were processed in state tcp */
 };
 
 #define FLOW_FIGURES_NONE                                                                          \

@@ -15,7 +15,7 @@ static inline size_t line_up(size_t size)
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* The sketch is one block of memory. */
+/* The sketch must be one block of memory. */
 static inline void one_block_destroy(struct sketch *sketch)
 {
 	const struct sketch_params params = sketch->params;
@@ -31,7 +31,7 @@ static inline bool sketch_fits(const struct sketch *dst, const struct sketch *sr
 	       dst->params.seed == src->params.seed;
 }
 
-/* `weighted` is a compile-time constant: the burst has weights. */
+/* If `weighted`, a compile-time constant, the burst has weights. */
 #define SKETCH_UPDATE(name, count, weighted)                                                       \
 	static void name(struct sketch *sketch, const struct key_burst *burst)                     \
 	{                                                                                          \

@@ -12,7 +12,7 @@ struct kernel_part {
 	const char *map; /* name of the BPF array */
 	uint32_t bytes;  /* bytes per element */
 	uint64_t n;      /* elements per instance */
-	bool ipv6;       /* only IPv6 packets change it */
+	bool ipv6;       /* true: only IPv6 packets change it */
 };
 
 struct kernel_parts {

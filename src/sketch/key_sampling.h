@@ -28,7 +28,7 @@ static inline uint32_t key_share_rank(const struct key_hash *hash)
 /* Packets that were not counted, because their keys are not in the share. */
 struct key_sample_counts {
 	uint64_t packets, bytes;
-	uint64_t counted, counted_bytes; /* what a count of them would have added, with weights */
+	uint64_t counted, counted_bytes; /* what these packets would have added */
 };
 
 static inline void key_sample_add(

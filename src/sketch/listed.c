@@ -42,8 +42,8 @@ static inline bool submit_packet(struct candidates *list, const struct counter_r
 }
 
 /*
- * Adds the first packet of a weight, or the whole weight if the estimate is saturated. Returns the
- * amount.
+ * Adds the first packet of a weight to the counters, or the whole weight if the estimate is
+ * saturated. Returns the amount added.
  */
 static uint64_t add_turned_away(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t before, enum counter_policy policy)

@@ -62,7 +62,7 @@ static const char *sketch_suits(uint32_t i)
 	return sketches[i]->suits;
 }
 
-/* Counts only sketches that have options. Returns NULL after the last. */
+/* `i` counts only sketches that have options. Returns NULL after the last. */
 static const struct option_owner *sketch_part(uint32_t i)
 {
 	for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
@@ -170,7 +170,7 @@ static bool check_measurement(const struct config *config,
 	return check_shape(measurement, fault);
 }
 
-/* check_shape() requires a power of two for most sketches. */
+/* Accepts all numbers. check_shape() requires a power of two for most sketches. */
 static bool read_width(const struct option_text *text)
 {
 	const struct option_row *row = text->row;

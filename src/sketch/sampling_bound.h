@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* In packets or in bytes. */
+/* All counts are in packets or in bytes. */
 struct sampling_bound {
 	uint64_t weight; /* largest weight of a packet */
 	uint64_t unit;   /* bytes of the largest packet; 1 if packets are counted */

@@ -97,9 +97,9 @@ struct sketch_candidate {
 	uint64_t before; /* upper bound of all other packets, in the metric; UINT64_MAX: unknown */
 	/* Times and all fields below: only with SKETCH_RECORDS, since the key was listed. */
 	int64_t first, last; /* ns since 1970-01-01 UTC */
-	uint64_t ip_bytes;   /* without layer 2; 0 without params.ip_bytes */
+	uint64_t ip_bytes;   /* bytes without layer 2; 0 without params.ip_bytes */
 	uint8_t tcp_flags;
-	bool idle; /* for longer than params.idle_timeout */
+	bool idle; /* true: idle for longer than params.idle_timeout */
 	struct flow_figures figures;
 };
 
@@ -113,7 +113,7 @@ struct sketch_shed {
 
 /* Packets that a sketch counted but cannot assign to a key. */
 struct sketch_undecoded {
-	uint64_t flows; /* upper bound */
+	uint64_t flows; /* upper bound of their number */
 	uint64_t packets, bytes;
 	/* Upper bound of the count of each such flow, in the metric; UINT64_MAX: unknown. */
 	uint64_t largest;
@@ -148,7 +148,7 @@ struct sketch_ops {
 	void (*configure)(struct sketch_params *params, const void *options);
 	const char *width_option; /* option by which configure() may set the width; NULL: none */
 	const char *load_option;  /* option by which configure() may set load; NULL: none */
-	bool any_width;           /* the width need not be a power of two */
+	bool any_width;           /* true: the width need not be a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
@@ -227,8 +227,8 @@ struct sketch_ops {
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
 	/*
-	 * An upper bound, in the metric, of a key that is not a candidate. NULL without
-	 * SKETCH_EXACT.
+	 * An upper bound, in the metric, of the count of a key that is not a candidate. NULL
+	 * without SKETCH_EXACT.
 	 */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 

@@ -9,7 +9,7 @@
 #define FLOW_WINDOW_NS       UINT32_C(1000000)    /* ns; window for the peak rate and for bursts */
 #define FLOW_QUIET_NS        UINT64_C(1000000000) /* ns; a longer gap moves a flow one state back */
 #define FLOW_BURST_PACKETS   16                   /* minimum packets in a window with a burst */
-#define FLOW_BURST_MEANS     4 /* minimum ratio of a burst's packets to the flow's mean per window */
+#define FLOW_BURST_MEANS     4 /* minimum ratio of a burst's packets to the flow's mean window */
 #define FLOW_DEEP_FLOWS_MAX  ((UINT32_C(1) << 27) - 1)
 /* --flow-detail max= is by default one flow per this number of buckets. */
 #define FLOW_DEEP_WIDTH_PART 8
@@ -26,8 +26,8 @@ struct flow_detail {
 	uint32_t window_start; /* low 32 bits of a time in ns */
 	uint32_t retransmitted;
 	/*
-	 * With bit FLOW_IN_BURST. In state count: packets of the flow when it returned to this
-	 * state.
+	 * Packets of the window, with bit FLOW_IN_BURST. In state count: the low 32 bits of the
+	 * packets that the flow had when it returned to this state.
 	 */
 	uint32_t window_packets;
 	uint32_t out_of_order;
@@ -69,12 +69,9 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a flow detail is one cache lin
 struct flow_deep {
 	struct sketch_deep params;
 	struct flow_states states;
-	/*
-	 * [flow_states_part() < share][FLOW_DEEP_OF()]: FLOW_STEADY_OF(), or 0 if states may
-	 * change.
-	 */
+	/* Indexed by flow_states_part() < share and FLOW_DEEP_OF(). 0: the states may change. */
 	uint32_t steady[2][FLOW_DETAIL_STATES + 1];
-	bool held; /* some own states are mapped to states with less detail */
+	bool held; /* true: some own states are mapped to states with less detail */
 	uint64_t packets[FLOW_STATES];
 	uint64_t total;   /* all packets passed to the table */
 	uint64_t refused; /* flows that found the pool empty */
@@ -86,7 +83,7 @@ struct flow_deep {
 	struct flow_detail *details; /* [params.flows + 1] */
 } __attribute__((aligned(64)));
 
-/* 0 without --flow-detail. */
+/* Returns 0 without --flow-detail. */
 size_t flow_deep_memory(const struct sketch_params *params);
 /* `memory` must be zeroed. */
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params);

@@ -271,7 +271,9 @@ static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
 	return steady;
 }
 
-/* Returns FLOW_STEADY_OF(); 0: state count. `idle` and `details` are compile-time constants. */
+/*
+ * Returns FLOW_STEADY_OF(), or 0 in state count. `idle` and `details` are compile-time constants.
+ */
 static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t at, const bool details, const bool idle,
 	const uint32_t mode)

@@ -60,7 +60,7 @@ struct flow_table {
 	struct flow_deep *deep;     /* NULL: flows have one state */
 	struct hash_key hash_key;
 
-	/* Entries from `used` on are unused. */
+	/* Entries from this number on were never taken. */
 	_Atomic uint32_t used __attribute__((aligned(64)));
 	_Atomic uint64_t returned; /* stack of returned entries */
 	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
@@ -71,7 +71,7 @@ void flow_update_separate(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst);
-/* Only with a single writer. Another entry of the bucket may move to this place. */
+/* The table must have a single writer. Another entry of the bucket may move to this place. */
 void flow_remove(struct flow_table *table, uint32_t entry);
 
 extern const struct sketch_ops flow_table_ops;
@@ -140,7 +140,7 @@ static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash
 		hash[i] = (uint32_t)burst->hash[i].lo;
 }
 
-/* Separate loops keep the branch out of them. `hash` is a compile-time constant. */
+/* Two loops, so that neither has a branch. `hash` is a compile-time constant. */
 static inline __attribute__((always_inline)) void flow_buckets(const struct flow_table *table,
 	const struct key_burst *burst, const flow_hash_fn hash, uint32_t *bucket)
 {

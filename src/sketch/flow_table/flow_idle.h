@@ -55,7 +55,7 @@ static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_ta
 	return true;
 }
 
-/* For the consumer. The readable entries begin at slot *oldest. */
+/* Called by the consumer. The readable entries begin at slot *oldest. */
 static inline uint32_t flow_queue_length(const struct flow_queue *queue, uint32_t *oldest)
 {
 	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
@@ -65,7 +65,7 @@ static inline uint32_t flow_queue_length(const struct flow_queue *queue, uint32_
 	return atomic_load_explicit(&queue->put, memory_order_acquire) - taken;
 }
 
-/* For the consumer. */
+/* Called by the consumer. */
 static inline void flow_queue_release(struct flow_queue *queue, uint32_t n)
 {
 	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);

@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void flow_burst_prepare(const struc
 
 /*
  * Returns the packets of [begin, end) whose key is in the first entry of its bucket, one bit each.
- * `details` is a compile-time constant: also prefetches these flows' details.
+ * If `details`, a compile-time constant, also prefetches the details of their flows.
  */
 static inline __attribute__((always_inline)) uint64_t flow_find_first(
 	const struct flow_table *table, const struct key_burst *burst,
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	return *entry != 0; /* entry 0 is never in the pool */
 }
 
-/* `idle` is a compile-time constant: idle keys are removed. */
+/* If `idle`, a compile-time constant, the table removes idle keys. */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
 	const struct flow_addition *addition, const bool idle, const uint32_t mode)

@@ -177,7 +177,7 @@ struct listing {
 	const struct flow_table *table;
 	sketch_emit_fn emit;
 	void *arg;
-	bool expired; /* the entries come from the queue of expired entries */
+	bool expired; /* true: the entries come from the queue of expired entries */
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
 	const struct flow_detail *details[BURST_MAX];

@@ -295,7 +295,7 @@ static void insert(
 	}
 }
 
-/* One bit per packet. A key may occur several times. */
+/* Returns the packets whose keys are not in the filter. A key may occur several times. */
 static ALWAYS_INLINE uint64_t unknown(const struct iblt *table, const struct key_burst *burst)
 {
 	uint64_t found = 0;

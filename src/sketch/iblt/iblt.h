@@ -56,8 +56,8 @@ struct iblt_rows {
 };
 
 struct iblt_result {
-	_Atomic bool known; /* the other fields are valid for the present cells */
-	bool complete;      /* every flow was decoded with exact counts */
+	_Atomic bool known; /* true: the other fields are valid for the present cells */
+	bool complete;      /* true: every flow was decoded with exact counts */
 	struct sketch_undecoded undecoded;
 	/* Includes undecoded flows. */
 	uint64_t inserted[IBLT_FAMILIES];
@@ -77,7 +77,7 @@ struct iblt {
 	/* NULL: hash_burst(). */
 	void (*hash)(const void *arg, struct key_burst *burst);
 	const void *hash_arg;
-	bool difference; /* a table was subtracted */
+	bool difference; /* true: another table was subtracted from this one */
 
 	/* Numbers of the cells that revealed a flow, in this order. */
 	uint32_t *pivots;
@@ -104,7 +104,7 @@ static inline bool iblt_seen_ipv6(const struct iblt *table)
 	return atomic_load_explicit(&table->has_ipv6, memory_order_relaxed);
 }
 
-/* If the cells' sums in the metric may have wrapped, they are only lower bounds. */
+/* Returns true if the sums of cells may have wrapped. They are then only lower bounds. */
 static inline bool iblt_overflown(const struct iblt *table)
 {
 	bool packets = table->sketch.params.metric == SKETCH_PACKETS;

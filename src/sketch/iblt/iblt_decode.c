@@ -26,7 +26,7 @@ struct iblt_decode_decoder {
 	const struct iblt_rows *rows;
 	uint64_t nb_cells;
 	uint32_t nb_pivots;
-	/* more than HIDDEN_ERRORS_MAX filter errors are expected */
+	/* true: more than HIDDEN_ERRORS_MAX filter errors are expected */
 	bool filter_doubtful;
 	struct key_burst one;
 	uint64_t left;     /* cells that are neither pivots nor empty */
@@ -251,7 +251,7 @@ static double expected_errors(const struct iblt *table)
 	return (double)(inserted[0] + inserted[1]) * sum / blocks;
 }
 
-/* Reads suspected cells, or all other cells except pivots. */
+/* Reads the suspected cells or, if `suspected` is false, all others except pivots. */
 static void find_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
 	const struct iblt *table = decoder->table;

@@ -55,7 +55,7 @@ static inline void singletons(uint64_t mangled, quad *chunks)
 		  one << ((piece >> 8 & CHUNK_MASK) + 32) | one << ((piece >> 12) + 48);
 }
 
-/* The CPU cannot forward a narrow store of the counter to the wider load of the next packet. */
+/* A narrow store of the counter could not be forwarded to the next load, which is wider. */
 static ALWAYS_INLINE void add_owned(
 	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
 {

@@ -15,7 +15,7 @@
 #include "sketch/listed.h"
 #include "sketch/implement.h"
 
-/* log2: rows of buckets are shorter than rows of counters. */
+/* A row of buckets is 2^IPV4_BITS_LESS times shorter than a row of counters. */
 #define IPV4_BITS_LESS 2
 #define IPV4_BITS_MIN  12
 #define IPV6_BITS_LESS 4
@@ -195,7 +195,7 @@ static ALWAYS_INLINE void count_separate(
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
-/* The order of additions does not matter. */
+/* The order of additions does not matter, so that an update need not be atomic. */
 static ALWAYS_INLINE void count_shared(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {

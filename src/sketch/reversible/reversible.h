@@ -10,7 +10,7 @@
 #include "sketch/reversible/chunk_rows.h"
 #include "sketch/sketch.h"
 
-/* A wrong combination of the recovery passes as a key with a probability of at most 2^-24. */
+/* Bits that are 0 in every key. A wrong key passes with a probability of at most 2^-24. */
 #define REVERSIBLE_REDUNDANT_BITS 24
 
 _Static_assert(sizeof(struct key4) - offsetof(struct key4, spare) == 3 &&

@@ -33,7 +33,7 @@
 
 struct search_row {
 	const uint64_t *buckets;
-	uint32_t counter; /* word of a bucket that is its counter */
+	uint32_t counter; /* number of the word of a bucket that is its counter */
 	/* Bucket numbers. The first nb_agreeing agree with the chunks chosen so far. */
 	uint32_t *heavy;
 	uint32_t nb_agreeing;
@@ -41,7 +41,7 @@ struct search_row {
 
 struct search {
 	const struct reversible *rv;
-	const struct chunk_rows *chunk_rows; /* for this IP version */
+	const struct chunk_rows *chunk_rows; /* rows for the IP version of the search */
 	enum key_family family;
 	uint64_t threshold; /* minimum count of a heavy bucket or counter */
 	uint64_t emitted;   /* keys that reach this threshold were emitted; 0: none */
@@ -51,8 +51,8 @@ struct search {
 	uint32_t nb_steps;             /* one per chunk */
 	uint64_t word[KEY_WORDS_IPV6]; /* chunks chosen so far; IPv4 uses two words */
 
-	uint64_t visits;     /* budget of heavy buckets to visit */
-	uint32_t wrong_left; /* budget of wrong combinations */
+	uint64_t visits;     /* visits of heavy buckets that are left in the budget */
+	uint32_t wrong_left; /* wrong combinations that are left in the budget */
 	bool exhausted;
 
 	uint32_t found;
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void fill_agreeing(void)
 			agreeing[mask][value & mask] |= (uint16_t)(1u << value);
 }
 
-/* A set of chunk values. For chunks of the row's index, it has those of the bucket's own number. */
+/* Returns a set of chunk values: for chunks of the row's index, those of the bucket's number. */
 static inline uint32_t allowed(
 	const struct search *search, const struct search_row *row, uint32_t chunk, uint32_t bucket)
 {
@@ -283,7 +283,7 @@ static void set_family(struct search *search, enum key_family family)
 	}
 }
 
-/* Returns a power of two that at least FIRST_HEAVY counters of the first row reach, or 1. */
+/* Returns the largest power of two that FIRST_HEAVY counters of the first row reach, or 1. */
 static uint64_t first_threshold(const struct counter_rows *rows)
 {
 	uint32_t at_least[64] = {0}, counters = 0, log2;
