@@ -3,12 +3,14 @@
 
 /*
  * List of the heavy keys of one thread, in front of the counters of a sketch: the filter of Roy,
- * Khan and Alonso, Augmented Sketch (SIGMOD 2016), as a set-associative table. Packets of listed
- * keys do not reach the counters. If another key replaces a listed key, the counters get the count
- * of the listed key.
+ * Khan and Alonso, Augmented Sketch (SIGMOD 2016), as a set-associative table. Each packet is
+ * counted exactly once: in the list if its key is listed, else in the counters. If another key
+ * replaces a listed key, the counters get the count of the listed key.
  *
  * The hash of a key selects a bucket of sixteen ways. A way holds a key, `since` (its count since
  * it was listed) and `before` (an upper bound of its earlier count). Their sum is called upper.
+ * Ways are never freed. While a bucket has a free way, `before` is 0, and the counts of its keys
+ * are exact.
  *
  * The admission of a bucket is the smallest estimate at which it admits a key: 0 while it has a
  * free way, later ADMISSION_FACTOR times the smallest upper. It may be too low, because uppers

@@ -5,7 +5,8 @@
  * could add a count to a key that has just replaced another. Therefore Algorithm 5 is applied to
  * the pair. The thread whose compare-and-swap sets REST_OWNED owns the pair, and other threads
  * wait. The owner publishes its changes when it stores rest without this bit, by a release that
- * the next owner acquires. ATOMIC_ADD is the same as ATOMIC_CAS here.
+ * the next owner acquires. The result is that of a single thread that processes the packets in
+ * some order. ATOMIC_ADD is the same as ATOMIC_CAS here.
  */
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  * The chain of a bucket. Several threads add entries without waiting (Algorithm 5 of Wu et al.
  * 2016, applied to a set). A new key claims a free first entry by a compare-and-swap of its state.
  * Otherwise the thread appends an entry of the pool by a compare-and-swap of the last `next` from
- * 0. If that fails, the thread searches on. No entry leaves its chain while threads share the
- * table.
+ * 0. If that fails, the thread searches on. Entries of the pool in a chain therefore have
+ * different keys. No entry leaves its chain while threads share the table.
  *
  * If a first entry is claimed but not yet stored, another thread may append the same key. Readers
  * add up all entries of a key.

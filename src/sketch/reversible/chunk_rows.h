@@ -9,7 +9,7 @@
  * A chunk is 4 bits of the mangled key. A piece is four chunks. Word w of a bucket has a 16-bit
  * set for each chunk of piece w: the values that occurred in its keys. In row r, word 2r + 1 is
  * the bucket's counter instead, because the upper `bits` bits of piece 2r + 1 are the bucket's
- * index.
+ * index. Row r of counter_rows.h takes its index from piece 2r upwards.
  */
 
 #include <stddef.h>
