@@ -16,7 +16,7 @@
 #include "parallel/process.h"
 
 #define PATIENCE_S        5
-/* Seconds to wait for a reply. The run replies with an error after CONTROL_ANSWER_S. */
+/* The run itself gives up after CONTROL_ANSWER_S and replies with an error. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
 static void print_no_answer(int seconds)
@@ -26,10 +26,7 @@ static void print_no_answer(int seconds)
 		seconds);
 }
 
-/*
- * Returns true if the peer is a run: it lists the command /sketchtap/plan. `sketchtap generate`
- * also has a telemetry socket, but not this command. Prints an error if the peer does not reply.
- */
+/* `sketchtap generate` also has a telemetry socket, but no command /sketchtap/plan. */
 static bool is_run(int fd, bool quiet)
 {
 	char *answer = malloc(CONNECTION_ANSWER_MAX);
@@ -37,7 +34,7 @@ static bool is_run(int fd, bool quiet)
 
 	if (answer == NULL)
 		return false;
-	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0); /* greeting of DPDK */
+	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
 	if (n > 0)
 		n = send(fd, "/", 1, MSG_NOSIGNAL) == 1
 			    ? recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0)
@@ -46,7 +43,6 @@ static bool is_run(int fd, bool quiet)
 		answer[n] = '\0';
 		n = strstr(answer, "\"" CONTROL_PATH "plan\"") != NULL;
 	} else if (quiet) {
-		/* the caller tries again */
 	} else if (n == 0) {
 		cli_error(0,
 			"the run closed the connection: it is ending, or ten others are connected");
@@ -87,7 +83,6 @@ static int connect_to(const char *path, bool quiet)
 	return -1;
 }
 
-/* Extracts NAME from ".../sketchtap-NAME/dpdk_telemetry.v2". */
 static void name_of(const char *path, char name[64])
 {
 	const char *end = strrchr(path, '/'), *begin = end;
@@ -98,10 +93,6 @@ static void name_of(const char *path, char name[64])
 	snprintf(name, 64, "%.*s", (int)(end - begin), begin);
 }
 
-/*
- * Connects to the run that answers. If several answer, lists their names as an error. Returns -1
- * with a message on failure.
- */
 static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 {
 	char names[CLI_ERROR_MAX / 2] = "", name[64];
@@ -170,7 +161,7 @@ bool connection_receive(int fd, char *answer)
 	ssize_t n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
 
 	if (n == 0)
-		errno = 0; /* connection closed */
+		errno = 0;
 	if (n <= 0)
 		return false;
 	answer[n] = '\0';

@@ -8,13 +8,12 @@
 #define CONNECTION_ANSWER_MAX (1 << 17)
 
 /*
- * Connects to a run by name; NULL: to the only one. Returns -1 if there is none or several. Prints
- * the reason to standard error, unless `quiet` is set.
+ * Connects to a run by name; NULL: to the only one. On failure, returns -1 and, unless `quiet` is
+ * set, prints the reason.
  */
 int connection_open(const char *name, bool quiet);
 
 /* Return false if the run closed the connection or timed out. */
 bool connection_send(int fd, const char *command);
-bool connection_receive(int fd, char *answer); /* into answer[CONNECTION_ANSWER_MAX] */
-/* Prints why connection_send() or connection_receive() returned false; uses errno. */
+bool connection_receive(int fd, char *answer); /* up to CONNECTION_ANSWER_MAX bytes */
 void connection_error(void);

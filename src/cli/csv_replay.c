@@ -15,43 +15,38 @@
 #define EXIT_MACHINE   1
 #define EXIT_TEXT      2
 #define FIELDS_MAX     128
-/* longest line; a row has a few hundred bytes */
 #define LINE_MAX_BYTES 65536
 
-/* Required columns. */
 static const char *const output_columns[] = {"epoch", "measurement", "start", "end", "rank",
 	"packets", "bytes", "packets_low", "packets_high", "bytes_low", "bytes_high", "share",
 	NULL};
 static const char *const stats_columns[] = {
 	"epoch", "measurement", "start", "end", "distinct_keys", "sketch", NULL};
 
-/* Reads the files of --output, or those of --stats, one after the other. Holds the current row. */
 struct csv_replay_rows {
-	const char *option; /* "--output" or "--stats" */
+	const char *option;
 	const char *const *required;
 	struct csv_replay_files files;
-	uint32_t open;             /* number of opened files; `file` is the last one */
-	FILE *file;                /* NULL: no open file */
-	uint64_t line;             /* current line of the file */
-	char text[LINE_MAX_BYTES]; /* current line; a NUL ends each field */
+	uint32_t open; /* number of files opened so far */
+	FILE *file;
+	uint64_t line;
+	char text[LINE_MAX_BYTES]; /* NULs end the fields */
 	uint32_t nb_columns, nb_fields;
 	char *fields[FIELDS_MAX];
-	char *names[FIELDS_MAX]; /* columns of the file, in `header` */
+	char *names[FIELDS_MAX]; /* names of the columns, in `header` */
 	char header[LINE_MAX_BYTES];
-	uint32_t next;  /* index of the column where field() starts to search */
-	bool has_row;   /* false at the end and after an error */
-	uint64_t epoch; /* epoch of the current row */
+	uint32_t next;
+	bool has_row;
+	uint64_t epoch;
 };
 
 struct csv_replay {
 	struct csv_replay_rows outputs, stats;
-	uint64_t last; /* number of the last returned epoch; smaller numbers are an error */
+	uint64_t last; /* number of the last epoch; the next one must be larger */
 	bool cut;
-	int status; /* exit status; not 0: reading has stopped */
+	int status; /* not 0: reading has stopped */
 	char error[CSV_REPLAY_ERROR_MAX];
 };
-
-/* --- errors --- */
 
 static const char *path_of(const struct csv_replay_rows *rows)
 {
@@ -76,12 +71,7 @@ __attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *r
 	return false;
 }
 
-/* --- lines --- */
-
-/*
- * Returns the field at *rest without its quotes, and moves *rest to the next field. Returns NULL if
- * the quotes enclose only a part of the field.
- */
+/* Returns NULL if quotes enclose only a part of the field. */
 static char *next_field(char **rest)
 {
 	char *field = *rest, *to, *from;
@@ -118,7 +108,6 @@ static bool split(struct csv_replay *replay, struct csv_replay_rows *rows)
 	return true;
 }
 
-/* Reads and splits a line. Returns false at the end of the file or on error. */
 static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	size_t len = 0;
@@ -145,12 +134,7 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 	return split(replay, rows);
 }
 
-/* --- files --- */
-
-/*
- * Returns the text of a field of the current row; "" if the file has no such column. Starts after
- * the column read last, because callers mostly read columns in order.
- */
+/* Starts after the column read last, because callers mostly read columns in order. */
 static const char *field(void *of, const char *name)
 {
 	struct csv_replay_rows *rows = of;
@@ -209,9 +193,6 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 	return read_header(replay, rows) && replay->status == 0;
 }
 
-/* --- fields --- */
-
-/* Reads the next row, from the next file if necessary. */
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	const char *text;
@@ -251,7 +232,6 @@ static bool read_times(
 	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s': not a time", start, end);
 }
 
-/* Returns the measurement of the current row, and adds it if it is new. NULL if out of memory. */
 static struct epoch_view_measurement *measurement_of(
 	struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
@@ -308,8 +288,8 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 }
 
 /*
- * Returns how well the column `share` fits the column of bytes or of packets; 0: proportional. The
- * better fit is the metric of the measurement.
+ * Returns how far the column `share` deviates from the bytes or packets; 0: proportional. The
+ * smaller deviation shows the metric.
  */
 static double share_deviation(const struct epoch_view_measurement *measurement, bool bytes)
 {
@@ -331,8 +311,6 @@ static double share_deviation(const struct epoch_view_measurement *measurement, 
 	}
 	return sum;
 }
-
-/* --- epochs --- */
 
 static void take_rows(struct csv_replay *replay, struct csv_replay_rows *rows,
 	struct epoch_view *epoch, bool (*take)(struct csv_replay *replay, struct epoch_view *epoch))

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Reads epochs from the CSV files of a run: rows of --output, and optionally of --stats. Rotated
- * files must be in the order in which they were written. Missing values are marked unknown. The
- * files do not contain the metric of a measurement; it is derived from the shares of rows.
+ * Reads epochs from the CSV files that --output and --stats wrote. The files do not contain the
+ * metric of a measurement; it is derived from the shares of rows.
  */
 
 #include <stdbool.h>
@@ -22,16 +21,16 @@ struct csv_replay_files {
 struct csv_replay;
 
 /*
- * Opens the first file of --output and of --stats, and reads the headers. If that fails, returns
- * NULL, with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
+ * Files must be in the order in which the run wrote them. On failure, returns NULL with a line in
+ * error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);
-void csv_replay_close(struct csv_replay *replay); /* NULL is allowed */
+void csv_replay_close(struct csv_replay *replay);
 
 /*
- * Removes every "--stats FILE" from the *n arguments in words[], and reduces *n. *stats then points
- * to the file names, which are stored after the remaining arguments.
+ * Removes each "--stats FILE" from words[] and *n. *stats then points to the file
+ * names, which are stored after the remaining words.
  */
 void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats);
 
@@ -40,5 +39,5 @@ struct epoch_view *csv_replay_next(struct csv_replay *replay);
 
 /* Returns 0. After an error, returns the exit status, with the error line in *error. */
 int csv_replay_status(const struct csv_replay *replay, const char **error);
-/* Returns true if the last line of a file was incomplete. */
+/* Returns true if the last line of a file had no line end. */
 bool csv_replay_cut(const struct csv_replay *replay);

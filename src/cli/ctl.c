@@ -19,16 +19,16 @@
 #define EXIT_TEXT    2
 #define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
 #define LINE_SIZE    CLI_ERROR_MAX
-#define REFUSAL_END  "_error" /* suffix of JSON names that hold the reason of a refusal */
-#define USE_COLUMN   37       /* column of the descriptions in --help */
+#define REFUSAL_END  "_error" /* suffix of JSON names whose value is the reason of a refusal */
+#define USE_COLUMN   37
 
 struct use {
-	const char *words, *help; /* arguments, and their meaning */
+	const char *words, *help;
 };
 
 struct ctl_command {
 	const char *name;
-	struct use uses[5]; /* the last one has no `words` */
+	struct use uses[5]; /* ends with `words` NULL */
 };
 
 #define COMMAND_ROW(name, help, ...) {#name, {__VA_ARGS__, {NULL, NULL}}},
@@ -56,16 +56,12 @@ static const char usage_end[] =
 	"  sketchtap ctl --name backbone top senders 5\n";
 
 struct ctl_words {
-	const char *name; /* name of the instance; NULL: the only one */
+	const char *name;
 	bool json;
 	int n;
-	char **list; /* words of the command */
+	char **list;
 };
 
-/*
- * Sends a command and receives answer[CONNECTION_ANSWER_MAX]. Returns false with a message on
- * failure.
- */
 static bool send_command(const char *name, const char *command, char *answer)
 {
 	int fd = connection_open(name, false);
@@ -80,9 +76,7 @@ static bool send_command(const char *name, const char *command, char *answer)
 	return answered;
 }
 
-/* --- answers --- */
-
-/* Joins the members NAME, NAME_2, ... of a text that is too long for one string of a reply. */
+/* A string of a reply has a maximum length. A run splits longer texts into NAME, NAME_2, ... */
 static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
 {
 	char piece[64];
@@ -118,7 +112,7 @@ static void print_list(const struct json_node *node)
 		json_print(list, stdout);
 }
 
-/* Returns true if the value is the reason why a part of a reload was refused. */
+/* In the reply to a reload, a value is the reason why a part was refused. */
 static bool is_refusal(const struct json_node *part)
 {
 	size_t length = strlen(part->name), end = strlen(REFUSAL_END);
@@ -135,7 +129,6 @@ static bool has_refused(const struct json_node *node)
 	return has;
 }
 
-/* Prints the answer to a reload. Prints refused parts also to standard error. */
 static void print_all(const struct json_node *node)
 {
 	json_print(node, stdout);
@@ -194,9 +187,6 @@ static int ask_and_print(const struct ctl_words *words, const char *command,
 	return status;
 }
 
-/* --- requests --- */
-
-/* Builds "/sketchtap/NAME,WORD WORD ...". Returns false with a message if it is too long. */
 static bool put_together(
 	char command[COMMAND_SIZE], const char *name, char separator, int n, char *const words[])
 {
@@ -225,13 +215,12 @@ static const struct ctl_command *find_command(const char *name)
 	return command->name != NULL ? command : NULL;
 }
 
-/* Returns the length of the subcommand, such as "add" of "measure add NAME"; 0: none. */
+/* Returns the length of "add" in "add NAME ..."; 0: no subcommand. */
 static int subcommand_length(const struct use *use)
 {
 	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
 }
 
-/* Returns the use of a command with this subcommand. Prints an error and returns NULL if none. */
 static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";
@@ -303,7 +292,7 @@ static int ask_command(const struct ctl_words *words)
 	return ask_and_print(words, command, print_all);
 }
 
-/* Returns the value of --NAME VALUE or --NAME=VALUE; NULL: another option, or no value. */
+/* Reads --NAME VALUE or --NAME=VALUE. Returns NULL for another option and for a missing value. */
 static const char *option_value(const char *name, int argc, char **argv, int *i)
 {
 	size_t len = strlen(name);
@@ -315,10 +304,6 @@ static const char *option_value(const char *name, int argc, char **argv, int *i)
 	return argv[*i][len] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/*
- * Reads the options, which must precede the command. Returns 0 with *words filled, or the exit
- * status.
- */
 static int read_words(int argc, char **argv, struct ctl_words *words)
 {
 	int i = 1;

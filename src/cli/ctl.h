@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Runs `sketchtap ctl`: queries a running instance or changes its measurements through the control
- * socket. argv[0] is "ctl". Returns the exit status. 0: success. 1: no instance answers, or it
- * refuses the command. 2: usage error.
+ * Runs `sketchtap ctl`; argv[0] is "ctl". Returns the exit status. 1: no run answers, or it refuses
+ * the command. 2: usage error.
  */
 int ctl(int argc, char **argv);

@@ -11,23 +11,23 @@
 #include "control/control_commands.h"
 
 #define QUESTION_MAX 256
-#define ROWS_KEPT    10 /* rows that the run stores per measurement (RECENT_ROWS) */
-#define ROWS_MORE    40 /* rows that /sketchtap/top returns */
+#define ROWS_KEPT    10 /* rows per measurement of /sketchtap/follow (RECENT_ROWS) */
+#define ROWS_MORE    40 /* rows of /sketchtap/top */
 #define PARTS_MAX    UINT16_MAX
 
 struct epoch_stream {
 	int fd;
 	bool everything;
 	char *rows_of;
-	struct epoch_view *epoch; /* epoch that is not complete yet; NULL: none */
-	uint64_t parts;           /* number of requested parts */
-	bool asked_rows;          /* the pending request is for rows */
-	bool asked_deliveries;    /* the pending request is for deliveries */
+	struct epoch_view *epoch;
+	uint64_t parts;
+	bool asked_rows;
+	bool asked_deliveries;
 	char question[QUESTION_MAX];
 	char answer[CONNECTION_ANSWER_MAX];
 };
 
-/* Ignores errors: if sending fails, receiving the answer will also fail. */
+/* If sending fails, receiving the answer will also fail. */
 static void send_request(struct epoch_stream *stream)
 {
 	connection_send(stream->fd, stream->question);
@@ -82,9 +82,6 @@ int epoch_stream_fd(const struct epoch_stream *stream)
 	return stream->fd;
 }
 
-/* --- answers --- */
-
-/* Passes the epoch to the caller and requests the next one. */
 static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	VERIFY(stream->epoch, !=, NULL);
@@ -100,7 +97,6 @@ static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_
 	return EPOCH_STREAM_EPOCH;
 }
 
-/* Requests delivery counts, the last part of an epoch. */
 static enum stream_event ask_deliveries(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	if (!stream->everything)
@@ -119,7 +115,7 @@ static enum stream_event take_deliveries(
 	return return_epoch(stream, epoch);
 }
 
-/* Requests more rows of the selected measurement. Returns false if the run has no more. */
+/* Returns false if the run has no more rows of the selected measurement. */
 static bool ask_rows(struct epoch_stream *stream)
 {
 	const struct epoch_view_measurement *measurement =
@@ -134,7 +130,6 @@ static bool ask_rows(struct epoch_stream *stream)
 	return true;
 }
 
-/* Stores the requested rows, unless they are of a newer epoch. */
 static enum stream_event take_rows(
 	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
@@ -148,7 +143,7 @@ static enum stream_event take_rows(
 	return ask_deliveries(stream, epoch);
 }
 
-/* Returns true if an answer contains ports or workers: these come after the last measurement. */
+/* Ports and workers come after the last measurement. */
 static bool has_all_measurements(const struct json_node *answer)
 {
 	return json_find(answer, "ports") != NULL || json_find(answer, "workers") != NULL;
@@ -201,7 +196,7 @@ static enum stream_event take_answer(
 		return EPOCH_STREAM_ENDED;
 	if (json_find(answer, "waiting") == NULL)
 		return EPOCH_STREAM_ODD;
-	send_request(stream); /* repeat the request */
+	send_request(stream);
 	return EPOCH_STREAM_NOTHING;
 }
 

@@ -9,8 +9,6 @@
 #include "report/formats/table.h"
 #include "report/rows/rows.h"
 
-/* --- memory --- */
-
 struct epoch_view_string {
 	struct epoch_view_string *next;
 	char text[];
@@ -40,7 +38,6 @@ void epoch_view_free(struct epoch_view *epoch)
 	free(epoch);
 }
 
-/* Adds a zeroed item to an array of *n. Returns NULL if out of memory. */
 static void *grow(struct epoch_view *epoch, void *array, uint32_t *n, size_t size)
 {
 	void **items = array, *grown = array_grow(*items, *n, size);
@@ -108,8 +105,6 @@ uint64_t epoch_view_rate_time(const struct epoch_view *epoch)
 	return epoch->took > 0 ? epoch->took : epoch_view_duration(epoch);
 }
 
-/* --- reading --- */
-
 bool epoch_view_read_number(const char *text, uint64_t *value)
 {
 	*value = 0;
@@ -123,7 +118,6 @@ bool epoch_view_read_number(const char *text, uint64_t *value)
 	return true;
 }
 
-/* Returns the number, or 0 if it is not between 0 and 1. */
 static double read_fraction(const char *text)
 {
 	double value = strtod(text, NULL);
@@ -131,7 +125,6 @@ static double read_fraction(const char *text)
 	return value >= 0 && value <= 1 ? value : 0;
 }
 
-/* Returns false for a malformed number. */
 static bool read_value(
 	struct epoch_view *epoch, enum column_type type, const char *text, void *value)
 {
@@ -208,7 +201,7 @@ const char *epoch_view_read_row(struct epoch_view *epoch,
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
 		const char *text = source->text(source->of, key_fields[f].name);
 
-		/* In a flow record, which has a time "first", TCP flags are not a key field. */
+		/* In a flow record, which has a time "first", TCP flags are not part of the key. */
 		if (*text != '\0' && (key_fields[f].column != KEY_COLUMN_RECORD ||
 					     *source->text(source->of, "first") == '\0'))
 			row->fields[f] = epoch_view_copy(epoch, text);
@@ -216,8 +209,6 @@ const char *epoch_view_read_row(struct epoch_view *epoch,
 	name_flow(epoch, row);
 	return malformed;
 }
-
-/* --- answers --- */
 
 static const char *text_of_part(void *part, const char *name)
 {
@@ -255,7 +246,6 @@ static void read_ledger(const struct json_node *part, struct ledger *ledger)
 		ledger->missing_bytes = UINT64_MAX;
 }
 
-/* Appends each element of a JSON list, such as "ports", to an array. */
 static void add_each(struct epoch_view *epoch, const struct json_node *several,
 	const struct column *columns, void *array, uint32_t *n, size_t size)
 {

@@ -33,7 +33,7 @@ static const char usage[] =
 	"Ends with the run. A run keeps its last 300 intervals; older ones count as missing.\n"
 	"Exit status: 0; 1: no instance answers, or the connection broke; 2: usage error.\n";
 
-/* Epochs between two received ones that the run no longer stored: count, and range of numbers. */
+/* Epochs that the run deleted before they were received. */
 struct follow_missed {
 	uint64_t epochs, first, last;
 };
@@ -46,8 +46,6 @@ static struct follow_missed missed_before(
 	return (struct follow_missed){
 		epoch->closed - following->closed - 1, following->number + 1, epoch->number - 1};
 }
-
-/* --- JSON --- */
 
 static void add_word(struct text *text, const char *name, const char *value)
 {
@@ -175,9 +173,6 @@ static void add_json(
 	text_str(text, "]}\n");
 }
 
-/* --- text --- */
-
-/* Writes a rate per second, for example "8.12M"; nothing if the epoch has no duration. */
 static void add_rate(
 	struct text *text, const struct epoch_view *epoch, uint64_t amount, uint32_t factor)
 {
@@ -233,12 +228,7 @@ static void print_missed(const struct follow_missed *missed)
 			(unsigned long long)missed->last);
 }
 
-/* --- following --- */
-
-/*
- * Prints the text. Returns false, with the exit status, if printing must end. The status is 0 if
- * the reader closed the pipe.
- */
+/* Returns false if printing must end. *status is then 0 if the reader closed the pipe. */
 static bool print(const struct text *text, int *status)
 {
 	bool printed = !text->failed && fwrite(text->data, 1, text->len, stdout) == text->len &&
@@ -293,14 +283,13 @@ static int end(const struct following *following)
 	return status;
 }
 
-#define SILENCE_S 10 /* seconds without an answer before a warning; a run answers every second */
+#define SILENCE_S 10
 
-/* Waits for an answer. Returns false if the reader of standard output closed the pipe. */
 static bool wait_for_news(const struct epoch_stream *stream)
 {
 	struct pollfd files[] = {
 		{.fd = epoch_stream_fd(stream), .events = POLLIN},
-		{.fd = STDOUT_FILENO}, /* only for POLLERR */
+		{.fd = STDOUT_FILENO}, /* no events: only POLLERR */
 	};
 
 	int timeout = SILENCE_S * 1000, n;
@@ -344,7 +333,6 @@ static int follow_run(struct following *following, struct epoch_stream *stream)
 	return status;
 }
 
-/* Returns 0, or the exit status of a usage error. */
 static int read_arguments(int argc, char **argv, struct following *following)
 {
 	for (int i = 1; i < argc; i++) {

@@ -9,8 +9,6 @@
 #define DEPTH_MAX   8
 #define COLUMNS_MAX 32
 
-/* --- reading --- */
-
 static bool skip(const char **at, char expected)
 {
 	*at += strspn(*at, " \t\r\n");
@@ -20,10 +18,7 @@ static bool skip(const char **at, char expected)
 	return true;
 }
 
-/*
- * Reads a string after the opening quote. Decodes \n, \t and escaped ASCII characters: a run sends
- * no other escapes.
- */
+/* Decodes only the escapes that a run sends: \n, \t and escaped ASCII characters. */
 static char *read_string(const char **at)
 {
 	char *text = malloc(strlen(*at) + 1);
@@ -51,7 +46,6 @@ static char *read_string(const char **at)
 
 static struct json_node *read_node(const char **at, char *name, int depth);
 
-/* Reads the members of an object after the opening brace. */
 static bool read_parts(const char **at, struct json_node *node, int depth)
 {
 	struct json_node **end = &node->first;
@@ -95,7 +89,7 @@ static bool read_value(const char **at, struct json_node *node, int depth)
 	return node->value != NULL && len > 0;
 }
 
-/* Reads a value. Takes ownership of the name. */
+/* Takes ownership of `name`. */
 static struct json_node *read_node(const char **at, char *name, int depth)
 {
 	struct json_node *node = calloc(1, sizeof(*node));
@@ -146,8 +140,6 @@ const char *json_value(const struct json_node *node, const char *name)
 
 	return part != NULL && part->value != NULL ? part->value : "";
 }
-
-/* --- printing --- */
 
 struct json_tree_column {
 	const char *name;
@@ -233,7 +225,6 @@ static bool has_values_only(const struct json_node *node)
 	return node->is_object && part == NULL;
 }
 
-/* Returns true if every member is an object without nested objects, as rows of a table are. */
 static bool is_table(const struct json_node *node)
 {
 	const struct json_node *part = node->first;

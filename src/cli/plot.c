@@ -26,10 +26,10 @@
 #define WIDTH  960
 #define LEFT   84
 #define RIGHT  940
-#define HEIGHT 190 /* height of a panel */
-#define TITLE  34  /* space above a panel */
-#define AXIS   22  /* height of the time axis */
-#define LINE   17  /* line height of flow names */
+#define HEIGHT 190
+#define TITLE  34
+#define AXIS   22
+#define LINE   17
 #define TICKS  4
 
 static const char usage[] =
@@ -42,18 +42,15 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0; 1: a file cannot be read or written; 2: usage error, or malformed file.\n";
 
-/*
- * A chart shows the heaviest flows of one measurement, and losses. Its time axis has at most
- * SERIES_STEPS steps; a step sums the values and bounds of successive epochs.
- */
+/* A step of the time axis sums the values and bounds of successive epochs. */
 #define SERIES_FLOWS 8
 #define SERIES_STEPS 600
 
 struct series_figure {
 	double value, low, high;
-	double total;    /* total of all flows, for the share */
-	uint64_t epochs; /* number of epochs with a row of the flow */
-	bool high_known; /* all these rows have an upper bound */
+	double total;
+	uint64_t epochs;
+	bool high_known; /* every row had an upper bound */
 };
 
 struct series_step {
@@ -61,58 +58,53 @@ struct series_step {
 	double seconds;     /* sum of the durations of its epochs */
 	uint64_t epochs;
 	struct series_figure flows[SERIES_FLOWS];
-	uint64_t lost[LEDGER_COLUMNS]; /* lost packets by ledger column */
+	uint64_t lost[LEDGER_COLUMNS]; /* lost packets per ledger column */
 };
 
 struct series {
 	char *measurement;
-	bool bytes;  /* the metric is bytes; else packets */
+	bool bytes;  /* metric; false: packets */
 	bool others; /* the files also contain measurements that are not drawn */
-	bool cut;    /* the last line of a file was incomplete */
+	bool cut;    /* the last line of a file had no line end */
 	bool told_losses;
-	uint64_t epochs, without_ledger; /* number of epochs; number of those without ledger */
+	uint64_t epochs, without_ledger;
 	uint32_t nb_flows;
 	char *flows[SERIES_FLOWS]; /* heaviest first */
 	uint32_t nb_steps;
 	struct series_step *steps;
 };
 
-/* Colors of flows by rank. Color-blind readers can distinguish them. */
+/* Colors that color-blind readers can distinguish. */
 static const char *const colours[SERIES_FLOWS] = {
 	"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#5f5f5f"};
 
-/* A panel, and its data. */
 struct panel {
 	struct text *text;
 	const struct series *series;
 	double top, highest;
-	double from, to; /* time range of all panels, seconds since 1970 */
+	double from, to; /* seconds since 1970; all panels have the same range */
 };
 
-/* Packets or bytes of a flow over all epochs. */
 struct series_sum {
 	double value;
 	char flow[];
 };
 
-/* Result of the first pass. */
 struct series_scan {
 	void *sums; /* tree of tsearch() */
 	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
-	uint32_t of_bytes, of_packets; /* number of epochs whose metric is bytes, or packets */
+	uint32_t of_bytes, of_packets;
 	bool failed;
 };
 
-static struct series_scan *walked; /* the callback of twalk() gets no argument, so it reads this */
+static struct series_scan *walked; /* argument of twalk()'s callback */
 
 static double counted(const struct epoch_view_row *row, bool bytes)
 {
 	return (double)(bytes ? row->values.bytes : row->values.packets).value;
 }
-
-/* --- the heaviest flows --- */
 
 static int compare_sums(const void *a, const void *b)
 {
@@ -164,8 +156,6 @@ static void keep_heavy(const void *node, VISIT which, int depth)
 	walked->heaviest[at] = sum;
 }
 
-/* --- reading --- */
-
 static struct epoch_view_measurement *chosen(struct series *series, const struct epoch_view *epoch)
 {
 	if (series->measurement == NULL && epoch->nb_measurements > 0)
@@ -203,7 +193,7 @@ static void add_figure(struct series_figure *sum, const struct report_figure *fi
 	sum->high += (double)figure->high;
 }
 
-/* Returns the total of all flows of the epoch. It is computed from the first row and its share. */
+/* Computes the sum of all flows from the packets or bytes and the share of the first row. */
 static double total_of(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	const struct epoch_view_row *row = measurement->rows;
@@ -241,7 +231,7 @@ static void take_epoch(
 		return;
 	step = &series->steps[series->nb_steps > 0 ? series->nb_steps - 1 : 0];
 	if (series->nb_steps == 0 || step->epochs == each) {
-		/* There are more epochs than in the first pass: the files grew. */
+		/* The files grew after they were first read. */
 		if (series->nb_steps == SERIES_STEPS)
 			return;
 		step = &series->steps[series->nb_steps++];
@@ -260,7 +250,7 @@ static void take_epoch(
 			step->lost[c] += ledger_column(&measurement->ledger, c);
 }
 
-/* Reads all epochs of the files. The first pass fills `scan`; the second fills series->steps. */
+/* Reads all files: first to fill `scan`, then to fill series->steps. */
 static bool read_all(struct series *series, struct series_scan *scan,
 	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
@@ -286,9 +276,6 @@ static bool read_all(struct series *series, struct series_scan *scan,
 	return *status == 0;
 }
 
-/* --- both passes --- */
-
-/* Chooses the metric and the flows from the first pass, and allocates the steps. */
 static bool choose_epochs(struct series *series, struct series_scan *scan)
 {
 	series->bytes = scan->of_bytes > scan->of_packets;
@@ -341,8 +328,8 @@ static void series_free(struct series *series)
 }
 
 /*
- * Reads the files in two passes. measurement: name; NULL: the first one. Returns NULL on failure,
- * with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
+ * measurement: NULL for the first in the files. On failure, returns NULL with a line in
+ * error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 static struct series *series_read(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, const char *measurement, char *error, int *status)
@@ -363,8 +350,6 @@ static struct series *series_read(const struct csv_replay_files *outputs,
 	series_free(series);
 	return NULL;
 }
-
-/* --- text and positions --- */
 
 static void add_escaped(struct text *text, const char *string)
 {
@@ -399,7 +384,7 @@ static double y_of(const struct panel *panel, double value)
 	return panel->top + HEIGHT - fmin(value / panel->highest, 1) * HEIGHT;
 }
 
-/* Returns the amount per second; if the step has no duration, the amount. */
+/* Returns the amount itself if the step has no duration. */
 static double rate(const struct series *series, const struct series_step *step, double amount)
 {
 	double factor = series->bytes ? 8 : 1;
@@ -435,8 +420,6 @@ static void add_value(struct text *text, double value, const char *unit)
 		text_str(text, unit);
 }
 
-/* --- a panel --- */
-
 static void begin_panel(struct panel *panel, const char *title, const char *unit, double largest)
 {
 	struct text *text = panel->text;
@@ -458,10 +441,7 @@ static void begin_panel(struct panel *panel, const char *title, const char *unit
 	}
 }
 
-/*
- * Adds a time such as "12:00:03". step: seconds between two labels; from 60 s on, also adds the
- * day.
- */
+/* step: seconds between two labels. From 60 s on, a label also has the day. */
 static void add_time(struct text *text, int64_t ns, double step)
 {
 	time_t at = (time_t)(ns / SECOND_NS);
@@ -508,12 +488,7 @@ static void draw_times(const struct panel *panel)
 	}
 }
 
-/* --- rates --- */
-
-/*
- * Returns true if the step has an upper bound of the flow. It has none if the flow has no row in
- * one of its epochs.
- */
+/* A flow without a row in one of the step's epochs has no upper bound. */
 static bool has_high(const struct series_step *step, uint32_t flow)
 {
 	return step->flows[flow].high_known && step->flows[flow].epochs == step->epochs;
@@ -535,7 +510,6 @@ static double largest_rate(const struct series *series)
 	return largest;
 }
 
-/* Draws the bounds of a flow: a rectangle per step. */
 static void draw_intervals(const struct panel *panel, uint32_t flow)
 {
 	struct text *text = panel->text;
@@ -557,8 +531,8 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 }
 
 /*
- * Draws the rates of a flow, as a line through successive steps with the flow as its tooltip. Draws
- * either only steps with an upper bound (bounded), or only those without, dashed.
+ * Draws solid lines through steps with an upper bound (bounded), or dashed lines through the
+ * others.
  */
 static void draw_line(const struct panel *panel, uint32_t flow, bool bounded)
 {
@@ -617,8 +591,6 @@ static void draw_rates(struct panel *panel)
 	}
 }
 
-/* --- shares --- */
-
 static void draw_piled(const struct panel *panel, const struct series_step *step, double from,
 	double to, const char *colour)
 {
@@ -648,8 +620,6 @@ static void draw_shares(struct panel *panel)
 	}
 }
 
-/* --- losses --- */
-
 static uint64_t lost_of(const struct series_step *step)
 {
 	uint64_t lost = 0;
@@ -659,7 +629,6 @@ static uint64_t lost_of(const struct series_step *step)
 	return lost;
 }
 
-/* Adds a title such as "Lost: 5 nic_missed, 2 shed". */
 static void add_losses(struct text *text, const struct series *series)
 {
 	const char *before = "Lost: ";
@@ -706,8 +675,6 @@ static void draw_losses(struct panel *panel)
 		draw_piled(panel, step, 0, per_second(step, (double)lost_of(step)), "#c62828");
 	}
 }
-
-/* --- chart --- */
 
 static void draw_names(struct text *text, const struct series *series, double top)
 {
@@ -777,8 +744,6 @@ static int write_picture(const char *path, const struct text *text)
 	return cli_error(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
 }
 
-/* --- command --- */
-
 struct plot_asked {
 	struct csv_replay_files outputs, stats;
 	char *measurement;
@@ -786,8 +751,8 @@ struct plot_asked {
 };
 
 /*
- * Parses the arguments. Moves the names of the CSV files and of the chart to the front of words[].
- * Returns 0, or the exit status.
+ * Moves the names of the CSV files and of the chart to the front of words[]. Returns 0 or the exit
+ * status.
  */
 static int read_arguments(int n, char **words, struct plot_asked *asked)
 {
@@ -806,7 +771,7 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 				words[i]);
 	}
 	if (asked->measurement != NULL)
-		make_printable(asked->measurement); /* epoch_view_copy() changes names of files */
+		make_printable(asked->measurement); /* epoch_view_copy() does the same */
 	if (names < 2)
 		return cli_error(EXIT_TEXT,
 			"plot: give files of --output and a chart: FILE.csv... PICTURE.svg");
@@ -819,7 +784,6 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 	return 0;
 }
 
-/* Returns 0, or the exit status. */
 static int reject_pipes(const struct csv_replay_files *files)
 {
 	struct stat file;

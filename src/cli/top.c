@@ -24,8 +24,8 @@
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
-#define AGAIN_MS  1000 /* ms between attempts to connect to a run */
-/* ns: longest time for which an interval of a file is shown */
+#define AGAIN_MS  1000 /* between attempts to connect */
+/* longest time for which an epoch of a file is shown */
 #define STAYS_NS  INT64_C(1000000000)
 #define ESCAPE    27
 #define PAGE      10
@@ -51,7 +51,7 @@ struct top_display {
 	struct view view;
 	struct epoch_stream *stream; /* NULL: not connected */
 	struct csv_replay *replay;   /* NULL: shows a live run */
-	int64_t due;                 /* monotonic ns when the next interval of a file is shown */
+	int64_t due;                 /* monotonic ns at which the next epoch of a file is shown */
 	struct top_screen picture;
 	bool colors, quit;
 };
@@ -63,8 +63,6 @@ static void stop(int signal)
 	(void)signal;
 	atomic_store_explicit(&asked_to_stop, true, memory_order_relaxed);
 }
-
-/* --- terminal --- */
 
 static int attributes_of(const struct top_display *screen, enum top_screen_style style)
 {
@@ -79,7 +77,6 @@ static int attributes_of(const struct top_display *screen, enum top_screen_style
 	}
 }
 
-/* Returns false if out of memory. */
 static bool show(struct top_display *screen)
 {
 	struct top_screen *top_screen = &screen->picture;
@@ -100,7 +97,6 @@ static bool show(struct top_display *screen)
 	return true;
 }
 
-/* Returns 0, or the exit status. */
 static int open_terminal(struct top_display *screen, SCREEN **terminal)
 {
 	setlocale(LC_CTYPE, "");
@@ -125,8 +121,6 @@ static int open_terminal(struct top_display *screen, SCREEN **terminal)
 	}
 	return 0;
 }
-
-/* --- keys --- */
 
 static void type_find(struct view *view, int key)
 {
@@ -163,7 +157,7 @@ static void scroll_by(struct view *view, int rows)
 	view->first = (uint32_t)(first < 0 ? 0 : first > last ? last : first);
 }
 
-/* Shows the next interval of a file. At the end of the last file, nothing changes. */
+/* At the end of the last file, the shown epoch stays. */
 static void next_recorded(struct top_display *screen)
 {
 	struct epoch_view *epoch;
@@ -186,7 +180,6 @@ static void next_recorded(struct top_display *screen)
 	view_add(&screen->view, epoch);
 }
 
-/* Requests more rows of the shown measurement, from the next epoch on. */
 static void ask_for_rows(struct top_display *screen)
 {
 	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
@@ -236,11 +229,9 @@ static void press(struct top_display *screen, int key)
 	case KEY_PPAGE: scroll_by(view, -PAGE); break;
 	case KEY_NPAGE: scroll_by(view, PAGE); break;
 	case KEY_HOME: view->first = 0; break;
-	default: break; /* KEY_RESIZE: only redraw */
+	default: break;
 	}
 }
-
-/* --- run --- */
 
 static void leave_run(struct top_display *screen, const char *why)
 {
@@ -269,9 +260,7 @@ static void take_news(struct top_display *screen)
 	}
 }
 
-/*
- * Tries to connect to the next run of this name. The last interval stays visible until it answers.
- */
+/* The last epoch stays on the screen until a run answers. */
 static void look_again(struct top_display *screen)
 {
 	screen->stream = epoch_stream_open(screen->view.run, true, true);
@@ -281,7 +270,6 @@ static void look_again(struct top_display *screen)
 	screen->view.gone = NULL;
 }
 
-/* Waits for a key, or until the next interval is due. */
 static void wait_for_time(struct top_display *screen)
 {
 	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -295,7 +283,6 @@ static void wait_for_time(struct top_display *screen)
 		next_recorded(screen);
 }
 
-/* Waits for a key, an answer of the run, or the time of the next attempt to connect. */
 static void wait_for_news(struct top_display *screen)
 {
 	bool listens = screen->stream != NULL && !screen->view.frozen;
@@ -313,7 +300,6 @@ static void wait_for_news(struct top_display *screen)
 		look_again(screen);
 }
 
-/* Returns false if out of memory. */
 static bool run_screen(struct top_display *screen)
 {
 	while (!screen->quit && !atomic_load_explicit(&asked_to_stop, memory_order_relaxed)) {
@@ -360,7 +346,7 @@ static int show_screen(struct top_display *screen)
 }
 
 struct top_asked {
-	const char *name; /* NULL: the only instance */
+	const char *name;
 	struct csv_replay_files outputs, stats;
 };
 
@@ -371,7 +357,7 @@ static bool names_file(const char *word)
 	return strchr(word, '/') != NULL || (len > 4 && strcmp(word + len - 4, ".csv") == 0);
 }
 
-/* Returns 0, or the exit status. Moves the files of --output to the front of words[]. */
+/* Returns 0 or the exit status. Moves the files of --output to the front of words[]. */
 static int read_arguments(int n, char **words, struct top_asked *asked)
 {
 	csv_replay_take_stats(words, &n, &asked->stats);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Runs `sketchtap top`: shows a running instance on the terminal. argv[0] is "top". Returns the
- * exit status.
- */
+/* Runs `sketchtap top`; argv[0] is "top". Returns the exit status. */
 int top(int argc, char **argv);

@@ -9,8 +9,6 @@
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
 
-/* --- view --- */
-
 void view_add(struct view *view, struct epoch_view *epoch)
 {
 	if (view->nb_epochs > 0 && epoch->closed > view->epochs[0]->closed + 1)
@@ -30,7 +28,6 @@ void view_clear(struct view *view)
 	view->missed = 0;
 }
 
-/* Returns the chosen measurement; the first one if none is chosen or it no longer exists. */
 struct epoch_view_measurement *view_measurement(const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
@@ -69,9 +66,7 @@ bool view_shows_bytes(const struct view *view)
 				   : measurement != NULL && measurement->values.counts_bytes;
 }
 
-/* --- lines --- */
-
-/* Lines of the screen. add_line() drops lines that do not fit. */
+/* add_line() drops lines that do not fit on the screen. */
 struct screen_lines {
 	struct top_screen *picture;
 	uint32_t n, max;
@@ -88,7 +83,7 @@ static struct text *add_line(struct screen_lines *screen_lines, enum top_screen_
 	return &line->text;
 }
 
-/* Truncates text to a number of columns. Each character takes one column. */
+/* Assumes that each character takes one column. */
 static void cut(struct text *text, uint32_t columns)
 {
 	size_t at = 0;
@@ -105,7 +100,6 @@ static void cut(struct text *text, uint32_t columns)
 	}
 }
 
-/* Right-aligns the text from `begin` on in `width` columns. */
 static void align(struct text *text, size_t begin, uint32_t width)
 {
 	size_t len = text->len - begin;
@@ -119,14 +113,11 @@ static void align(struct text *text, size_t begin, uint32_t width)
 	memset(text->data + begin, ' ', width - len);
 }
 
-/* --- run --- */
-
 static void add_seconds(struct text *text, uint64_t ns)
 {
 	text_printf(text, "%.3g s", (double)ns / 1e9);
 }
 
-/* Adds a rate per second, or the amount if the epoch has no duration. */
 static void add_rate(struct text *text, uint64_t duration, uint64_t amount, bool bytes)
 {
 	if (duration > 0)
@@ -145,7 +136,7 @@ static void draw_title(
 		return;
 	text_printf(text, "sketchtap%s%s", view->run != NULL ? " " : "",
 		view->run != NULL ? view->run : "");
-	/* These states come first, so that a narrow screen shows them. */
+	/* The most important states come first, because a narrow screen cuts the line. */
 	text_str(text, view->frozen ? "  FROZEN" : "");
 	if (view->gone != NULL)
 		text_printf(text, "  %s", view->gone);
@@ -180,7 +171,7 @@ static void draw_rates(struct screen_lines *screen_lines, const struct epoch_vie
 		text_printf(text, ", by processing time");
 }
 
-/* Returns the ledger column with most lost packets; LEDGER_COLUMNS if none were lost. */
+/* Returns LEDGER_COLUMNS if no packets were lost. */
 static uint32_t most_lost(const struct ledger *ledger)
 {
 	uint32_t most = LEDGER_COLUMNS;
@@ -254,8 +245,6 @@ static void draw_ports(struct screen_lines *screen_lines, const struct epoch_vie
 	}
 }
 
-/* --- deliveries --- */
-
 static uint64_t taken(const struct report_delivery *delivery)
 {
 	return delivery->delivered + delivery->acknowledged;
@@ -266,7 +255,6 @@ static uint64_t not_taken(const struct report_delivery *delivery)
 	return delivery->failed + delivery->unknown + delivery->dropped;
 }
 
-/* Draws the sum of all exports, and the export that lost most rows. */
 static void draw_deliveries(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t all = 0, waiting = 0, bad = 0;
@@ -304,7 +292,7 @@ static void add_amount(struct text *text, uint64_t amount)
 	align(text, begin, 8);
 }
 
-/* Draws a line per export: counts in columns of width 8, then its name and kind. */
+/* Counts have columns of width 8. The name and the kind of the export follow. */
 static void draw_places(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	struct text *text = add_line(screen_lines, PICTURE_HEAD);
@@ -328,14 +316,11 @@ static void draw_places(struct screen_lines *screen_lines, const struct epoch_vi
 	}
 }
 
-/* --- rows --- */
-
 static const struct report_figure *figure_of(const struct epoch_view_row *row, bool bytes)
 {
 	return bytes ? &row->values.bytes : &row->values.packets;
 }
 
-/* Returns the row of the flow in an earlier epoch; NULL if it has none. */
 static const struct epoch_view_row *earlier_row(
 	const struct view *view, uint32_t e, const char *measurement, const char *flow)
 {
@@ -347,10 +332,7 @@ static const struct epoch_view_row *earlier_row(
 	return NULL;
 }
 
-/*
- * Adds a bar per past interval, oldest first, scaled to the largest. Blank: the flow was not
- * listed.
- */
+/* Draws a bar per past epoch, scaled to the largest. A blank means that the flow was not listed. */
 static void add_past(struct text *text, const struct top_screen *screen, const struct view *view,
 	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
 	bool bytes)
@@ -378,7 +360,7 @@ static void add_past(struct text *text, const struct top_screen *screen, const s
 	}
 }
 
-/* Adds the largest possible error, for example "+-0.1%"; "?" if unknown. */
+/* Adds the largest possible error; "?" if unknown. */
 static void add_error(struct text *text, const struct report_figure *figure)
 {
 	uint64_t below = figure->value - figure->low, above = figure->high - figure->value;
@@ -395,7 +377,6 @@ static void add_error(struct text *text, const struct report_figure *figure)
 		text_printf(text, "%.*f%%", error < 9.95 ? 1 : 0, error < 0.05 ? 0.1 : error);
 }
 
-/* Draws the row of a flow. Widths of columns: rank 4, rate 8, error 7, share 7, past 10, flow. */
 static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view *epoch, const struct epoch_view_measurement *measurement,
 	const struct epoch_view_row *row)
@@ -480,7 +461,6 @@ static int compare_flows(const void *a, const void *b, void *bytes)
 	return strcmp(x->flow, y->flow);
 }
 
-/* Returns false if out of memory. */
 static bool draw_rows(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view_measurement *measurement)
 {
@@ -507,8 +487,6 @@ static bool draw_rows(struct screen_lines *screen_lines, const struct view *view
 	free(rows);
 	return true;
 }
-
-/* --- screen --- */
 
 static void draw_help(struct screen_lines *screen_lines)
 {
@@ -562,7 +540,7 @@ static bool draw_epoch(struct screen_lines *screen_lines, const struct view *vie
 bool top_screen_draw(struct top_screen *screen, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
-	/* The last line is for the footer, unless it is the only one. */
+	/* The last line is the footer, unless it is the only one. */
 	struct screen_lines screen_lines = {
 		screen, 0, screen->rows > 1 ? screen->rows - 1 : screen->rows};
 	bool drawn = true;

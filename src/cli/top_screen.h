@@ -10,47 +10,45 @@
 #include "cli/epoch_view.h"
 
 #define TOP_SCREEN_ROWS_MAX 300
-#define VIEW_EPOCHS         10 /* number of past intervals shown per row */
+#define VIEW_EPOCHS         10
 #define VIEW_FIND_MAX       64
 
 enum view_order {
-	VIEW_BY_RANK,  /* metric of the measurement: packets or bytes */
-	VIEW_BY_SHOWN, /* packets or bytes, whichever are on the screen */
+	VIEW_BY_RANK,  /* metric of the measurement */
+	VIEW_BY_SHOWN, /* packets or bytes, whichever the screen shows */
 	VIEW_BY_FLOW,
 	VIEW_ORDERS,
 };
 
-/* Data to show, and choices of the user. */
 struct view {
-	const char *run;                        /* name of the run; NULL: the only one */
-	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; owned by the view */
+	const char *run;                        /* NULL: the only run */
+	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; the view owns them */
 	uint32_t nb_epochs;
-	uint64_t missed;    /* number of epochs that the run deleted before they were received */
+	uint64_t missed;    /* epochs that the run deleted before they were received */
 	const char *gone;   /* why no more epochs arrive; NULL: connected */
-	char *measurement;  /* name of the measurement; NULL: the first one */
-	bool metric_chosen; /* `bytes` is valid; otherwise, shows the metric of the measurement */
-	bool bytes;         /* the user chose bytes, not packets */
+	char *measurement;  /* NULL: the first one */
+	bool metric_chosen; /* `bytes` overrides the metric of the measurement */
+	bool bytes;         /* false: packets */
 	enum view_order order;
-	bool frozen, help, places; /* places: shows the state of all exports instead of flows */
-	bool finding;              /* the user is typing `find` */
+	bool frozen, help, places; /* places: shows exports instead of flows */
+	bool finding;              /* the user is typing into `find` */
 	char find[VIEW_FIND_MAX];
-	uint32_t first; /* index of the first visible row */
+	uint32_t first; /* row at the top of the screen */
 };
 
-/* Adds the newest epoch and takes ownership of it. */
+/* Takes ownership of the epoch. */
 void view_add(struct view *view, struct epoch_view *epoch);
 void view_clear(struct view *view);
-/* Returns the shown measurement; NULL if there is none. */
+/* Returns the chosen measurement; the first one if it no longer exists; NULL if there is none. */
 struct epoch_view_measurement *view_measurement(const struct view *view);
-/* Selects the next measurement. Returns false if out of memory. */
 bool view_next_measurement(struct view *view);
 bool view_shows_bytes(const struct view *view);
 
 enum top_screen_style {
 	PICTURE_PLAIN,
 	PICTURE_TITLE,
-	PICTURE_ALARM, /* losses, or a link that is down */
-	PICTURE_HEAD,  /* column headings */
+	PICTURE_ALARM, /* lost packets, or a link that is down */
+	PICTURE_HEAD,
 	PICTURE_FOUND,
 	PICTURE_DIM,
 };
@@ -60,10 +58,10 @@ struct top_screen {
 	bool utf8;
 	struct top_screen_line {
 		enum top_screen_style style;
-		struct text text; /* at most `columns` characters */
+		struct text text; /* truncated to `columns` characters */
 	} lines[TOP_SCREEN_ROWS_MAX];
 };
 
-/* Draws all lines again. Returns false if out of memory. */
+/* Returns false if out of memory. */
 bool top_screen_draw(struct top_screen *screen, const struct view *view);
 void top_screen_free(struct top_screen *screen);
