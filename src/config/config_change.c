@@ -12,9 +12,7 @@
 
 #define set_error(error, ...) text_error(error, CONFIG_ERROR_MAX, __VA_ARGS__)
 
-/* --- comparison --- */
-
-/* Returns true if two texts give an option the same value, such as 100ms and 0.1s. */
+/* Values can be equal in different spellings, such as 100ms and 0.1s. */
 static bool same_value(const struct option_row *row, const char *a, const char *b)
 {
 	_Alignas(16) unsigned char x[CONFIG_BLOCK_BYTES / 2] = {0}, y[CONFIG_BLOCK_BYTES / 2] = {0};
@@ -27,14 +25,13 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 		       memcmp(x, y, sizeof(x)) == 0);
 }
 
-/* Settings with line 0 are from `sketchtap ctl measure`, others from the file. */
+/* A setting of `sketchtap ctl measure` has line 0. */
 static bool same_option_and_origin(const struct config_setting *a, const struct config_setting *b)
 {
 	return a->row.row == b->row.row && a->section == b->section &&
 	       (a->line == 0) == (b->line == 0);
 }
 
-/* Returns value n, from 0, of the repeatable option in `like`; NULL if it has fewer values. */
 static const struct config_setting *find_nth(
 	const struct config_file *file, const struct config_setting *like, uint32_t n)
 {
@@ -54,8 +51,8 @@ static uint32_t count_before(const struct config_file *file, uint32_t end)
 }
 
 /*
- * Returns the first setting in section_a of `a` that is missing or different in section_b of `b`;
- * NULL: none. of_measurement: compares options of measurements, else options of the whole run.
+ * Returns the first setting in section_a of `a` that section_b of `b` lacks or sets differently.
+ * of_measurement: compares only options of measurements; false: only the others.
  */
 static const struct config_setting *find_change(const struct config_file *a, uint32_t section_a,
 	const struct config_file *b, uint32_t section_b, bool of_measurement)
@@ -99,11 +96,8 @@ bool config_measures_same(const struct config *a, const struct config *b)
 	return true;
 }
 
-/* --- reload --- */
-
 #define ADVICE "restore it, or restart"
 
-/* Returns true if options of the whole run are equal in both sections, else writes an error. */
 static bool keeps_section(const struct config *config, uint32_t section,
 	const struct config *running, uint32_t section_running, char *error)
 {
@@ -120,7 +114,6 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
-/* Returns true if the sections such as [export NAME] are unchanged; otherwise writes an error. */
 static bool keeps_named(const struct config *config, const struct config *running, char *error)
 {
 	for (uint32_t n = 0; n < config->nb_named; n++) {
@@ -157,8 +150,6 @@ enum config_result config_read_again(
 	return CONFIG_EXIT_2;
 }
 
-/* --- change by command --- */
-
 static bool add_section(struct config_file *file, const char *name, char *error)
 {
 	if (!config_file_is_name(name))
@@ -171,7 +162,7 @@ static bool add_section(struct config_file *file, const char *name, char *error)
 	return config_file_add_section(file, name) || set_error(error, "out of memory");
 }
 
-/* arg: new option. It replaces its earlier value, and options that contradict it. */
+/* An option displaces its own earlier value and options that exclude it. */
 static bool is_displaced(const struct config_setting *setting, const void *arg)
 {
 	const struct option_row *row = arg;
@@ -199,7 +190,6 @@ static const struct config_row *find_option(
 	return NULL;
 }
 
-/* OPTION=VALUE. */
 struct word {
 	const struct config_row *row;
 	const char *value;
@@ -219,7 +209,6 @@ static bool read_word(const struct config *running, char *text, struct word *wor
 	return word->row != NULL;
 }
 
-/* Returns the number of words; -1 on error. */
 static int read_words(
 	const struct config *running, struct word words[CONFIG_ROWS_MAX], char **rest, char *error)
 {
@@ -282,7 +271,7 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	return true;
 }
 
-/* Copies the configuration file. Adds a section for the default measurement if there is none. */
+/* Adds [measurement main] if the file has no measurement. */
 static struct config_file *copy_file(const struct config *running)
 {
 	struct config_file *file = config_file_copy(running->file);

@@ -10,17 +10,17 @@
 #include "base/regular_file.h"
 #include "config/options.h"
 
-#define LINE_BYTES 4096 /* bytes of a line, with a final 0 */
+#define LINE_BYTES 4096
 
 struct config_file_reader {
 	FILE *stream;
 	const struct config *config;
 	struct config_file *file;
-	uint32_t line;    /* number of the last line read, from 1 */
-	uint32_t section; /* index of the open section */
+	uint32_t line;
+	uint32_t section;
 	enum config_result result;
 	uint32_t error_line;
-	char *error; /* [CONFIG_FILE_ERROR_MAX] */
+	char *error;
 };
 
 __attribute__((format(printf, 3, 4))) static void fail(
@@ -29,7 +29,6 @@ __attribute__((format(printf, 3, 4))) static void fail(
 	va_list arguments;
 	int used;
 
-	/* Keeps only the first error. */
 	if (reader->result != CONFIG_OK && reader->error_line <= line)
 		return;
 	reader->result = CONFIG_EXIT_2;
@@ -59,10 +58,7 @@ static bool is_comment(const char *start)
 	return *start == '#' || *start == ';';
 }
 
-/*
- * Reads one line into text[size], without the line end. Truncates a comment that is too long.
- * Returns the length; -1 at the end of the file or on error.
- */
+/* Truncates only a comment that is too long. Returns -1 at the end of the file or on error. */
 static ssize_t read_line(struct config_file_reader *reader, char *text, size_t size)
 {
 	size_t len = 0;
@@ -77,7 +73,7 @@ static ssize_t read_line(struct config_file_reader *reader, char *text, size_t s
 		}
 		text[len] = '\0';
 		if (len + 1 == size && is_comment(skip_blanks(text)))
-			continue; /* rest of a comment */
+			continue;
 		if (len + 1 == size) {
 			fail(reader, reader->line, "line too long; the limit is %zu bytes",
 				size - 1);
@@ -184,10 +180,7 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 	return section;
 }
 
-/*
- * Returns false with an error if the section [WORD NAME] is not valid here. same: an earlier
- * section of this name; NULL: none. full: the limit `max` of sections is reached.
- */
+/* same: an earlier section of this name, or NULL. full: the file already has `max` sections. */
 static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
 {
@@ -245,7 +238,6 @@ static void open_measurement(struct config_file_reader *reader, const char *name
 	section->line = reader->line;
 }
 
-/* Returns the name in a section heading "WORD NAME"; NULL if it has another word. */
 static const char *behind_word(const char *section, const char *word)
 {
 	size_t len = strlen(word);
@@ -268,7 +260,7 @@ static void set_section_error(struct config_file_reader *reader, const char *sec
 		section, list);
 }
 
-/* Handles [sketchtap], [measurement NAME] or [WORD NAME]. text: starts at the bracket. */
+/* text: starts at the bracket. */
 static void open_section(struct config_file_reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
@@ -319,10 +311,6 @@ static const struct config_setting *find_setting(const struct config_file *file,
 	return NULL;
 }
 
-/*
- * Finds the option of a line in [sketchtap] or [measurement NAME]. Returns false with an error if
- * it is unknown or not allowed there.
- */
 static bool find_option(struct config_file_reader *reader, const char *name, struct config_row *row)
 {
 	const struct config_row *option = options_find(reader->config, name);
@@ -346,7 +334,6 @@ static bool find_option(struct config_file_reader *reader, const char *name, str
 	return true;
 }
 
-/* Finds the key of a line in a section such as [export NAME]. */
 static bool find_key(struct config_file_reader *reader, const char *key, struct config_row *row)
 {
 	const struct config_section *section =
@@ -361,13 +348,13 @@ static bool find_key(struct config_file_reader *reader, const char *key, struct 
 	return false;
 }
 
-/* Returns VALUE of "KEY = VALUE", or "PROPERTY=VALUE" of "NAME.PROPERTY = VALUE". */
+/* Returns VALUE of "KEY = VALUE", but PROPERTY=VALUE of "NAME.PROPERTY = VALUE". */
 static const char *value_to_store(
 	const struct option_row *row, const char *key, const char *value, char kept[LINE_BYTES])
 {
 	if (row->type != OPTION_PROPERTIES)
 		return value;
-	/* Fits: key and value are parts of one line. */
+	/* It fits, because both are parts of one line. */
 	snprintf(kept, LINE_BYTES, "%.*s=%s", (int)strcspn(key + strlen(row->name) + 1, "="),
 		key + strlen(row->name) + 1, value);
 	return kept;
@@ -411,7 +398,7 @@ static void add_setting(struct config_file_reader *reader, const char *name, con
 		fail_read(reader, "out of memory", "free memory");
 }
 
-/* Returns the first character in `stops`, or the end: the final 0, or a comment (blank, then ;). */
+/* Returns the first character in `stops`, or the end of the text before a comment. */
 static char *find_end(char *text, const char *stops)
 {
 	char *at = text;
@@ -422,7 +409,6 @@ static char *find_end(char *text, const char *stops)
 	return at;
 }
 
-/* Reads NAME = VALUE, or NAME : VALUE. */
 static void read_setting(struct config_file_reader *reader, char *text)
 {
 	char *equals = find_end(text, "=:");
@@ -443,7 +429,6 @@ static void read_setting(struct config_file_reader *reader, char *text)
 		add_setting(reader, text, value);
 }
 
-/* Returns NULL with an error on failure. */
 static FILE *open_file(struct config_file_reader *reader, bool again)
 {
 	const char *path = reader->file->path;

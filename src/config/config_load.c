@@ -16,9 +16,6 @@
 #include "config/option_value.h"
 #include "config/options.h"
 
-/* --- structs of owners --- */
-
-/* Shared by all option structs that the command does not have. */
 static const _Alignas(16) unsigned char zeros[CONFIG_BLOCK_BYTES / 2];
 
 static const struct option_owner *block_of(const struct option_owner *owner)
@@ -40,7 +37,7 @@ static uint32_t rounded(size_t size)
 	return (uint32_t)(size + 15) & ~15u;
 }
 
-/* Allocates the option struct of an owner: the bytes at *used of a storage with `room` bytes. */
+/* Reserves the owner's struct at *used of a storage of `room` bytes. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
@@ -110,8 +107,6 @@ const void *config_named_block(const struct config_named *named, const struct op
 {
 	return named_block((struct config_named *)(uintptr_t)named, owner);
 }
-
-/* --- options of a command --- */
 
 static const struct option_row own_rows[] = {
 	{
@@ -204,7 +199,7 @@ bool config_measures(const struct config *config)
 	return config->common.nb_sources > 0;
 }
 
-/* Returns the option struct that the row fills. measurement: NULL for options of the run. */
+/* measurement: NULL for options of the run. */
 static const void *block_of_row(const struct config *config,
 	const struct measurement_config *measurement, const struct config_row *row)
 {
@@ -241,7 +236,7 @@ static bool is_of_set(const struct config_row *row, const char *set)
 	return row->row->set != NULL && strcmp(row->row->set, set) == 0;
 }
 
-/* Returns an option of the user that applies to the source `one` but not to `other`, or NULL. */
+/* Returns an option of the user that suits the source `one` but not `other`; NULL: none. */
 static const char *preference(const struct config *config, const struct option_selected *one,
 	const struct option_selected *other)
 {
@@ -329,19 +324,14 @@ bool option_fault(struct option_fault *fault, const char *option,
 	return false;
 }
 
-/* --- values --- */
-
-/* Destination of option values. measurement: for options of measurements; NULL: the run. */
+/* measurement: NULL for options of the run. */
 struct option_target {
 	struct config *config;
 	struct measurement_config *measurement;
-	char *error; /* [CONFIG_ERROR_MAX] */
+	char *error;
 };
 
-/*
- * Returns the prefix of an option name in messages. It is empty for a key of the file and for an
- * option of `sketchtap ctl measure`.
- */
+/* A key of the file and an option of `sketchtap ctl measure` have no dashes. */
 static const char *dashes_of(const struct option_origin *origin)
 {
 	return origin->line > 0 || origin->level == OPTION_BY_CHANGE ? "" : "--";
@@ -349,7 +339,6 @@ static const char *dashes_of(const struct option_origin *origin)
 
 #define NAME_ROOM 128
 
-/* Writes the name that the user wrote, or the documented name if the option was not given. */
 static void name_option(
 	const struct option_row *row, const struct option_origin *origin, char name[NAME_ROOM])
 {
@@ -397,8 +386,8 @@ static struct option_origin *origin_in(
 }
 
 /*
- * Options of one set exclude each other. The option that is set now replaces one of a lower level.
- * Two options of the same level are an error.
+ * Options of one set exclude each other: an option replaces one of a lower level. Two options of
+ * one level are an error.
  */
 static bool displace_rivals(const struct option_target *target, const struct config_row *row)
 {
@@ -444,7 +433,7 @@ static bool give_one(const struct option_target *target, const struct config_row
 	return displace_rivals(target, row);
 }
 
-/* Resets options that an earlier value of this one contained, such as --flow-detail rate,max=5. */
+/* Resets the options that an earlier value contained, such as max=5 of --flow-detail rate,max=5. */
 static bool reset_parts(const struct option_target *target, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
@@ -498,10 +487,7 @@ static bool give_defaults(const struct option_target *target)
 	return true;
 }
 
-/*
- * Applies the settings of one section; section 0 is the whole run. from_ctl: only settings of
- * `sketchtap ctl measure`; otherwise only those of the file.
- */
+/* from_ctl: applies only settings of `sketchtap ctl measure`; false: only those of the file. */
 static bool give_section(const struct option_target *target, uint32_t section, bool from_ctl)
 {
 	const struct config_file *file = target->config->file;
@@ -531,7 +517,6 @@ static struct measurement_config *add_measurement(struct config *config, const c
 	return measurement;
 }
 
-/* Adds a measurement for each [measurement NAME] section, or one named "main" if there is none. */
 static bool make_measurements(struct option_target target)
 {
 	struct config *config = target.config;
@@ -566,7 +551,6 @@ static bool is_set(const struct config_setting *setting)
 	return setting->as != NULL && strcmp(setting->as, CONFIG_SET) == 0;
 }
 
-/* Reports an error in a key of a section, with the line of the file or with --set. */
 static bool set_setting_error(const struct option_target *target, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
@@ -604,7 +588,6 @@ static bool give_named(const struct option_target *target, uint32_t n)
 	return true;
 }
 
-/* Fills config->named from the sections such as [export NAME]. */
 static bool make_named(const struct option_target *target)
 {
 	struct config *config = target->config;
@@ -650,17 +633,14 @@ uint32_t config_named_line(
 	return setting != NULL ? setting->line : 0;
 }
 
-/* --- checks --- */
-
 static bool is_for(const struct option_row *row, const struct option_selected *selected)
 {
 	return selected != NULL && (selected->is & row->not_for) == 0;
 }
 
 /*
- * Returns true, and the error in `why`, if the option has no effect with the selected source. The
- * error names that source: "has no effect with --kernel". If not_for has several bits, and only one
- * or two sources suit the option, it names those: "has no effect without --listen or --pcap".
+ * Writes "has no effect with --kernel" to `why`. If only one or two sources suit the option, writes
+ * for example "has no effect without --listen or --pcap".
  */
 static bool is_not_for_selected(
 	const struct config *config, const struct option_row *row, char why[OPTION_WHY_MAX])
@@ -675,7 +655,7 @@ static bool is_not_for_selected(
 	selected = config_selected(config, &by);
 	if (is_for(row, selected))
 		return false;
-	/* Backwards, to print the more usual of two sources last: it comes first in the table. */
+	/* Backwards, because the usual source comes first in the table and should be named last. */
 	for (uint32_t i = config->nb_rows; i-- > 0;) {
 		const struct config_row *other = &config->rows[i];
 
@@ -688,7 +668,7 @@ static bool is_not_for_selected(
 		n++;
 	}
 	without = !one_property && (n == 1 || n == 2);
-	/* No source: command->check() lists all sources, but one that suits is better advice. */
+	/* Without any source, command->check() reports the error. */
 	if (selected == NULL && (!without || n > 1))
 		return false;
 	snprintf(why, OPTION_WHY_MAX, "has no effect %s --%s%s%s%s%s; omit it",
@@ -727,7 +707,7 @@ static bool check_effects(
 	return true;
 }
 
-/* Reports an error with the line of the key; if the key is missing, with that of the section. */
+/* Reports an error at the line of the key; without the key, at the line of the section. */
 static bool set_named_error(const struct option_target *target, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
@@ -755,7 +735,6 @@ static bool set_fault_error(const struct option_target *target, const struct opt
 	return false;
 }
 
-/* Calls check() of the sub-owners, whose errors are more specific, then of the owner. */
 static bool check_owner(const struct option_target *target,
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
@@ -804,29 +783,27 @@ static bool check(const struct option_target *target)
 
 struct argument {
 	const struct config_row *row;
-	const char *value; /* "yes" for a flag */
-	const char *as;    /* see struct option_origin */
-	const char *
-		section; /* NAME in --set measurement.NAME.KEY or export.NAME.KEY; otherwise NULL */
+	const char *value;
+	const char *as;
+	const char *section; /* NAME in --set measurement.NAME.KEY or export.NAME.KEY; NULL: none */
 	uint32_t section_len;
-	/* For --set export.NAME.KEY, instead of `row`. */
+	/* replaces `row` for --set export.NAME.KEY */
 	struct config_row key;
-	const struct option_owner *kind; /* owner of the section */
+	const struct option_owner *kind; /* owner of [export NAME] */
 };
 
 struct loader {
 	const struct program *program;
 	struct config *config;
 	FILE *out, *err;
-	char *error; /* [CONFIG_ERROR_MAX], receives the error line; NULL: it is written to `err` */
+	char *error;
 	struct argument *arguments;
 	unsigned int nb_arguments;
-	const char *path;         /* path of the configuration file; NULL: none */
-	bool again;               /* the file was read before */
-	struct config_file *file; /* used instead of the file at `path`; NULL: none */
+	const char *path; /* NULL: no configuration file */
+	bool again;
+	struct config_file *file; /* replaces the file at `path`; NULL: none */
 };
 
-/* Writes an error line, with unprintable characters replaced. Returns CONFIG_EXIT_2. */
 __attribute__((format(printf, 2, 3))) static enum config_result cli_error(
 	const struct loader *loader, const char *format, ...)
 {
@@ -863,13 +840,13 @@ static bool set_section_error(
 	return false;
 }
 
-/* Applies an argument. An option of measurements applies to all, or to the one in --set. */
+/* An option of measurements applies to all, or to the one that --set names. */
 static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
 	bool found = false;
 
-	if (argument->row == NULL) /* set by set_key() */
+	if (argument->row == NULL)
 		return true;
 	if (!argument->row->owner->of_measurement)
 		return give(&target, argument->row, argument->value, origin);
@@ -884,7 +861,6 @@ static bool give_argument(struct option_target target, const struct argument *ar
 	return found || set_section_error(&target, argument, "measurement");
 }
 
-/* Applies --set WORD.NAME.KEY=VALUE to a section such as [export NAME]. */
 static bool set_key(const struct option_target *target, const struct argument *argument)
 {
 	struct config_file *file = target->config->file;
@@ -902,7 +878,6 @@ static bool set_key(const struct option_target *target, const struct argument *a
 	return false;
 }
 
-/* Applies settings of `sketchtap ctl measure`. */
 static bool give_changes(struct option_target target)
 {
 	const struct config_file *file = target.config->file;
@@ -953,7 +928,6 @@ static enum config_result apply(struct loader *loader)
 	return good && check(&target) ? CONFIG_OK : cli_error(loader, "%s", error);
 }
 
-/* Returns a command that has an option of this name, or of this letter if name is NULL. */
 static const struct command *other_command(
 	const struct loader *loader, const char *name, char letter)
 {
@@ -985,7 +959,7 @@ static enum config_result set_unknown_error(const struct loader *loader, const c
 
 static enum config_result help(const struct loader *loader, const char *what)
 {
-	if (strcmp(what, "man") == 0) /* for the build of the man page */
+	if (strcmp(what, "man") == 0) /* for the build */
 		options_man(loader->config, loader->out);
 	else if (strcmp(what, "man-terms") == 0)
 		options_man_terms(loader->config, loader->program, loader->out);
@@ -999,7 +973,7 @@ static enum config_result help(const struct loader *loader, const char *what)
 	return CONFIG_EXIT_0;
 }
 
-/* Splits "NAME.KEY" at the first dot after which a known key begins. NAME may also contain dots. */
+/* Splits at the first dot before a known key, because NAME may contain dots. */
 static bool split_key(const struct loader *loader, const struct option_owner *owner, char *rest,
 	struct argument *argument)
 {
@@ -1021,7 +995,7 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 	return false;
 }
 
-/* Parses `name`, a copy of "measurement.NAME.KEY" or "WORD.NAME.KEY" at `at` in argv. */
+/* name: modifiable copy of "measurement.NAME.KEY" or "WORD.NAME.KEY". at: this text in argv. */
 static bool read_section_key(
 	const struct loader *loader, char *name, const char *at, struct argument *argument)
 {
@@ -1042,7 +1016,6 @@ static bool read_section_key(
 	return len > 0 && split_key(loader, owner, name + len, argument);
 }
 
-/* Reads KEY=VALUE of --set. */
 static enum config_result read_set(struct loader *loader, const char *text)
 {
 	struct argument argument = {.as = CONFIG_SET};
@@ -1066,7 +1039,6 @@ static enum config_result read_set(struct loader *loader, const char *text)
 	return CONFIG_OK;
 }
 
-/* Executes an option of type OPTION_ACTION. Returns CONFIG_OK if argument reading continues. */
 static enum config_result act(struct loader *loader, const struct argument *argument)
 {
 	if (strcmp(argument->row->row->name, "help") == 0)
@@ -1097,10 +1069,7 @@ static enum config_result take(
 	return CONFIG_OK;
 }
 
-/*
- * Reads an option without its dashes: NAME, NAME=VALUE, or NAME with its value in `next`. next: the
- * following argument, or NULL. Sets *took_next if it is the value.
- */
+/* next: the following argument, or NULL. Sets *took_next if it is the value of the option. */
 static enum config_result read_option(
 	struct loader *loader, const char *text, const char *next, bool *took_next)
 {
@@ -1127,7 +1096,6 @@ static enum config_result read_option(
 	return take(loader, row, options_name_as(row->row, name), value);
 }
 
-/* Reads a letter that is not an option of the command. */
 static enum config_result read_stray_letter(const struct loader *loader, char letter)
 {
 	const struct command_letter *known = loader->config->command->letters;
@@ -1145,7 +1113,7 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 	return cli_error(loader, "-%c: unknown option; see --help", letter);
 }
 
-/* Reads short options. As in tcpdump, the value follows its letter or is the next argument. */
+/* As in tcpdump, a value follows its letter or is the next argument. */
 static enum config_result read_letters(
 	struct loader *loader, const char *letters, const char *next, bool *took_next)
 {
@@ -1169,10 +1137,7 @@ static enum config_result read_letters(
 	return result;
 }
 
-/*
- * Returns true if a word looks like a file name. Other words are probably a mistyped command or a
- * part of a filter.
- */
+/* Other words are probably a mistyped command or a part of a filter. */
 static bool looks_like_file(const char *word)
 {
 	return strpbrk(word, "./") != NULL;
@@ -1226,10 +1191,7 @@ static enum config_result set_command_error(const struct loader *loader, const c
 		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
 }
 
-/*
- * Reads the name of the command; without a name, the first command is the default. Sets *first to
- * the index of the first argument after the name.
- */
+/* Without a name, chooses the first command. *first: index of the first argument after the name. */
 static enum config_result read_command(
 	struct loader *loader, int argc, char *const argv[], int *first)
 {
@@ -1264,7 +1226,6 @@ static enum config_result load(struct loader *loader, int argc, char *const argv
 	return result;
 }
 
-/* Loads a configuration. file: used instead of the file of --config; NULL: reads that file. */
 static enum config_result load_with(
 	struct loader *loader, int argc, char *const argv[], struct config_file *file)
 {
@@ -1308,8 +1269,6 @@ enum config_result config_load_again(
 	return load_with(&loader, running->argc, running->argv, file);
 }
 
-/* --- input files --- */
-
 bool option_names_file(const char *path, const struct stat *file)
 {
 	struct stat input;
@@ -1335,7 +1294,6 @@ static bool reads(
 	return false;
 }
 
-/* Returns the name of the option that makes the run read this regular file; NULL: none. */
 static const char *input_option(const struct config *config, const struct stat *file)
 {
 	for (uint32_t i = 0; i < config->nb_rows; i++)

@@ -17,7 +17,7 @@
 bool option_set_error(const struct option_text *a, const char *format, ...)
 {
 	va_list arguments;
-	/* Truncate a long value to leave room for the reason. */
+	/* A long value must leave room for the reason. */
 	int used = snprintf(a->why, OPTION_WHY_MAX,
 		strlen(a->text) > 200 ? "'%.200s...': " : "'%s': ", a->text);
 
@@ -77,7 +77,7 @@ static bool add_property(const struct option_text *a)
 	return true;
 }
 
-/* Checks a number against the limits of the row. The caller handles row.zero. */
+/* The caller handles row.zero. */
 static bool check_count(const struct option_text *a, uint64_t value)
 {
 	const struct option_row *row = a->row;
@@ -246,10 +246,7 @@ static bool add_word(const struct option_text *a)
 	return true;
 }
 
-/*
- * Splits a list A,B,... and calls add() for each element, which adds a value to a new list. The new
- * list then replaces the old one. The text of an element is valid only during add().
- */
+/* Calls add() for each element of A,B,... and replaces the old list only if all succeed. */
 static bool set_parts(const struct option_text *a, bool (*add)(const struct option_text *))
 {
 	char copy[256], *rest = copy, *part;
@@ -368,7 +365,6 @@ void option_part_name(const struct option_row *part, char *name, size_t size)
 	snprintf(name, size, "%.*s", follows_own(part) ? 0 : (int)strcspn(start, "="), start);
 }
 
-/* Returns a copy that lives as long as the configuration; NULL if out of memory. */
 static char *keep_text(struct config *config, const char *text)
 {
 	size_t size = strlen(text) + 1;
@@ -382,7 +378,7 @@ static char *keep_text(struct config *config, const char *text)
 	return kept->text;
 }
 
-/* Finds the part of `option` (option_row.part) with which the text starts. comma: as ",after=". */
+/* Finds the option_row.part with which the text starts. comma: only parts such as ",after=". */
 static const struct config_row *find_part(
 	const struct config *config, const struct option_row *option, const char *text, bool comma)
 {
@@ -397,7 +393,7 @@ static const struct config_row *find_part(
 	return NULL;
 }
 
-/* Writes the names of the options that a value may contain: "queues, links". */
+/* Lists the options that a value may contain: "queues, links". */
 static void list_parts(
 	const struct config *config, const struct option_row *option, char *list, size_t size)
 {
@@ -431,7 +427,7 @@ static int set_kind_error(
 	return -1;
 }
 
-/* Returns true with an error if the value ends in ",WORD=...". Strings may contain such text. */
+/* Strings may end in ",WORD=..."; in other values, this is an error. */
 static bool has_unknown_part(
 	const struct config *config, const struct option_row *option, const char *text, char *why)
 {
@@ -446,7 +442,7 @@ static bool has_unknown_part(
 	return true;
 }
 
-/* Cuts options such as ",after=N" off the end of the text. Stores them from pieces[n] on. */
+/* Moves options such as ",after=N" from the end of the text to pieces[n] and following. */
 static int cut_end(const struct config *config, const struct option_row *option, char *text,
 	struct option_piece *pieces, int n)
 {
@@ -461,7 +457,6 @@ static int cut_end(const struct config *config, const struct option_row *option,
 	return n;
 }
 
-/* Returns true if a list A,B,... contains the element. */
 static bool has_element(const char *list, const char *element, size_t len)
 {
 	for (; *list != '\0'; list += strcspn(list, ","), list += *list == ',')
@@ -471,8 +466,8 @@ static bool has_element(const char *list, const char *element, size_t len)
 }
 
 /*
- * Splits a list A,B:x,B:y into A,B for the option itself, and x,y for the option with part "B:". If
- * the list also has a plain B, which means all values of B, only the first one is set.
+ * Splits A,B:x,B:y into A,B for the option itself, and x,y for the option with part "B:". After a
+ * plain B, which means all values of B, sets only the first option.
  */
 static int cut_list(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece *pieces)

@@ -77,7 +77,7 @@ const struct config_row *options_find_letter(const struct config *config, char l
 	return NULL;
 }
 
-#define NAME_MAX_LEN 32 /* longest name that gets a suggestion */
+#define NAME_MAX_LEN 32 /* longest name with a suggestion */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -86,10 +86,7 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return least < c ? least : c;
 }
 
-/*
- * Returns the edit distance: the number of letters to insert, remove, change or swap with a
- * neighbor. Both names have at most NAME_MAX_LEN letters.
- */
+/* Counts letters to insert, remove, change or swap with a neighbor (Damerau-Levenshtein). */
 static unsigned int edit_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][NAME_MAX_LEN + 1];
@@ -117,7 +114,7 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* Similar names have a smaller edit distance than this. 0: suggest nothing. */
+/* Only a name with a smaller edit distance is similar. 0: none is. */
 static unsigned int similarity_limit(const char *name)
 {
 	size_t len = strlen(name);
@@ -125,7 +122,6 @@ static unsigned int similarity_limit(const char *name)
 	return len < 3 || len > NAME_MAX_LEN ? 0 : (unsigned int)len / 5 + 1;
 }
 
-/* Returns true if the edit distance to a known name is below *least, and stores it there. */
 static bool is_nearer(const char *name, const char *known, unsigned int *least)
 {
 	size_t len = strlen(name), other = strlen(known);
@@ -133,7 +129,7 @@ static bool is_nearer(const char *name, const char *known, unsigned int *least)
 
 	if (*least == 0)
 		return false;
-	/* If `name` is the start of `known`, the distance is 0. */
+	/* A name that begins with the mistyped text has distance 0. */
 	if (strncmp(known, name, len) != 0) {
 		if ((len < other ? other - len : len - other) >= *least)
 			return false;
@@ -168,7 +164,7 @@ void options_say_unknown(const struct config *config, const char *name, char *te
 	const struct option_row *row = near != NULL ? near->row : NULL;
 	char part[64] = "";
 
-	if (row != NULL && row->hidden) /* part of another option */
+	if (row != NULL && row->hidden)
 		option_part_name(row, part, sizeof(part));
 	snprintf(text, size, "%.200s: unknown key%s%s%s%s%s", name,
 		row != NULL ? "; did you mean " : "",
@@ -208,7 +204,7 @@ struct config_row options_find_key(const struct option_owner *owner, const char 
 	return found;
 }
 
-/* A row with properties is documented as "KEY.NAME". */
+/* An option with properties is documented as "KEY.NAME". */
 static const char *key_rest(const struct option_row *row)
 {
 	return row->type == OPTION_PROPERTIES ? ".NAME" : "";
@@ -218,7 +214,7 @@ void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size)
 {
 	const struct option_row *near = NULL, *row;
-	char first[NAME_MAX_LEN + 1]; /* text before the first dot, for example "kafka" */
+	char first[NAME_MAX_LEN + 1];
 	unsigned int least;
 	int used;
 
@@ -238,11 +234,8 @@ void options_say_unknown_key(
 			i == 0 ? "; keys:" : ",", row->name, key_rest(row));
 }
 
-/* --- texts of options --- */
-
 #define NOTE_MAX 300
 
-/* Writes the default for help; an empty text if there is none. */
 static void default_of(const struct option_row *row, char *note)
 {
 	const char *text = row->default_note != NULL ? row->default_note : row->default_text;
@@ -252,7 +245,7 @@ static void default_of(const struct option_row *row, char *note)
 		row->note(note, NOTE_MAX);
 }
 
-/* Writes a blank and the list of values if the help text ends in a colon; otherwise "". */
+/* Lists the values after a help text that ends in a colon. */
 static void words_of(const struct option_row *row, char *words)
 {
 	size_t used = 0, len = strlen(row->help);
@@ -271,12 +264,9 @@ static void words_of(const struct option_row *row, char *words)
 		snprintf(words + used, NOTE_MAX - used, ".");
 }
 
-/* --- help --- */
-
 #define HELP_COLUMN 26
 #define HELP_WIDTH  100
 
-/* Output of a help text, with its current column. */
 struct help_line {
 	FILE *out;
 	size_t column;
@@ -306,7 +296,6 @@ static void print_words(struct help_line *line, const char *text)
 	}
 }
 
-/* Moves to the column of help texts, on the next line if necessary. */
 static void begin_text(int written, FILE *out)
 {
 	if (written + 2 > HELP_COLUMN)
@@ -337,7 +326,7 @@ static void print_text(const struct option_row *row, FILE *out)
 	fputc('\n', out);
 }
 
-/* Prints "--NAME VALUE", or with `key` "KEY = VALUE". Returns the length. */
+/* key: prints "KEY = VALUE" instead of "--NAME VALUE". Returns the length. */
 static int print_name(const struct option_row *row, bool key, FILE *out)
 {
 	const char *value = row->placeholder;
@@ -355,7 +344,7 @@ static void print_row(const struct option_row *row, bool key, FILE *out)
 	print_text(row, out);
 }
 
-/* Returns the next option that is documented only inside the value of `row`, or NULL. */
+/* Returns the next option that is documented only as a part of the value of `row`, or NULL. */
 static const struct option_row *next_hidden_part(
 	const struct config *config, const struct option_row *row, const struct config_row **part)
 {
@@ -378,7 +367,7 @@ static void print_parts(const struct config *config, const struct option_row *ro
 	}
 }
 
-/* Returns the length of the summary: up to the first full stop or colon, without it. */
+/* The summary ends before the first full stop or colon. */
 static size_t summary_length(const char *help)
 {
 	const char *end = strstr(help, ". "), *colon = strstr(help, ": ");
@@ -476,7 +465,6 @@ static void print_keys(const struct option_owner *owner, FILE *out)
 		print_row(row, true, out);
 }
 
-/* Prints the usage of a command. For the default command, also lists all commands. */
 static void print_usage(const struct command *command, const struct program *program, FILE *out)
 {
 	const struct command *const *each = program->commands;
@@ -503,8 +491,8 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
 }
 
 /*
- * Iterates over all values that have a description (option_row.suits): value *i of option *row.
- * Both start at 0. Returns NULL after the last.
+ * Iterates over the values with a description (option_row.suits): value *i of option *row, both
+ * from 0.
  */
 static const char *next_word(
 	const struct config *config, uint32_t *row, uint32_t *i, const char **suits)
@@ -520,7 +508,7 @@ static const char *next_word(
 	return NULL;
 }
 
-/* Splits the documented form, such as "--design async:", into name and *before ("async:"). */
+/* Returns the name; for "--design async:", *before is "async:". */
 static const char *choice_name(const struct option_row *row, const char **before)
 {
 	bool part = row->hidden && row->part_of != NULL;
@@ -588,9 +576,7 @@ void options_help(const struct config *config, const struct program *program, bo
 		print_lines("Examples", command->examples, out);
 }
 
-/* --- man page --- */
-
-/* Prints text for roff. Escapes "-", so that readers can copy the dash, and "\". */
+/* Escapes "-", so that readers can copy the dash, and "\". */
 static void print_escaped(const char *text, FILE *out)
 {
 	for (; *text != '\0'; text++) {
@@ -630,7 +616,6 @@ static void print_man_default(const struct option_row *option, FILE *out)
 	fputc('\n', out);
 }
 
-/* Prints the description of an option for the man page. */
 static void print_man_rest(const struct config_row *row, FILE *out)
 {
 	const struct option_row *option = row->row;
