@@ -11,29 +11,28 @@
 #include "base/units.h"
 #include "sketch/hyperloglog.h"
 
-#define PERIOD_NS     10 /* interval of packet times */
-/* A flow reaches any flow state within 4 packets. */
+#define PERIOD_NS     10
+/* packets that bring a flow to any flow state */
 #define STATE_PACKETS 4
-/* With one cache line (64 bytes) per flow, these flows use 64 KB of the L2 cache. */
+/* One cache line (64 bytes) per flow: 64 KB of the L2 cache. */
 #define CACHED_FLOWS  1024
 #define WIRE_BYTES    64
-/* A measurement with new flows empties and refills the sketch up to 16 times. */
+/* how often the sketch may be emptied to get enough new flows */
 #define FILLS_MAX     16
 #define CACHE_GUESSED (UINT64_C(32) << 20)
-/* "Uncached" flows need 4 times the memory of the largest cache. */
+/* memory of "uncached" flows, in largest caches */
 #define BEYOND_CACHE  4
 
-/* Measurement of one part. */
 struct calibration_run {
 	const struct calibration *calibration;
 	const struct key_rule *rule;
 	struct hash_key hash_key;
 	struct random random;
-	struct key_burst packets; /* 5-tuples */
-	struct key_burst keys;    /* keys of the sketch */
-	int64_t now;              /* time of the last TCP packet, ns */
+	struct key_burst packets;
+	struct key_burst keys;
+	int64_t now;
 	double *ns;
-	uint64_t n; /* samples in ns[] */
+	uint64_t n;
 };
 
 uint64_t calibrate_cache_bytes(void)
@@ -115,14 +114,13 @@ static bool is_late(const struct calibration_run *run)
 			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
-/* Adds a sample: n packets took `cycles` clock ticks. */
+/* cycles: clock ticks for n packets. */
 static void note_cost(struct calibration_run *run, uint64_t cycles, uint32_t n)
 {
 	if (run->n < run->calibration->samples)
 		run->ns[run->n++] = (double)cycles * run->calibration->ns / n;
 }
 
-/* Writes packet i of the burst. The number `flow` determines its addresses and ports. */
 static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 {
 	uint64_t one = random_mix(run->calibration->seed + flow), two = random_mix(one + flow);
@@ -151,8 +149,6 @@ static void make_keys(struct calibration_run *run)
 	key_burst_copy_details(&run->keys, &run->packets);
 	hash_burst(&run->hash_key, &run->keys);
 }
-
-/* --- clock, key rules, HyperLogLog --- */
 
 static bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
@@ -192,7 +188,7 @@ static void time_key(struct calibration_run *run)
 		make_random_packets(run);
 		start = calibration->clock();
 		if (run->rule == &key_rules[0]) {
-			/* Rule 0 is the 5-tuple, which needs no mask. */
+			/* Rule 0 is the 5-tuple. It needs no mask. */
 			hash_burst(&run->hash_key, &run->packets);
 		} else {
 			key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -253,14 +249,12 @@ static bool calibrate_distinct(const struct calibration *calibration, struct pro
 	return added;
 }
 
-/* --- sketches --- */
-
 struct fed {
 	struct calibration_run *run;
 	struct sketch *sketch;
 	sketch_update_fn update;
 	uint64_t flows;
-	uint64_t first; /* number of the first flow */
+	uint64_t first;
 };
 
 static void feed(struct fed *fed, bool timed)
@@ -275,10 +269,6 @@ static void feed(struct fed *fed, bool timed)
 		note_cost(run, run->calibration->clock() - start, run->keys.n);
 }
 
-/*
- * Updates the sketch with n packets. Each packet belongs to the flow `step` numbers after the flow
- * of the previous packet.
- */
 static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t step, bool timed)
 {
 	fed->run->packets.n = n;
@@ -297,17 +287,14 @@ static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 	feed(fed, true);
 }
 
-/* Updates the sketch until every flow has reached its flow state. */
+/* Ends when every flow has reached its flow state. */
 static void feed_into_state(struct fed *fed)
 {
 	for (uint64_t flow = 0; flow < STATE_PACKETS * fed->flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % fed->flows, 1, false);
 }
 
-/*
- * Times packets of new flows. Empties the sketch and fills it with flows until there are enough
- * samples. Each fill has other flows.
- */
+/* Fills the sketch with new flows until there are enough samples. Each fill has other flows. */
 static bool time_new(struct fed *fed, uint32_t n)
 {
 	struct calibration_run *run = fed->run;
@@ -339,7 +326,7 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 		return time_new(fed, n);
 	if (traffic == PROFILE_CACHED && flows > CACHED_FLOWS)
 		flows = CACHED_FLOWS;
-	/* Inserts the flows into the sketch before the timed updates, and warms the caches. */
+	/* Fills the sketch and warms the caches before the timed updates. */
 	for (uint64_t flow = 0; traffic != PROFILE_UNCACHED && flow < 4 * flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % flows, flows > 1, false);
 	while (run->n < run->calibration->samples) {
@@ -350,13 +337,10 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 	return true;
 }
 
-/*
- * Times all traffic patterns. Starts with new flows: they fill the sketch for the patterns after
- * them.
- */
+/* New flows come first, because they fill the sketch for the other traffic patterns. */
 static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
 {
-	/* A new flow is always in state count, so rows of other states skip the pattern "new". */
+	/* A new flow is in state FLOW_COUNT, so other states have no pattern PROFILE_NEW. */
 	const uint32_t begin = of->state != FLOW_COUNT ? 1 : 0;
 	static const enum profile_traffic order[] = {
 		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
@@ -379,7 +363,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 	return true;
 }
 
-/* Returns the number of flows that exceed the largest cache, or fewer if the sketch is smaller. */
+/* The flows exceed the largest cache, unless the sketch is smaller. */
 static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
 {
 	uint64_t flows = BEYOND_CACHE * calibration->cache_bytes / 64;
@@ -408,10 +392,7 @@ static bool has_all(const struct calibration *calibration, const struct profile_
 	return true;
 }
 
-/*
- * Returns true if the deadline leaves time to create a sketch of `bytes`. Assumes that 1 ns clears
- * a byte.
- */
+/* Assumes that clearing a byte of the sketch takes 1 ns. */
 static bool has_time_for(const struct calibration *calibration, size_t bytes)
 {
 	uint64_t now = calibration->clock();
@@ -424,8 +405,8 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 }
 
 /*
- * Returns parameters with which every flow reaches `state` as early as possible. For FLOW_COUNT, no
- * flow leaves that state.
+ * With the returned parameters, flows reach `state` as early as possible, and FLOW_COUNT is never
+ * left.
  */
 static struct sketch_deep deep_of(enum flow_depth state, uint64_t flows)
 {
@@ -442,7 +423,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 	bool done = false, states = params->deep.deepest != FLOW_COUNT;
 
 	own.allocator = calibration->allocator;
-	own.idle_timeout = 0; /* the calibration does not call expired() */
+	own.idle_timeout = 0; /* expired() is not called */
 	if (states)
 		own.deep = deep_of(what->state, fed.flows);
 

@@ -69,7 +69,7 @@ struct capacity_sum {
 	struct profile_what *missing;
 };
 
-/* Adds the time of a part to the sum. Only `share` of the packets, 0 to 1, need this part. */
+/* share: part of the packets, 0 to 1, that need this cost. */
 static bool add_cost(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
@@ -89,7 +89,7 @@ static bool add_part(struct capacity_sum *sum, enum profile_part part, double sh
 	return add_cost(sum, &what, share);
 }
 
-/* Returns the share of the packets that need this key. `key` is ANY_KEY, or an index in keys[]. */
+/* key: ANY_KEY or an index in keys[]. */
 static double share_with_key(
 	const struct capacity_worker *worker, const struct capacity_state *state, uint32_t key)
 {
@@ -104,7 +104,7 @@ static double share_with_key(
 static bool add_key(struct capacity_sum *sum, const struct capacity_worker *worker,
 	const struct capacity_state *state, uint32_t key)
 {
-	/* A worker hashes key 0 of every packet that a measurement processes. */
+	/* Key 0 of every packet that a measurement processes is hashed. */
 	double share = share_with_key(worker, state, key == 0 ? ANY_KEY : key);
 
 	return share <= 0 || add_cost(sum, &worker->keys[key], share);

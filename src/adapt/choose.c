@@ -6,17 +6,16 @@
 
 #include "base/assertion.h"
 
-#define EXACT_NS     1e-6 /* ns; tolerance for rounding errors of a sum */
+#define EXACT_NS     1e-6 /* ns; tolerance for rounding */
 #define SHARES       0x1p32
-#define DIGIT_BITS   11 /* a 32-bit slope has three radix digits of 11 bits */
+#define DIGIT_BITS   11 /* three radix digits of a 32-bit slope */
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
-/* A move from one step of a measurement to a cheaper one. */
 struct choice_move {
-	double ns;      /* time saved per packet */
-	uint32_t slope; /* added error per ns saved, as an integer of bits_of() */
+	double ns;      /* saved per packet */
+	uint32_t slope; /* added error per ns saved; see bits_of() */
 	uint32_t item;
-	uint8_t to; /* the cheaper step */
+	uint8_t to;
 };
 
 struct choose_sum {
@@ -59,7 +58,7 @@ static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 	       item->states->looked_at[step] * cost_of_states(item->states, &sum->choice->flows[i]);
 }
 
-/* Returns the time per packet in each step of measurement i: the array of the item, or room[]. */
+/* Returns the times of the item; if they must be computed first, returns room[]. */
 static const double *step_ns(const struct choose_sum *sum, uint32_t i, double *room)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -85,7 +84,6 @@ static bool fits(const struct choose_sum *sum)
 	return sum->choice->ns <= sum->target_ns + EXACT_NS;
 }
 
-/* Moves measurement i to a more expensive step if the total then stays within the target. */
 static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	double more = own_ns(sum, i, step) - own_ns(sum, i, sum->choice->step[i]);
@@ -97,7 +95,7 @@ static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	return true;
 }
 
-/* Lowers each flow of measurement i by `lower` states, starting from its state at full detail. */
+/* Lowers each flow by `lower` states from its state at full detail. */
 static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 {
 	struct choose_flows *flows = &sum->choice->flows[i];
@@ -109,7 +107,6 @@ static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 	sum->choice->ns += own_ns(sum, i, sum->choice->step[i]) - before;
 }
 
-/* Computes the total time per packet of *choice. Resets *choice to full detail first if `full`. */
 static struct choose_sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
 	void *work, struct choice *choice)
 {
@@ -134,9 +131,9 @@ static struct choose_sum sum_of(const struct choose_problem *problem, bool full,
 }
 
 /*
- * Limits a change of flow states to the smallest share of the flows that meets the target. `ns` is
- * the time per packet before the change, choice->ns the time if the change applies to all flows.
- * Returns the share in units of 2^-32 of the hash values, or 0 if all flows must change.
+ * Limits a change of flow states to the smallest share of the flows that meets the target. ns: time
+ * per packet before the change. choice->ns: time if it applied to all flows. Returns the share
+ * times 2^32; 0: all flows must change.
  */
 static uint32_t split(struct choose_sum *sum, double ns)
 {
@@ -162,10 +159,7 @@ static void share_flows(struct choose_sum *sum, uint32_t lower, uint32_t share)
 	}
 }
 
-/*
- * Lowers the flows of all measurements by `lower` states. If this meets the target, changes only as
- * many flows as necessary and returns true.
- */
+/* If this meets the target, changes only as many flows as necessary and returns true. */
 static bool greedy_flows(struct choose_sum *sum, uint32_t lower)
 {
 	double before = sum->choice->ns;
@@ -215,9 +209,8 @@ static bool greedy(struct choose_sum *sum)
 }
 
 /*
- * Lowers the flows of measurement i by one state: first the flows in the lowest state, then those
- * in the next one. Stops and returns true when the total meets the target. Sets *moved if a state
- * changed.
+ * Lowers flows by one state, those in the lowest states first. Returns true as soon as the total
+ * meets the target. Sets *moved if a state changed.
  */
 static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 {
@@ -297,7 +290,7 @@ static bool queries(struct choose_sum *sum)
 	return false;
 }
 
-/* Converts a slope to an integer with the same order: IEEE 754 bits of floats >= 0 are ordered. */
+/* The IEEE 754 bits of floats >= 0 have the same order as their values. */
 static uint32_t bits_of(float slope)
 {
 	uint32_t bits;
@@ -309,8 +302,7 @@ static uint32_t bits_of(float slope)
 
 /*
  * Finds the move from step `at` that adds the least error per ns saved. Successive moves follow the
- * lower convex hull of the points (time, error) of the steps. Returns false if no step takes less
- * time.
+ * lower convex hull of the points (time, error). Returns false if no step takes less time.
  */
 static bool find_move(
 	const struct choose_item *item, const double *ns, uint32_t at, struct choice_move *move)
@@ -340,10 +332,7 @@ static uint32_t digit_of(uint32_t slope, uint32_t shift)
 	return slope >> shift & (DIGIT_VALUES - 1);
 }
 
-/*
- * Appends the moves of measurement i from step 0 to step `last`, sorted by slope. Returns the end
- * of the list.
- */
+/* Appends the moves from step 0 to step `last` by ascending slope. Returns the new end. */
 static struct choice_move *add_moves(
 	const struct choose_sum *sum, uint32_t i, uint32_t last, struct choice_move *moves)
 {
@@ -353,7 +342,7 @@ static struct choice_move *add_moves(
 	uint32_t slope = 0;
 
 	for (uint32_t at = 0; at != last && find_move(item, ns, at, moves); at = moves++->to) {
-		if (moves->slope < slope) /* possible by rounding errors */
+		if (moves->slope < slope) /* rounding errors */
 			moves->slope = slope;
 		slope = moves->slope;
 		moves->item = i;
@@ -362,10 +351,10 @@ static struct choice_move *add_moves(
 }
 
 /*
- * Makes moves in the order of their slopes until the total meets the target. Finds the last move by
- * radix selection, without sorting. For each digit, starting with the highest: finds the value at
- * which the target is met, makes all moves with smaller digits, and drops all moves with larger
- * digits. The next digit decides about the rest. Moves with equal slopes are made in list order.
+ * Makes moves by ascending slope until the total meets the target. Finds the last move by radix
+ * selection: for each digit, starting with the highest, it finds the value at which the target is
+ * met, makes all moves with smaller digits, and drops those with larger digits. Moves with equal
+ * slopes are made in list order.
  */
 static void make_moves(struct choose_sum *sum, struct choice_move *end)
 {
@@ -418,10 +407,6 @@ static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 	sum->choice->ns = sum_ns;
 }
 
-/*
- * Replaces the cheapest steps of measurements [begin, end) by the fewest moves that meet the
- * target. `ns` is the total time per packet with all of them in step 0.
- */
 static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, double ns)
 {
 	struct choice_move *moves_end = sum->moves;
@@ -434,10 +419,7 @@ static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, dou
 	make_moves(sum, moves_end);
 }
 
-/*
- * Uses the time that is left to restore detail, starting with the lowest rank. Time is left because
- * a move to another step saves more than necessary.
- */
+/* A move can save more time than necessary. Uses the rest to restore detail, lowest rank first. */
 static void restore_detail(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
@@ -457,8 +439,8 @@ static void restore_detail(struct choose_sum *sum)
 }
 
 /*
- * Reduces the measurements [begin, end), which have one rank. Lowers flow states first, because
- * they do not widen error bounds. Returns true if the total meets the target.
+ * Reduces measurements [begin, end), which have one rank. Lowers flow states first, because they do
+ * not widen error bounds.
  */
 static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
@@ -525,8 +507,8 @@ void choose_predict(
 }
 
 /*
- * Raises the flows of measurement i by one state if the total stays within the target. If only a
- * share of the flows was lowered last, raises only this share. Returns true if a state changed.
+ * Raises the flows by one state if the total stays within the target. If only a share of the flows
+ * was lowered last, raises only this share.
  */
 static bool flows_back(struct choose_sum *sum, uint32_t i)
 {

@@ -4,14 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-/* A reduction aims 2 % below the target. Else a slowly rising load needs one in each window. */
+/*
+ * A reduction aims 2 % below the target. Otherwise, a slowly rising load needs one in each window.
+ */
 #define DOWN   0.98
 /*
- * A restoration of detail has failed if a reduction followed. If the target time is now 1.5 times
- * as long as then, the load has changed, and detail is restored without a long wait.
+ * Restoring detail has failed if a reduction followed. If the target time is now 1.5 times as long
+ * as then, the load has changed, and detail is restored without a long wait.
  */
 #define MUCH   1.5
-/* After this number of windows without a reduction, halve the required number of calm windows. */
+/* After this many windows without a reduction, halves `calm_least`. */
 #define FORGET (10 * DECIDE_CALM_MAX)
 
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem)
@@ -76,7 +78,6 @@ static enum decided down(
 	return DECIDED_DOWN;
 }
 
-/* Shortens the wait before the next restoration, after a long time without a reduction. */
 static void forget(struct step_hysteresis *hysteresis)
 {
 	hysteresis->since_down = 0;
@@ -87,7 +88,7 @@ static void forget(struct step_hysteresis *hysteresis)
 	}
 }
 
-/* Returns true if there was enough time for more detail in enough consecutive windows. */
+/* True after enough consecutive windows with time for more detail. */
 static bool is_time(const struct step_hysteresis *hysteresis)
 {
 	return hysteresis->calm >= hysteresis->calm_least ||

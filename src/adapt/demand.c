@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A rate is the mean of a window, so it is 1.5 windows old at the end of the next window. */
+/* A mean rate of a window is 1.5 windows old at the end of the next window. */
 #define RISES 1.5
 
 double demand_target_ns(struct demand *demand, const struct demand_window *window)

@@ -3,7 +3,7 @@
 
 /*
  * Computes the time per packet that a worker may use in the next window, from its packet rate in
- * the last windows. If one setting applies to several workers, the smallest of their times counts.
+ * the last windows.
  */
 
 #include <stdint.h>
@@ -23,16 +23,16 @@ enum demand_how {
 
 struct demand_window {
 	double seconds;
-	uint64_t packets; /* packets received */
-	uint64_t backlog; /* packets waiting at the end of the window */
+	uint64_t packets; /* received */
+	uint64_t backlog; /* waiting at the end of the window */
 };
 
 struct demand {
 	enum demand_how how;
-	double reserve; /* share of the time to keep idle, 0 to 1; DEMAND_RATE ignores it */
-	/* packets/s in the last windows, latest first; 0 before the first window */
+	double reserve; /* share of the time to keep idle, 0 to 1; not for DEMAND_RATE */
+	/* packets/s in the last windows, latest first */
 	double rates[DEMAND_WINDOWS];
 };
 
-/* Returns the target time in ns per packet, or INFINITY if no packets arrived. */
+/* Returns ns per packet; INFINITY if no packets arrived. */
 double demand_target_ns(struct demand *demand, const struct demand_window *window);

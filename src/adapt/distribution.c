@@ -8,7 +8,7 @@
 
 #define STEPS     60    /* maximum iterations of Newton's method */
 #define EXACT     1e-10 /* relative precision of Newton's method */
-#define NARROWEST 1e-6  /* smallest ratio of deviation to mean; equal samples would have 0 */
+#define NARROWEST 1e-6  /* least ratio of deviation to mean, for equal samples */
 
 const char *const distribution_names[DISTRIBUTION_KINDS] = {
 	[DISTRIBUTION_NORMAL] = "normal",
@@ -59,7 +59,7 @@ static void fit_normal(struct distribution *fit, const double *x, uint64_t n)
 				squares / (2 * fit->deviation * fit->deviation));
 }
 
-/* Sums over samples x, each with weight w = e^(rate (x - origin)). */
+/* Sums over samples x, with weight w = e^(rate (x - origin)). */
 struct sums {
 	double weight;    /* sum of w */
 	double weighted;  /* sum of w (x - origin) */
@@ -81,9 +81,9 @@ static struct sums weigh(const double *x, uint64_t n, double origin, double rate
 }
 
 /*
- * Returns the shape k of the Weibull distribution with the maximum likelihood for samples x. This
- * is the root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), found by Newton's method. logs[]
- * has ln(x / largest sample), so that no power overflows.
+ * Returns the shape k of the Weibull distribution with the maximum likelihood: the root of sum(x^k
+ * ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. logs[] has ln(x / largest sample), so
+ * that no power overflows.
  */
 static double weibull_shape(const double *logs, uint64_t n, double mean_log, double start)
 {
@@ -105,9 +105,6 @@ static double weibull_shape(const double *logs, uint64_t n, double mean_log, dou
 	return k;
 }
 
-/*
- * The samples x[n] must be sorted. Replaces them by their logarithms, and restores them at the end.
- */
 static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 {
 	double largest = x[n - 1], mean_log = 0, k, scale, spread;
@@ -120,8 +117,8 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		mean_log += x[i] / (double)n;
 	}
 	/*
-	 * First guess of the shape k. The logarithms of a Weibull distribution have the standard
-	 * deviation pi / (k sqrt(6)), and `spread` estimates this deviation.
+	 * The logarithms of a Weibull distribution have the standard deviation pi / (k sqrt(6)),
+	 * which `spread` estimates. This gives a first k.
 	 */
 	spread = fit->deviation / fit->mean;
 	k = weibull_shape(x, n, mean_log, M_PI / sqrt(6) / spread);
@@ -137,9 +134,9 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 }
 
 /*
- * Returns the scale b of the Gumbel distribution with the maximum likelihood for samples x. This is
- * the root of b - mean(x) + sum(x e^(-x/b)) / sum(e^(-x/b)), found by Newton's method. The sums use
- * x - x[0], so that no power overflows.
+ * Returns the scale b of the Gumbel distribution with the maximum likelihood: the root of b -
+ * mean(x) + sum(x e^(-x/b)) / sum(e^(-x/b)), by Newton's method. The sums use x - x[0], so that no
+ * power overflows.
  */
 static double gumbel_scale(const double *x, uint64_t n, double mean_above, double start)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Distribution of measured times: quantiles, and the best fit of three distributions. The
- * parameters are estimated by maximum likelihood. The best fit has the least Bayesian information
- * criterion BIC = p ln n - 2 ln L, with p = 2 parameters, n samples and likelihood L.
+ * Fits distributions to measured times by maximum likelihood. The best fit has the least Bayesian
+ * information criterion BIC = p ln n - 2 ln L, with p = 2 parameters, n samples and likelihood L.
  */
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 enum distribution_kind {
 	DISTRIBUTION_NORMAL,  /* a: mean, b: standard deviation */
 	DISTRIBUTION_WEIBULL, /* a: scale, b: shape */
-	DISTRIBUTION_GUMBEL,  /* distribution of maxima; a: location, b: scale */
+	DISTRIBUTION_GUMBEL,  /* a: location, b: scale */
 	DISTRIBUTION_KINDS,
 };
 
@@ -24,15 +23,12 @@ struct distribution {
 	double mean, deviation;
 	double p5, p50, p95, p99;
 	enum distribution_kind best;
-	/* Parameters of each distribution; enum distribution_kind has their meaning. */
+	/* parameters; see enum distribution_kind */
 	double a[DISTRIBUTION_KINDS], b[DISTRIBUTION_KINDS];
 	double bic[DISTRIBUTION_KINDS]; /* INFINITY: no fit possible */
 };
 
-/*
- * Fits the distributions to samples[n], with n >= 1, and sorts the samples. Samples <= 0 exclude
- * the Weibull distribution.
- */
+/* Sorts samples[n], with n >= 1. Samples <= 0 exclude the Weibull distribution. */
 struct distribution distribution_of(double *samples, uint64_t n);
 
 /* Returns the probability of a time <= t in the best fit. */

@@ -12,7 +12,6 @@
 
 #include "base/sys_file.h"
 
-/* Writes the sizes of the caches of CPU 0, such as " 48K 32K 1024K 32768K". */
 static void read_caches(char *caches, size_t size)
 {
 	size_t used = 0;

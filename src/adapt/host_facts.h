@@ -10,15 +10,15 @@
 struct host_facts {
 	char machine[FACT_MAX]; /* CPU model, CPUs, caches */
 	char kernel[FACT_MAX];
-	char dpdk[FACT_MAX];     /* version, then "hugepages" or "no hugepages" */
-	char compiler[FACT_MAX]; /* name, version and relevant flags */
-	char date[FACT_MAX];     /* UTC */
+	char dpdk[FACT_MAX]; /* version, then "hugepages" or "no hugepages" */
+	char compiler[FACT_MAX];
+	char date[FACT_MAX];
 	char command[FACT_MAX];
 };
 
 void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
-/* Fills the facts that must be equal to those of a profile for its use on this host. */
+/* Fills the facts in which a profile must match the host. */
 void host_facts_current(struct profile_host *host);
 
 /* Adds "hugepages" or "no hugepages" to facts->dpdk. EAL must be running. */

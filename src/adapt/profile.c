@@ -38,7 +38,7 @@ const char *const profile_traffic_names[PROFILE_TRAFFICS] = {
 	[PROFILE_NEW] = "new",
 };
 
-/* The index is profile_what.single. */
+/* index: profile_what.single */
 static const char *const unit_names[2] = {"burst", "packet"};
 static const char *const sharing_names[SHARING_COUNT] = {"separate", "shared"};
 static const char *const metric_names[2] = {"packets", "bytes"};
@@ -48,8 +48,6 @@ static const char columns[] =
 	"part,traffic,unit,key,sketch,depth,width,sharing,count,flows,samples,left_out,mean_ns,"
 	"deviation_ns,p5_ns,p50_ns,p95_ns,p99_ns,best,normal_mean,normal_deviation,normal_bic,"
 	"weibull_scale,weibull_shape,weibull_bic,gumbel_location,gumbel_scale,gumbel_bic,state";
-
-/* --- rows --- */
 
 static bool same_key(const char *a, const char *b)
 {
@@ -122,8 +120,6 @@ void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MA
 			profile_traffic_names[what->traffic]);
 }
 
-/* --- writing --- */
-
 static void write_what(const struct profile_row *row, FILE *out)
 {
 	const struct profile_what *what = &row->what;
@@ -180,13 +176,11 @@ void profile_write(const struct profile *profile, FILE *out)
 	fprintf(out, "rows: %u\n", profile->n);
 }
 
-/* --- reading --- */
-
 struct profile_reader {
 	FILE *in;
 	const char *name;
 	uint32_t line;
-	char text[LINE_MAX_LEN]; /* text of the line */
+	char text[LINE_MAX_LEN];
 	char *error;
 };
 
@@ -204,7 +198,6 @@ __attribute__((format(printf, 2, 3))) static bool set_line_error(
 	return false;
 }
 
-/* Reads the next line that is not a comment. Removes the newline. */
 static bool next_line(struct profile_reader *reader)
 {
 	size_t length;
@@ -280,7 +273,6 @@ static bool read_key(struct profile_reader *reader, const char *field, char key[
 	       set_line_error(reader, "'%.64s': not a key", field);
 }
 
-/* Reads type, size and options of a sketch. In rows of other parts, these fields must be empty. */
 static bool read_sketch(struct profile_reader *reader, char *const *fields, struct profile_row *row)
 {
 	struct profile_what *what = &row->what;
@@ -449,8 +441,6 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 	}
 	return true;
 }
-
-/* --- options --- */
 
 static const char *inapplicable_without_profile(
 	const struct config *config, const struct measurement_config *measurement)

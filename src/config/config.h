@@ -82,7 +82,7 @@ struct config {
 	struct config_row {
 		const struct option_row *row;
 		const struct option_owner *owner;
-		const struct option_selected *also; /* of another row with the same name */
+		const struct option_selected *also; /* second meaning of a name */
 	} rows[CONFIG_ROWS_MAX];
 	struct option_origin origins[CONFIG_ROWS_MAX];
 	uint32_t nb_measurements;

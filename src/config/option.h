@@ -104,8 +104,8 @@ struct option_row {
 	enum option_type type;
 	const char *set; /* options of the same set exclude each other */
 	/*
-	 * For example the packet source. Without such an option, the row with `assumed` selects. Of
-	 * two rows with the same name, such as --pcap, the second selects if another option suits
+	 * For example the packet source. Without such an option, the row with `assumed` selects. If
+	 * two rows have the same name, such as --pcap, the second selects if another option suits
 	 * only that.
 	 */
 	const struct option_selected *selects;
