@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of a PCI network card: driver, IOMMU group, slot, NUMA node. */
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +17,10 @@
 #define CLASS_ETHERNET 0x0200
 #define CLASS_BRIDGE   0x06
 
-/* Speed in bits per second that is assumed if the driver of a card does not report one. */
+/* bits per second if the driver of a card reports no speed */
 #define RATE_ASSUMED 100e9
 
-#define FRAME_MIN 64 /* bytes with FCS: 148.8 Mpps at 100 Gbit/s */
+#define FRAME_MIN 64 /* bytes with FCS */
 #define FRAME_MAX 1518
 
 bool host_card_driver(
@@ -37,7 +35,6 @@ static bool is_uio(const char *driver)
 	return strcmp(driver, "igb_uio") == 0 || strcmp(driver, "uio_pci_generic") == 0;
 }
 
-/* Reads the PCI class code, 24 bits. */
 static enum sys_read device_class(const struct host *host, const char *address, uint32_t *class)
 {
 	char line[32], *end;
@@ -56,10 +53,7 @@ static bool card_exists(const struct host *host, const struct host_port *port)
 	return sys_exists(host->root, SYS_PCI "/%s", port->address);
 }
 
-/*
- * Returns false for other PCI devices, such as disks. No further check applies to them, so that no
- * command unbinds them.
- */
+/* For other PCI devices, such as disks, no further checks run, so that no command unbinds them. */
 static bool is_network_card(const struct host *host, const struct host_port *port)
 {
 	uint32_t class;
@@ -68,7 +62,6 @@ static bool is_network_card(const struct host *host, const struct host_port *por
 	       class >> 16 == CLASS_NETWORK;
 }
 
-/* Finds the kernel interface of a card, if its driver has one. */
 static bool card_interface(
 	const struct host *host, const struct host_port *port, char name[IFNAMSIZ])
 {
@@ -87,14 +80,12 @@ static bool card_interface(
 	return found;
 }
 
-/* Returns true if a name in /sys/bus/pci/devices is a PCI address, which is safe in a command. */
 static bool is_address(const char *name)
 {
 	return strlen(name) >= 12 && strlen(name) < HOST_ADDRESS_MAX &&
 	       strspn(name, "0123456789abcdef:.") == strlen(name);
 }
 
-/* Lists the Ethernet cards of the host if the user gave no --port. */
 static void check_no_port(const struct host *host, struct finding *finding)
 {
 	DIR *directory;
@@ -208,10 +199,7 @@ static void check_driver(
 	}
 }
 
-/*
- * Returns false if a device in the IOMMU group has a kernel driver, which prevents vfio from
- * opening the group.
- */
+/* A device with a kernel driver in the IOMMU group prevents vfio from opening the group. */
 static bool group_is_free(
 	const struct host *host, const struct host_port *port, char other[HOST_NAME_MAX])
 {
@@ -292,7 +280,7 @@ static void check_vfio(
 	char file[PCI_FILE_MAX];
 
 	if (!pci_device_file(host->root, port->address, file))
-		return; /* no IOMMU group or not vfio-pci: other checks report that */
+		return; /* other checks report this */
 	if (!sys_exists(host->root, "%s", file)) {
 		finding_missing(finding, "%s: %s does not exist", port->name, file);
 		finding_wanted(finding, "the device file of the IOMMU group; vfio-pci creates it");
@@ -311,7 +299,6 @@ static void check_vfio(
 	finding_ok(finding, "%s: %s is accessible", port->name, file);
 }
 
-/* Returns the speed of the port in bits per second. Sets *assumed if it is RATE_ASSUMED. */
 static double port_rate(const struct host *host, const struct host_port *port, bool *assumed)
 {
 	char interface[IFNAMSIZ];
@@ -351,7 +338,7 @@ static enum sys_read read_link(const struct host *host, const struct host_port *
 	return result;
 }
 
-/* Largest payload and read request of the PCI Express device control register, bytes. */
+/* Bytes, from the PCI Express device control register. */
 struct pcie_sizes {
 	enum sys_read result;
 	uint32_t payload, read_request;
@@ -367,7 +354,7 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 
 	if (length < 0)
 		return sizes;
-	sizes.result = SYS_DENIED; /* only root can read more than 64 bytes */
+	sizes.result = SYS_DENIED;
 	if (length < (int)sizeof(config))
 		return sizes;
 	sizes.result = SYS_ABSENT;
@@ -376,7 +363,7 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	at = config[0x34] & ~3u;
 	/* The limit of 48 capabilities also ends a cyclic list. */
 	for (int i = 0; i < 48 && at >= 64 && at + 10 <= sizeof(config); i++) {
-		if (config[at] == 0x10) { /* PCI Express; its device control register is at 8 */
+		if (config[at] == 0x10) { /* PCI Express; device control register at 8 */
 			uint32_t control = config[at + 8] | (uint32_t)config[at + 9] << 8;
 
 			if ((control >> 5 & 7) > 5 || (control >> 12 & 7) > 5) {
@@ -393,7 +380,6 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	return sizes;
 }
 
-/* Returns the smallest frame at which the slot carries the line rate of the port; 0: none does. */
 static uint32_t smallest_full_frame(double bandwidth, double rate, uint32_t payload)
 {
 	uint32_t smallest = 0;
@@ -471,7 +457,7 @@ static void check_pcie_payload(
 	}
 }
 
-/* Returns the number of a virtual function; -1 if this host does not show its physical function. */
+/* Returns -1 if this host does not show the physical function. */
 static int function_number(const struct host *host, const struct host_port *port)
 {
 	char name[HOST_NAME_MAX];
@@ -544,7 +530,7 @@ static void check_card_node(
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
-		return; /* CPUs of other nodes may poll other ports; if not, the plan warns */
+		return; /* CPUs of other nodes may poll other ports */
 	}
 	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name,
 		(int)node, host_cpus_text(&remote, cpus, sizeof(cpus)));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of polling CPUs: speed, interruptions, features. */
-
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -13,11 +11,11 @@
 
 #define SYS_CPU "/sys/devices/system/cpu"
 
-#define LATENCY_MAX_US 10 /* largest allowed exit latency of an idle state */
+#define LATENCY_MAX_US 10 /* exit latency of an idle state */
 
 #define CPUS_TEXT 160
 
-/* Writes a CPU list. Returns false if it is truncated: a command must not use such a list. */
+/* Returns false if the list is truncated: a command must not use it. */
 static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 {
 	host_cpus_text(cpus, text, CPUS_TEXT);
@@ -25,8 +23,8 @@ static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 }
 
 /*
- * Checks that a CPU list of the kernel (isolcpus, nohz_full, rcu_nocbs) contains all polling CPUs.
- * what: state of the missing CPUs. why: text for `wanted`.
+ * Checks that a CPU list of the kernel, such as isolcpus, contains all polling CPUs. what: state of
+ * the missing CPUs. why: text for finding.wanted.
  */
 static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	const char *parameter, const char *what, const char *why, struct finding *finding)
@@ -46,7 +44,6 @@ static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 		finding_boot(finding, "%s%s", parameter, cpus);
 }
 
-/* Reads the CPUs that are isolated, by a boot parameter or by a cpuset. */
 static enum sys_read isolated_cpus(const struct host *host, struct cpu_set *isolated)
 {
 	struct cpu_set partition;
@@ -71,8 +68,8 @@ static void check_isolation(const struct host *host, struct finding *finding)
 }
 
 /*
- * Reads the CPUs that have no timer tick while they run a single thread. The result is empty if the
- * kernel does not support this.
+ * A tickless CPU has no timer tick while it runs a single thread. The result is empty if the kernel
+ * does not support this.
  */
 static enum sys_read tickless_cpus(const struct host *host, struct cpu_set *tickless)
 {
@@ -99,9 +96,7 @@ static void check_tick(const struct host *host, struct finding *finding)
 	}
 }
 
-/*
- * Parses a CPU list of the kernel command line. In it, N is the last CPU, and "all" is every CPU.
- */
+/* In a list of the kernel command line, N is the last CPU, and "all" is every CPU. */
 static bool parse_boot_list(struct cpu_set *cpus, const char *value)
 {
 	char text[1024];
@@ -140,8 +135,7 @@ static void check_rcu(const struct host *host, struct finding *finding)
 }
 
 /*
- * Reads a setting of each polling CPU. others: CPUs that are not set to `good`. value: setting of
- * the last of them; `good` if there are none.
+ * others: polling CPUs whose setting is not `good`. value: setting of the last of them, or `good`.
  */
 static enum sys_read common_setting(const struct host *host, const char *file, char *value,
 	size_t size, const char *good, struct cpu_set *others)
@@ -167,7 +161,6 @@ static enum sys_read common_setting(const struct host *host, const char *file, c
 	return result;
 }
 
-/* Reports that the kernel has no frequency driver. what: the setting that is therefore missing. */
 static void no_frequency_driver(const struct host *host, const char *what, struct finding *finding)
 {
 	if (!sys_exists(host->root, SYS_CPU "/online"))
@@ -243,7 +236,6 @@ static void check_boost(const struct host *host, struct finding *finding)
 	}
 }
 
-/* Finds the enabled idle state of a CPU with the longest exit latency, us. */
 static enum sys_read deepest_state(
 	const struct host *host, uint32_t cpu, char name[HOST_NAME_MAX], int64_t *latency)
 {
@@ -308,7 +300,7 @@ static void check_c_states(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo cpupower idle-set -D %d", LATENCY_MAX_US);
 }
 
-/* Reads the lowest latency limit that a program has set: four bytes, microseconds. */
+/* The file has the lowest latency limit that a program has set: four bytes, microseconds. */
 static void check_cpu_latency(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/dev/cpu_dma_latency";
@@ -324,7 +316,7 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	} else if (latency <= LATENCY_MAX_US) {
 		finding_ok(finding, "a program limits the latency to %" PRId32 " us", latency);
 	} else {
-		/* OK in any case: without a limit, the check of idle states decides. */
+		/* Without a limit, the check of idle states decides. */
 		finding_ok(finding, "no program limits the latency (%" PRId32 " us)", latency);
 	}
 }
@@ -375,7 +367,6 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 	}
 }
 
-/* Finds the name of the handler of an interrupt. Returns false if there is none. */
 static bool interrupt_owner(const struct host *host, uint32_t number, char name[HOST_NAME_MAX])
 {
 	DIR *directory = sys_directory(host->root, "/proc/irq/%u", number);
@@ -394,7 +385,7 @@ static bool interrupt_owner(const struct host *host, uint32_t number, char name[
 	return found;
 }
 
-/* Reads the CPUs that handle an interrupt; on older kernels, those that are allowed to. */
+/* Older kernels only show the CPUs that are allowed to handle the interrupt. */
 static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, struct cpu_set *cpus)
 {
 	enum sys_read result =
@@ -407,7 +398,7 @@ static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, st
 
 struct interrupts {
 	uint32_t seen, unread, on_polling;
-	uint32_t first; /* lowest interrupt number on a polling CPU */
+	uint32_t first;
 	enum sys_read why_unread;
 	char names[256];
 };
@@ -493,7 +484,6 @@ static void check_interrupts(const struct host *host, struct finding *finding)
 	judge_interrupts(host, &interrupts, finding);
 }
 
-/* Sets *runs if a process of that name runs. */
 static enum sys_read process_runs(const struct host *host, const char *name, bool *runs)
 {
 	DIR *directory = sys_directory(host->root, "/proc");
@@ -538,7 +528,7 @@ static void check_irqbalance(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo systemctl disable --now irqbalance");
 }
 
-/* Changes a warning to OK if the watchdog does not watch polling CPUs. */
+/* Changes a warning to OK if no polling CPU is watched. */
 static void check_watchdog(const struct host *host, struct finding *finding)
 {
 	struct cpu_set watched;
@@ -557,11 +547,10 @@ static const char *const needed_features[] = {"ssse3", "sse4_1", "sse4_2", "popc
 
 struct feature {
 	const char *name;
-	bool built_in; /* this program was compiled for it */
+	bool built_in; /* the compiler used it */
 	const char *why;
 };
 
-/* Features that speed up this program. */
 static const struct feature used_features[] = {
 	{"aes", true, "packet hashes use AES instructions"},
 #ifdef __AVX2__
@@ -576,7 +565,6 @@ static const struct feature used_features[] = {
 #endif
 };
 
-/* Features that DPDK libraries and drivers use. */
 static const char *const other_features[] = {"pclmulqdq", "gfni", "vaes", "avx512bw"};
 
 static void judge_used_feature(
@@ -589,7 +577,7 @@ static void judge_used_feature(
 	if (finding->wanted[0] != '\0')
 		return;
 	if (strcmp(feature->name, "avx512f") == 0 && !has)
-		return; /* many CPUs lack it */
+		return;
 	if (!has) {
 		finding->status = FINDING_WARNING;
 		finding_wanted(finding, "%s: %s", feature->name, feature->why);
@@ -656,8 +644,8 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 }
 
 /*
- * Adds the times of a line "cpuN ..." of /proc/stat: *all gets columns 1 to 8, *steal column 8.
- * Sets *all to 0 if columns are missing.
+ * Adds columns 1 to 8 of a line "cpuN ..." of /proc/stat to *all, and column 8 to *steal. Sets *all
+ * to 0 if columns are missing.
  */
 static void add_cpu_times(char *at, uint64_t *all, uint64_t *steal)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of --forward, which sends received packets unmodified. */
-
 #include <string.h>
 
 #include "doctor/check.h"
@@ -32,7 +30,7 @@ static void check_sending(
 		port_driver_find(port->driver)->sends_to[0]);
 }
 
-/* Always warns without a card: it is unknown whether local senders compute checksums. */
+/* Without a card, it is unknown whether local senders compute checksums. */
 static void check_checksums(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {

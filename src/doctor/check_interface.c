@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Checks of a kernel interface: its state, and offloads that change packets before they are read.
- */
+/* Checks of a kernel interface: state, and offloads that change packets. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,10 +33,7 @@ static void check_virtual_port(
 		finding, "%s: a virtual device of DPDK; nothing to check on the host", port->name);
 }
 
-/*
- * Returns true if /sys belongs to another network namespace than this process. It then shows other
- * interfaces, possibly one of the same name.
- */
+/* In another network namespace, /sys may show another interface of the same name. */
 static bool sys_is_of_another_namespace(const struct host *host, const struct host_port *port)
 {
 	int64_t index;
@@ -94,7 +89,6 @@ static void check_interface(
 	}
 }
 
-/* Checks for offloads that merge packets before they are counted. */
 static void check_merging(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -173,10 +167,7 @@ static void check_rx_ring(
 	}
 }
 
-/*
- * Sums the packets that the kernel dropped from its backlog queues. Each line of the file is of a
- * CPU; its second number counts these packets.
- */
+/* Each line of the file is for a CPU. Its second number counts packets dropped from the backlog. */
 static void check_backlog(const struct host *host, struct finding *finding)
 {
 	FILE *stream = sys_open(host->root, "/proc/net/softnet_stat");

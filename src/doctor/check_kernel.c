@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of --kernel: loading, attaching and cost of the eBPF program. */
-
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +79,7 @@ const struct check kernel_checks[] = {
 				{NULL, FINDING_WARNING, "programs are interpreted",
 					"compiled programs: they are many times as fast",
 					"sudo sysctl net.core.bpf_jit_enable=1"}}}},
-	/* 1 is ARPHRD_ETHER, 772 is ARPHRD_LOOPBACK. Another check reports a missing interface. */
+	/* 1 is ARPHRD_ETHER, 772 is ARPHRD_LOOPBACK. */
 	{"frames", HOST_PROGRAM, .where = host_interface_exists,
 		.value = {.file = SYS_NET "/{interface}/type",
 			.name = "type of the interface",

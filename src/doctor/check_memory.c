@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of memory: hugepages, ordinary memory per NUMA node, page migration and reclaim. */
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +13,8 @@
 #define CAPABILITY_IPC_LOCK 14
 #define PAGE_SIZES_MAX      8
 
-/* Hugepages of one size, on one node or on all nodes. */
 struct huge_pages {
-	uint64_t kilobytes; /* page size */
+	uint64_t kilobytes;
 	uint64_t total, free;
 };
 
@@ -45,7 +42,6 @@ static uint64_t huge_total(const struct huge_node *node)
 	return bytes;
 }
 
-/* Reads a number of pages; 0 if the file has no plausible number. */
 static uint64_t read_pages(
 	const struct host *host, const char *directory, const char *size, const char *file)
 {
@@ -58,7 +54,6 @@ static uint64_t read_pages(
 	return (uint64_t)pages;
 }
 
-/* Reads the hugepages in node->directory. Returns false if there are none. */
 static bool read_huge_node(const struct host *host, struct huge_node *node)
 {
 	DIR *directory = sys_directory(host->root, "%s", node->directory);
@@ -87,7 +82,7 @@ static bool read_huge_node(const struct host *host, struct huge_node *node)
 	return node->nb_sizes > 0;
 }
 
-/* Returns the smallest size. It wastes least, and can be reserved without a reboot. */
+/* The smallest size wastes least, and can be reserved without a reboot. */
 static const struct huge_pages *smallest_pages(const struct huge_node *node)
 {
 	const struct huge_pages *smallest = &node->sizes[0];
@@ -110,7 +105,7 @@ static void command_more_pages(
 		pages->total + (bytes + page - 1) / page, node->directory, pages->kilobytes);
 }
 
-/* Hugepages per node and in sum. nb_sizes is 0 for a node that does not exist. */
+/* nb_sizes is 0 for a node that does not exist. */
 struct huge_host {
 	struct huge_node nodes[HOST_NODES_MAX];
 	struct huge_node all;
@@ -130,15 +125,12 @@ static bool read_huge_host(const struct host *host, struct huge_host *huge)
 			"/sys/devices/system/node/node%u/hugepages", n);
 		any |= read_huge_node(host, node);
 	}
-	if (!any) /* a kernel without NUMA */
+	if (!any)
 		huge->nodes[0] = huge->all;
 	return true;
 }
 
-/*
- * Returns the first node with less free hugepages than planned; NULL: none. *lacking: missing
- * bytes.
- */
+/* Returns the first node with too few free hugepages, or NULL. *lacking: missing bytes. */
 static const struct huge_node *short_node(
 	const struct host_needs *needs, const struct huge_host *huge, uint64_t *lacking)
 {
@@ -158,7 +150,7 @@ static const struct huge_node *short_node(
 	if (free >= needs->huge_anywhere)
 		return NULL;
 	*lacking = needs->huge_anywhere - free;
-	return roomy; /* any node is suitable */
+	return roomy;
 }
 
 static void list_huge_nodes(const struct huge_host *huge, struct finding *finding)
@@ -322,7 +314,7 @@ static void check_memory(const struct host *host, struct finding *finding)
 	finding_ok(finding, "%s available, %s planned", size, want);
 }
 
-/* Reads the soft limit of locked memory in bytes; UINT64_MAX: unlimited. */
+/* UINT64_MAX: unlimited. */
 static enum sys_read locked_memory_limit(const struct host *host, uint64_t *bytes)
 {
 	char text[256];
@@ -336,7 +328,6 @@ static enum sys_read locked_memory_limit(const struct host *host, uint64_t *byte
 	return result;
 }
 
-/* Returns true if the DPDK driver of a port locks its packet buffers in memory. */
 static bool any_locks_memory(const struct host *host)
 {
 	for (uint32_t p = 0; p < host->nb_ports; p++)
@@ -345,7 +336,7 @@ static bool any_locks_memory(const struct host *host)
 	return false;
 }
 
-/* Checks the limit of locked memory: memory that a device accesses is locked. */
+/* Memory that a device accesses is locked. */
 static void check_memlock(const struct host *host, struct finding *finding)
 {
 	uint64_t limit, wanted = sum_of(host->needs->huge_bytes, host->needs->huge_anywhere);

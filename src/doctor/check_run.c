@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of the run: plan, permissions, libraries. */
-
 #include <ctype.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -33,7 +31,7 @@ static void check_plan(const struct host *host, struct finding *finding)
 	finding_command(finding, "sketchtap plan");
 }
 
-/* Returns the capabilities that a user other than root needs for a port, as bits. */
+/* Returns bits: capabilities that a user other than root needs. */
 static uint64_t needs_of(const struct host *host, const struct host_port *port)
 {
 	const struct port_driver *card;
@@ -57,7 +55,6 @@ static uint64_t needs_of(const struct host *host, const struct host_port *port)
 	return 0;
 }
 
-/* Appends a capability to a list in the format of setcap(8). */
 static void add_name(char *names, size_t size, uint32_t capability)
 {
 	size_t used = strlen(names);
@@ -101,7 +98,7 @@ static bool goes_by_queues(const struct host *host, const struct host_port *port
 	return host->needs->queue_fill;
 }
 
-/* No finding if the DPDK driver is not known yet: a run logs the same warning when it starts. */
+/* A run warns when it starts, if the DPDK driver is not known before. */
 static void check_queue_fill(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -132,7 +129,7 @@ static const char *libpcap_version(const struct host *host)
 	return host->calls.libpcap_version;
 }
 
-/* Checks the nearest existing parent, because EAL creates missing directories. */
+/* EAL creates missing directories, so the nearest existing parent counts. */
 static void check_runtime_directory(const struct host *host, struct finding *finding)
 {
 	char path[SYS_PATH_MAX];
@@ -152,7 +149,7 @@ static void check_runtime_directory(const struct host *host, struct finding *fin
 	finding_command(finding, "export RUNTIME_DIRECTORY=$(mktemp -d)");
 }
 
-/* Without permission for SO_RCVBUFFORCE, the kernel limits the receive buffer of a socket. */
+/* Without SO_RCVBUFFORCE, the kernel limits the receive buffer of a socket. */
 static void check_receive_buffer(const struct host *host, struct finding *finding)
 {
 	uint64_t wanted = host->needs->receive_buffer;
@@ -181,7 +178,7 @@ static void check_receive_buffer(const struct host *host, struct finding *findin
 	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
 }
 
-/* Ports below a limit need a capability. The default limit is 1024. */
+/* Ports below a limit, by default 1024, need a capability. */
 static void check_listen_port(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checks of clocks: the TSC, which times packets and intervals, and synchronization to UTC. */
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +23,7 @@ static void check_tsc(const struct host *host, struct finding *finding)
 	}
 }
 
-/* Replaces the command of a warning if the kernel does not offer the TSC. */
+/* Another command is needed if the kernel does not offer the TSC. */
 static void check_clocksource(const struct host *host, struct finding *finding)
 {
 	char others[256];

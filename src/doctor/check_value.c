@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Judges checks of one value (struct check_value). */
-
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,12 +9,11 @@
 #include "doctor/check.h"
 
 struct reading {
-	const struct host_port *port; /* NULL: of the host */
+	const struct host_port *port; /* NULL: the value is not of a port */
 	char file[HOST_NAME_MAX * 2], text[HOST_NAME_MAX * 2];
 	int64_t number;
 };
 
-/* Copies a text and replaces {value}, {file}, {port} and {interface}. Truncates the result. */
 static void fill_in(char *to, size_t size, const char *text, const struct reading *reading)
 {
 	const struct host_port *port = reading->port;
@@ -43,7 +40,7 @@ static void fill_in(char *to, size_t size, const char *text, const struct readin
 	}
 }
 
-/* Parses N, or MAJOR.MINOR as MAJOR * 1000 + MINOR. */
+/* MAJOR.MINOR becomes MAJOR * 1000 + MINOR. */
 static bool parse_limit(enum value_kind kind, const char *text, int64_t *number)
 {
 	char *end;

@@ -25,7 +25,7 @@
 #include "parallel/shed/shed_options.h"
 #include "rx/source.h"
 
-#define ROOT "" /* this host */
+#define ROOT ""
 
 static bool polls(const struct plan_lcore *lcore)
 {
@@ -72,7 +72,6 @@ static void note_warnings(struct host_needs *needs, const struct plan *plan)
 		needs->warnings[i] = plan->warnings[i];
 }
 
-/* Returns a copy of the value of --huge-dir in the arguments of --eal; NULL: none. */
 static char *huge_directory(const char *eal)
 {
 	static const char name[] = "--huge-dir";
@@ -138,7 +137,7 @@ static void ask_kernel(struct host_calls *calls)
 	calls->clock_error_us = timex.maxerror;
 }
 
-/* Checks that captures are readable. Does not read them: data read from a pipe would be lost. */
+/* Does not read captures: data read from a pipe would be lost. */
 static void look_at_captures(const struct config *config, struct host_calls *calls)
 {
 	const struct option_list *pcap = &replay_options(config)->pcap;
@@ -190,7 +189,6 @@ static int look_and_print(const struct config *config, const struct host *host, 
 	return status;
 }
 
-/* Fills a port from its resolved name and from the settings of its kernel interface. */
 static void read_port(struct host_port *port, const struct port_name *name)
 {
 	host_port_read(port, ROOT, name->device);
@@ -210,7 +208,7 @@ static void read_place(struct host_port *port, const char *text)
 	struct attach_point point;
 	char why[OPTION_WHY_MAX];
 
-	attach_point_parse(text, &point, why); /* validated before */
+	attach_point_parse(text, &point, why); /* was valid before */
 	*port = (struct host_port){.source = HOST_PROGRAM};
 	snprintf(port->name, sizeof(port->name), "%s", point.interface);
 	make_ascii(port->name);
@@ -246,7 +244,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		read_port(&ports[p], &names[p]);
-	/* There are no ports of --port here: --port and --kernel exclude each other. */
+	/* --port and --kernel exclude each other. */
 	for (uint32_t i = 0; i < kernel_options(config)->places.n; i++)
 		read_place(&ports[i], kernel_options(config)->places.texts[i]);
 	needs.sources = sources_of(config, ports);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Runs `sketchtap doctor`: checks whether this host can run a plan. Changes nothing. */
+/* Runs `sketchtap doctor`: checks whether this host can run a plan. */
 
 #include <stdio.h>
 
@@ -10,9 +10,8 @@
 #include "rx/port/port_name.h"
 
 /*
- * Runs all checks and prints the findings. names: resolved values of --port. topology: the one used
- * for the plan. Returns the exit status. 0: nothing is missing, but there may be warnings. 1: the
- * run could not start, or not measure as configured, or `out` could not be written.
+ * names: resolved values of --port. topology: the one used for the plan. Returns 1 if the run could
+ * not start or measure as configured, or if writing to `out` failed.
  */
 int doctor(const struct config *config, const struct topology *topology, const struct plan *plan,
 	const struct port_name *names, FILE *out);

@@ -7,10 +7,10 @@
 #include "base/assertion.h"
 #include "report/formats/format.h"
 
-#define NAME_COLUMN  11 /* column of the name of a check */
+#define NAME_COLUMN  11
 #define FOUND_COLUMN 34
 
-/* All checks, in the order of printing. */
+/* in the order of printing */
 const struct check_table check_tables[] = {
 	{"Run", run_checks},
 	{"Memory", memory_checks},
@@ -111,7 +111,6 @@ static void spaces(struct text *text, size_t n)
 		text_char(text, ' ');
 }
 
-/* Writes a text, wrapped, between FOUND_COLUMN and FINDINGS_WIDTH. */
 static void wrap(struct text *text, const char *words)
 {
 	size_t column = FOUND_COLUMN;
@@ -135,7 +134,6 @@ static void wrap(struct text *text, const char *words)
 	text_char(text, '\n');
 }
 
-/* Starts a line "wanted:" or "do:" of a finding. */
 static void explain(struct text *text, const char *label)
 {
 	VERIFY(strlen(label), <, (size_t)(FOUND_COLUMN - NAME_COLUMN));

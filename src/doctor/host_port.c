@@ -9,7 +9,6 @@
 #include "rx/port/drivers.h"
 #include "rx/port/port_name.h"
 
-/* Formats a PCI address as in sysfs. Returns false if `name` is not a PCI address. */
 static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
 {
 	struct pci_address address;
@@ -20,7 +19,7 @@ static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
 	return true;
 }
 
-/* Finds the kernel interface in device arguments: iface=NAME, or rx_iface=NAME of net_pcap. */
+/* iface=NAME, or rx_iface=NAME of net_pcap. */
 static void read_interface(const char *arguments, char interface[IFNAMSIZ])
 {
 	static const char name[] = "iface=";

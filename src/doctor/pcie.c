@@ -14,12 +14,12 @@
 #define ETHERNET_FCS 4
 
 struct pcie_generation {
-	double gts;      /* GT/s per lane */
-	double encoding; /* data bits per line bit */
+	double gts; /* per lane */
+	double encoding;
 };
 
 /*
- * Indexed by generation - 1. In generation 6, a flit of 256 bytes has 236 bytes for transaction
+ * Index: generation - 1. In generation 6, a flit of 256 bytes has 236 bytes for transaction
  * packets.
  */
 static const struct pcie_generation generations[] = {
