@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Finds the fastest configuration within a memory target and an error target. Each combination of
- * the chosen options is a trial:
- *
- * 1. A trial that needs more memory than the target is not run.
- *
- * 2. Each remaining sketch counts the traffic once in memory. This measures its error.
- *
- * 3. Trials within the error target run as complete pipelines, in turns. A load generator sends
- * packets as fast as they are received.
- *
- * 4. tune_choose() selects one of them (tune_choice.h).
- *
- * Standard output is a configuration file, with the table of all trials in comments.
+ * Finds the fastest configuration within a memory target and an error target. The error of each
+ * sketch is counted in memory first; only trials within both targets run as pipelines.
  */
 
 #include <inttypes.h>
@@ -42,13 +31,13 @@
 #define MILLISECONDS   100
 #define PACKETS        (UINT64_C(4) << 20)
 #define TRAFFIC        "flows=1M,zipf=1.05"
-#define MBUFS          16384 /* the same number as sketchtap-bench pipeline */
+#define MBUFS          16384
 #define SIZE           64
-#define MBUF_CACHE     256 /* same as in runs */
+#define MBUF_CACHE     256
 #define HEAP_MEGABYTES 256
-/* If the fastest round is faster than the slowest by this factor, other programs interfered. */
+/* fastest round / slowest round from which other programs must have interfered */
 #define UNSTEADY       2.0
-#define RUN_SECONDS    0.1 /* approximate time to set up a run, in s */
+#define RUN_SECONDS    0.1 /* to set up a run */
 
 static const struct option_values widths_default = {5, {4096, 16384, 65536, 262144, 1048576}};
 
@@ -78,10 +67,10 @@ static const struct figures_column columns[] = {
 struct trial {
 	struct pipeline_setting setting;
 	struct tune_score score;
-	bool planned; /* true: memory is set */
-	bool counted; /* true: accuracy is set */
+	bool planned;
+	bool counted;
 	struct bench_accuracy accuracy;
-	uint64_t no_room; /* packets for which the sketch had no room */
+	uint64_t no_room;
 	uint32_t rounds;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 	char note[FIGURES_CELL_MAX];
@@ -89,7 +78,7 @@ struct trial {
 
 struct tune {
 	const struct config *config;
-	struct config run; /* options shared by all runs */
+	struct config run; /* options of all runs */
 	uint32_t rounds, milliseconds;
 	struct topology topology;
 	struct cpus cpus;
@@ -98,10 +87,8 @@ struct tune {
 	struct workload *workload;
 	struct trial *trials;
 	uint32_t nb_trials;
-	uint32_t chosen; /* index of the chosen trial; nb_trials: none */
+	uint32_t chosen;
 };
-
-/* --- trials --- */
 
 static bool add_trial(struct tune *tune, const struct pipeline_setting *setting)
 {
@@ -117,7 +104,6 @@ static bool add_trial(struct tune *tune, const struct pipeline_setting *setting)
 	return true;
 }
 
-/* Adds trials of one sketch and sharing with all designs, numbers of workers and widths. */
 static bool add_subject(struct tune *tune, const struct bench_subject *subject)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
@@ -160,8 +146,7 @@ static bool add_trials(struct tune *tune)
 }
 
 /*
- * Returns the default widths if only flow tables are compared. The smallest has half as many
- * buckets as there are keys: smaller tables would not have room for all keys.
+ * The smallest table has half as many buckets as there are keys. A smaller one has no room for all.
  */
 static const struct option_values *widths_of_keys(uint64_t keys)
 {
@@ -185,7 +170,6 @@ static const struct option_values *default_widths(const struct tune *tune)
 	return &widths_default;
 }
 
-/* Returns the powers of two up to the number of CPUs. */
 static const struct option_values *default_workers(const struct cpus *cpus)
 {
 	static struct option_values workers;
@@ -194,8 +178,6 @@ static const struct option_values *default_workers(const struct cpus *cpus)
 		workers.values[workers.n++] = n;
 	return &workers;
 }
-
-/* --- memory and accuracy --- */
 
 static void plan_trial(struct tune *tune, struct trial *trial)
 {
@@ -216,7 +198,7 @@ static void plan_trial(struct tune *tune, struct trial *trial)
 		snprintf(trial->note, sizeof(trial->note), "more than --memory");
 }
 
-/* Returns true if both trials have the same accuracy. With one worker, sharing does not matter. */
+/* With one worker, sharing does not change the accuracy. */
 static bool has_equal_accuracy(const struct trial *a, const struct trial *b)
 {
 	return a->setting.subject.sketch == b->setting.subject.sketch &&
@@ -261,9 +243,7 @@ static void judge_error(const struct tune *tune, struct trial *trial)
 		snprintf(trial->note, sizeof(trial->note), "more than --error");
 }
 
-/*
- * Copies the accuracy of an earlier trial with the same accuracy. Returns false if there is none.
- */
+/* Copies the accuracy from an earlier trial of equal accuracy, if there is one. */
 static bool find_counted(const struct tune *tune, struct trial *trial)
 {
 	for (const struct trial *other = tune->trials; other < trial; other++)
@@ -276,7 +256,6 @@ static bool find_counted(const struct tune *tune, struct trial *trial)
 	return false;
 }
 
-/* Prints progress on one line that is overwritten, if standard error is a terminal. */
 static void show_progress(const char *what, uint32_t done, uint32_t all)
 {
 	if (isatty(STDERR_FILENO) == 1)
@@ -305,8 +284,6 @@ static bool count_all(struct tune *tune)
 	return true;
 }
 
-/* --- speed --- */
-
 static bool must_run(const struct trial *trial, bool comparable)
 {
 	return trial->score.fits && trial->score.comparable == comparable;
@@ -334,10 +311,9 @@ static void run_trial(struct tune *tune, struct trial *trial)
 	snprintf(trial->note, sizeof(trial->note), "failed: %.80s", error);
 }
 
-/* Requires at least one round. */
 #define STATS(trial, member) PIPELINE_STATS((trial)->samples, member, (trial)->rounds)
 
-/* Removes the round that a signal has interrupted from all trials. */
+/* A signal interrupts a round in some trials only, so drops it from all. */
 static void drop_interrupted_round(struct tune *tune, uint32_t rounds)
 {
 	for (uint32_t t = 0; t < tune->nb_trials; t++)
@@ -383,8 +359,6 @@ static uint32_t choose(const struct tune *tune)
 	free(scores);
 	return chosen;
 }
-
-/* --- output --- */
 
 static void describe_source(const struct config *config, char text[FIGURES_CELL_MAX])
 {
@@ -463,7 +437,6 @@ static void print_table(struct tune *tune)
 		print_trial(tune, &tune->trials[t]);
 }
 
-/* Prints the options that select this trial, one per line. */
 static void print_config(const struct tune *tune, const struct trial *trial, FILE *out)
 {
 	const struct bench_subject *subject = &trial->setting.subject;
@@ -483,7 +456,6 @@ static void print_config(const struct tune *tune, const struct trial *trial, FIL
 		fprintf(out, "no-huge = yes\n");
 }
 
-/* Returns the trial that is nearest to the targets, or NULL if there is none. */
 static const struct trial *nearest(const struct tune *tune)
 {
 	const struct trial *best = NULL;
@@ -502,7 +474,6 @@ static const struct trial *nearest(const struct tune *tune)
 	return best;
 }
 
-/* Logs the reason if no configuration meets the targets. */
 static void log_nothing_fits(const struct tune *tune)
 {
 	const struct bench_options *bench = bench_options(tune->config);
@@ -529,8 +500,6 @@ static void log_nothing_fits(const struct tune *tune)
 		log_error("no configuration could be measured; see the table");
 }
 
-/* --- command --- */
-
 static int open_traffic(const struct config *config, struct source **source, char *error)
 {
 	struct synthetic_spec spec;
@@ -543,7 +512,6 @@ static int open_traffic(const struct config *config, struct source **source, cha
 	return *source != NULL ? 0 : 1;
 }
 
-/* Returns 0, or an exit status with one line logged. */
 static int read_traffic(struct tune *tune)
 {
 	uint64_t packets = bench_options(tune->config)->packets;
@@ -584,7 +552,6 @@ static bool measure(struct tune *tune)
 	return true;
 }
 
-/* Warns if the choice is unreliable. */
 static void warn(const struct trial *trial)
 {
 	struct bench_stats pps = STATS(trial, measured_pps);
@@ -618,7 +585,6 @@ static bool measure_and_report(void *arg)
 	return measure(tune) && report(tune);
 }
 
-/* Starts EAL with lcore 0, a receiver, and the largest number of workers. */
 static bool start_eal(const struct tune *tune)
 {
 	uint32_t workers = (uint32_t)choices_largest(tune->workers);
@@ -657,8 +623,6 @@ int tune_run(struct config *config)
 	workload_destroy(tune.workload);
 	return status;
 }
-
-/* --- options --- */
 
 static const struct option_row tune_rows[] = {
 	BENCH_ROW_SKETCH,

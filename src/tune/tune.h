@@ -3,10 +3,7 @@
 
 #include "config/config.h"
 
-/*
- * Implements `sketchtap tune`: finds the fastest configuration on this host that meets a memory
- * target and an error target, and writes it as a configuration file. Returns an exit status.
- */
+/* Runs `sketchtap tune`. Returns the exit status. */
 int tune_run(struct config *config);
 
 extern const struct option_owner tune_owner;

@@ -6,7 +6,6 @@ static bool counts(const struct tune_score *score, bool comparable)
 	return score->fits && score->comparable == comparable && score->pps > 0;
 }
 
-/* Returns true if a is better than b. Both are equally fast. */
 static bool is_better(const struct tune_score *a, const struct tune_score *b)
 {
 	if (a->threads != b->threads)

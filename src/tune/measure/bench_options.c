@@ -54,7 +54,6 @@ bool choices_has(uint32_t set, uint32_t i)
 	return set == 0 || (set >> i & 1) != 0;
 }
 
-/* Adds one sketch with each chosen sharing and atomic operation. */
 static uint32_t add_sketch(const struct bench_options *bench, struct bench_subject ours,
 	struct bench_subject *subjects, uint32_t max)
 {

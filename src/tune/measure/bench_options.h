@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/*
- * Options of tune and the benches. Several members are sets with one bit per choice. An empty set
- * means all choices.
- */
+/* Options of tune and the benches. In a set of bits, 0 means all choices. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,53 +10,46 @@
 #include "tune/measure/bench_subject.h"
 
 struct bench_options {
-	uint32_t sketches; /* bit i: sketches[i] */
-	uint32_t sharings; /* bit s: enum sketch_sharing */
-	uint32_t atomics;  /* bit a: enum sketch_atomic */
-	uint32_t designs;  /* bit d: designs[d] (parallel/plan/design.h) */
+	uint32_t sketches; /* bits: index in sketches[] */
+	uint32_t sharings; /* bits: enum sketch_sharing */
+	uint32_t atomics;  /* bits: enum sketch_atomic */
+	uint32_t designs;  /* bits: index in designs[] (parallel/plan/design.h) */
 	struct option_values threads;
 	struct option_values flows;
-	struct option_values zipf; /* exponents of Zipf distributions x 10^6; 0: uniform */
+	struct option_values zipf; /* exponents x 10^6; 0: uniform */
 	struct option_values widths;
 	struct option_values workers;
-	uint64_t packets;  /* packets per round; 0: the default */
+	uint64_t packets;  /* per round; 0: the default */
 	uint64_t duration; /* ns of a round; 0: the default */
-	uint64_t memory;   /* maximum memory of a run in bytes; 0: unlimited */
+	uint64_t memory;   /* bytes of a run; 0: unlimited */
 	double error;      /* maximum of the mean relative error of the heaviest keys */
 	uint32_t rounds;   /* 0: the default */
 	bool quick;
 };
 
-/* The option rows that fill this struct are in tune and the benches. */
 OPTION_OWNER(bench)
 
-/* Implements option_row.inapplicable: returns a reason if no shared sketch is compared. */
+/* For option_row.inapplicable: a reason if no shared sketch is compared. */
 const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
-/* Implements option_owner.check: each width must be possible for each selected sketch. */
+/* For option_owner.check. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
 
-/* Returns `given`, or `otherwise` if `given` is empty. */
 const struct option_values *choices_of(
 	const struct option_values *given, const struct option_values *otherwise);
 
 uint64_t choices_largest(const struct option_values *values);
 
-/* Returns true if choice i is in a set; an empty set means all. */
 bool choices_has(uint32_t set, uint32_t i);
 
 /*
- * Fills subjects[max] with all combinations of chosen sketches, sharings, atomic operations (of
- * shared sketches) and numbers of threads. Returns their number.
+ * Fills subjects[max] with all combinations of the chosen sketches, sharings, atomic operations and
+ * numbers of threads. Returns their number.
  */
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *subjects, uint32_t max);
 
-/*
- * Option rows that several benches share. Macro parameters are the words, defaults and help texts
- * that differ.
- */
 #define BENCH_ROW_SKETCH                                                                           \
 	{                                                                                          \
 		.name = "sketch", .placeholder = "SKETCH,...", .group = OPTION_GROUP_TRY,          \

@@ -44,7 +44,7 @@ struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t t
 	for (uint32_t i = 0; i < nb_flows; i++) {
 		uint64_t truth = workload_truth(workload, &flows[i].key);
 
-		/* Treats a key that does not exist like a key with one packet. */
+		/* An unknown key counts as one packet. */
 		double error = fabs((double)flows[i].packets - (double)truth) /
 			       (double)(truth > 0 ? truth : 1);
 
@@ -75,7 +75,7 @@ void bench_feed(const struct bench_subject *subject, const struct workload *work
 			hash_burst(&workload->hash_key, &burst);
 		if (subject->ops->feed != NULL)
 			subject->ops->feed(state, thread, &burst);
-		/* Prevents the compiler from removing unused results. */
+		/* The compiler must not remove unused results. */
 		__asm__ volatile("" : : "r"(&burst) : "memory");
 	}
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sketches as subjects of a bench: one instance per thread, or one for all threads. */
-
 #include <stdlib.h>
 
 #include "tune/measure/bench_subject.h"
@@ -25,10 +23,7 @@ static void ours_close(void *state)
 	free(ours);
 }
 
-/*
- * Returns true if the memory is available. The kernel would otherwise allocate it, and end the
- * process when it is accessed.
- */
+/* Otherwise, the kernel would promise the memory, and end the process when it is used. */
 static bool has_memory(size_t bytes)
 {
 	size_t available = node_memory_available();
@@ -40,8 +35,8 @@ static void *ours_open(const struct bench_subject *subject, const struct bench_r
 {
 	bool shared = subject->sharing == SHARING_SHARED;
 	/*
-	 * With a lock, only one thread writes at a time. A shared sketch with a single thread is
-	 * created for two writers, so that its shared form is measured.
+	 * With a lock, only one thread writes at a time. A shared sketch with one thread is created
+	 * for two writers, so that its shared form is measured.
 	 */
 	bool at_once = shared && !subject->locked;
 	struct sketch_params params = {
@@ -111,7 +106,6 @@ static void add_counted(const struct sketch_candidate *candidate, void *arg)
 	counted->total += counted->packets ? candidate->packets : candidate->bytes;
 }
 
-/* Adds up candidates, shed packets and undecoded packets. Each packet is one of these. */
 static uint64_t exact_total(const struct sketch *part)
 {
 	struct counted counted = {.packets = part->params.metric == SKETCH_PACKETS};
@@ -162,7 +156,7 @@ static bool ours_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* Ranks keys by the functions that the reporter uses in a run. */
+/* Ranks keys with the functions of a run's reporter. */
 static uint32_t ours_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Subjects of a bench count the keys of a workload: the sketches, and other structures for
- * comparison. Each is opened empty, receives every burst once, returns its total and its heaviest
- * keys, and is closed.
+ * Subjects of a bench, which count the keys of a workload: sketches, and other structures for
+ * comparison.
  */
 
 #include <stdbool.h>
@@ -18,12 +17,11 @@
 
 #define BENCH_SUBJECT_THREADS_MAX 64
 
-/* Settings for all subjects of a group. */
 struct bench_rounds {
 	const struct workload *workload;
-	uint32_t depth; /* number of rows, for subjects with rows; 0: the default */
+	uint32_t depth; /* 0: the default */
 	uint64_t width; /* counters per row, or buckets */
-	uint64_t seed;  /* seed of the hash */
+	uint64_t seed;
 };
 
 struct bench_subject_ops;
@@ -31,13 +29,13 @@ struct bench_subject_ops;
 struct bench_subject {
 	const char *name;
 	const struct bench_subject_ops *ops;
-	const struct sketch_ops *sketch; /* NULL if the subject is not a sketch */
+	const struct sketch_ops *sketch; /* NULL: not a sketch */
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
-	bool locked; /* true: threads use a lock (only in sketchtap-bench) */
+	bool locked; /* threads use a lock (only in sketchtap-bench) */
 	enum sketch_metric metric;
 	uint32_t threads;
-	uint64_t width; /* 0: bench_rounds.width */
+	uint64_t width;
 };
 
 static inline uint64_t bench_subject_width(
@@ -48,37 +46,32 @@ static inline uint64_t bench_subject_width(
 
 struct bench_subject_flow {
 	struct key4 key;
-	uint64_t packets; /* estimate of the subject */
+	uint64_t packets;
 };
 
 struct bench_subject_ops {
-	/* true: feed() needs burst->hash; false: the subject hashes keys itself. */
+	/* feed() reads burst->hash; false: the subject hashes keys itself */
 	bool takes_hashes;
-	/*
-	 * Returns the subject's state, or NULL if out of memory. open is NULL if there is no state.
-	 */
+	/* Returns NULL if out of memory, or if the subject has no state (open is NULL). */
 	void *(*open)(const struct bench_subject *subject, const struct bench_rounds *setup);
-	/*
-	 * Counts a burst. Each of subject->threads threads calls it with its own number. NULL: the
-	 * bench only reads the keys, to measure the time of reading.
-	 */
+	/* thread: 0 to subject->threads - 1. NULL: the bench only reads the keys. */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
-	size_t (*memory)(const void *state); /* bytes that a pass accesses */
+	size_t (*memory)(const void *state);
 	/*
-	 * Sets *total to the number of packets counted, computed from the subject's structure;
-	 * UINT64_MAX if the structure is inconsistent. Returns false if the subject has no total.
+	 * Counts packets from the structure of the subject; UINT64_MAX: it is inconsistent. Returns
+	 * false if the subject has no total.
 	 */
 	bool (*total)(const void *state, uint64_t *total);
-	/* Returns the packets for which the subject had no room. NULL: there are none. */
+	/* packets for which the subject had no room; NULL: none */
 	uint64_t (*no_room)(const void *state);
 	/*
-	 * Stores the heaviest keys of the subject, at most `wanted`. Returns their number. NULL:
-	 * the subject stores no keys.
+	 * Stores up to `wanted` of the heaviest keys and returns their number. NULL: the subject
+	 * stores no keys.
 	 */
 	uint32_t (*top)(void *state, const struct workload *workload,
 		struct bench_subject_flow *flows, uint32_t wanted);
-	uint32_t top_most; /* number of keys that the subject stores; 0: unlimited */
+	uint32_t top_most; /* keys that the subject stores; 0: unlimited */
 	void (*close)(void *state);
 };
 
-extern const struct bench_subject_ops bench_subject_sketch; /* bench_sketches.c */
+extern const struct bench_subject_ops bench_subject_sketch;

@@ -21,7 +21,7 @@ struct job_thread {
 	double seconds;
 };
 
-/* Returns true if an earlier CPU is on the same core as CPU i. */
+/* Returns true if an earlier CPU is on the same core. */
 static bool is_second_thread(const struct topology *topology, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
@@ -55,10 +55,7 @@ static void *run_thread(void *arg)
 	struct job *job = thread->job;
 	double start;
 
-	/*
-	 * Waits until all threads have arrived. Relaxed ordering is enough, because their input was
-	 * written before they were created.
-	 */
+	/* Relaxed: the input of the threads was written before they were created. */
 	atomic_fetch_add_explicit(&job->arrived, 1, memory_order_relaxed);
 	while (atomic_load_explicit(&job->arrived, memory_order_relaxed) < job->nb_threads)
 		;
@@ -97,10 +94,7 @@ bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*function)(voi
 			    &threads[started].thread))
 			break;
 	}
-	/*
-	 * Counts threads that could not be started as arrived, so that the others do not wait for
-	 * them.
-	 */
+	/* The other threads must not wait for threads that could not be started. */
 	if (started < nb_threads)
 		atomic_fetch_add_explicit(&job.arrived, nb_threads - started, memory_order_relaxed);
 	for (uint32_t t = 0; t < started; t++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Runs threads at the same time, each on its own CPU. */
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,18 +14,16 @@ struct cpus {
 };
 
 /*
- * Sorts the CPUs: first one CPU per physical core, then the other hyperthreads. CPU 0 is the last
- * of its group, because the kernel uses it most.
+ * Sorts one CPU per physical core before the other hyperthreads. CPU 0 is the last of its group,
+ * because the kernel uses it most.
  */
 void cpus_init(struct cpus *cpus, const struct topology *topology);
 
 /*
- * Runs work(arg, t) on nb_threads threads (t = 0, 1, ...) that start at the same time, and waits
- * for them. nb_threads must be at most cpus->n. Stores the CPU time of thread t in seconds[t]; this
- * excludes time of other programs. Returns false if a thread cannot be started.
+ * Runs work(arg, t) on nb_threads <= cpus->n threads that start at the same time. seconds[t]: CPU
+ * time of thread t. Returns false if a thread cannot be started.
  */
 bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*work)(void *arg, uint32_t t),
 	void *arg, double *seconds);
 
-/* Starts one thread on a CPU. Returns false if it cannot. */
 bool cpus_start(uint32_t cpu, void *(*work)(void *arg), void *arg, pthread_t *thread);

@@ -64,10 +64,7 @@ static void add_facts(struct text *line, const struct host_facts *facts)
 	csv_string(line, facts->command);
 }
 
-/*
- * Flushes a file. Requests a stop if the reader of standard output has closed the pipe and there is
- * no other output.
- */
+/* Without other output, requests a stop if the reader of standard output closed the pipe. */
 static void flush(struct figures *figures, FILE *file)
 {
 	if (fflush(file) == 0 || errno != EPIPE || file != stdout || figures->unread)
@@ -77,7 +74,6 @@ static void flush(struct figures *figures, FILE *file)
 		signals_request_stop();
 }
 
-/* Writes a line. If memory ran out, writes an empty line instead. */
 static void write_line(struct figures *figures, struct text *line)
 {
 	text_char(line, '\n');
@@ -107,7 +103,6 @@ void figures_begin(struct figures *figures)
 	}
 }
 
-/* Prints the cells of a row without trailing blanks. */
 static void print_cells(struct figures *figures)
 {
 	uint32_t blanks = 0;
@@ -135,7 +130,7 @@ static void print_cells(struct figures *figures)
 	flush(figures, figures->table);
 }
 
-/* Prints a line with the units that differ from the titles above them. */
+/* Leaves out units that equal the title above them. */
 static void print_units(struct figures *figures)
 {
 	bool any = false;
@@ -171,7 +166,6 @@ void figures_heading(struct figures *figures, const char *format, ...)
 	print_units(figures);
 }
 
-/* Returns the cell of a column, or NULL. */
 static char *find_cell(struct figures *figures, const char *column)
 {
 	uint32_t c = 0;
@@ -262,8 +256,6 @@ int figures_write(struct figures *figures, const struct figures_column *columns,
 	closed = figures_close(figures);
 	return status != 0 ? status : closed;
 }
-
-/* --- options --- */
 
 static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)

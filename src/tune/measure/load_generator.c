@@ -19,26 +19,23 @@
 #include "base/random.h"
 #include "rx/generate/synthetic.h"
 
-/*
- * Initial reference count of an mbuf, and the number of its uses after which the count is raised
- * again.
- */
+/* Initial reference count of an mbuf, and uses after which it is raised again. */
 #define REFERENCES 60000
 #define REFILL     20000
 
-#define PROTO_OFFSET 23 /* offset in an untagged IPv4 packet */
-#define KEY_OFFSET   26 /* addresses and ports */
+#define PROTO_OFFSET 23 /* in an untagged IPv4 packet */
+#define KEY_OFFSET   26
 #define KEY_BYTES    12
 
 struct load_generator_queue {
 	struct rte_ring *ring;
 	const struct key4 *keys; /* [nb_keys], used cyclically */
-	struct key4 *own_keys;   /* allocated copy of the keys; NULL: keys is not a copy */
+	struct key4 *own_keys;
 	uint64_t nb_keys, next_key;
 	struct rte_mbuf **mbufs; /* [nb_mbufs], used cyclically */
-	uint8_t **data;          /* packet data of each mbuf */
+	uint8_t **data;
 	uint32_t nb_mbufs, next_mbuf;
-	uint32_t passes; /* number of times that all mbufs were sent since the last refill */
+	uint32_t passes; /* sends of all mbufs since the last refill */
 };
 
 struct load_generator {
@@ -47,14 +44,11 @@ struct load_generator {
 	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
-	uint64_t cycles;                     /* running time, TSC cycles */
-	uint64_t until;                      /* time of the end, in TSC cycles; set by the thread */
+	uint64_t cycles; /* running time, TSC cycles */
+	uint64_t until;
 	struct load_generator_counts counts; /* written by the thread, read after it has ended */
 };
 
-/* --- creation --- */
-
-/* Writes the headers of a generated IPv4 packet to every mbuf. */
 static bool fill_mbufs(struct load_generator *generator)
 {
 	const struct load_generator_params *params = &generator->params;
@@ -115,9 +109,7 @@ static uint32_t queue_of(const struct load_generator *generator, const struct ke
 	return (uint32_t)(random_mix(words[0] ^ words[1]) % generator->params.nb_queues);
 }
 
-/*
- * Divides the flows among the queues. A single queue uses the keys of the workload without a copy.
- */
+/* A single queue uses the keys of the workload without a copy. */
 static bool spread_keys(struct load_generator *generator)
 {
 	const struct workload *workload = generator->params.workload;
@@ -173,7 +165,7 @@ static bool make_port(struct load_generator *generator)
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error)
 {
-	static unsigned int serial; /* makes the names unique in this process */
+	static unsigned int serial; /* for unique names in this process */
 	struct load_generator *generator = calloc(1, sizeof(*generator));
 
 	if (generator == NULL) {
@@ -193,7 +185,7 @@ struct load_generator *load_generator_create(
 	return NULL;
 }
 
-/* Frees the mbufs. Ignores other references, because no other thread uses the mbufs any more. */
+/* Ignores other references: no other thread uses the mbufs any more. */
 static void refill_queue(struct load_generator_queue *queue)
 {
 	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
@@ -234,14 +226,12 @@ struct rte_ring *load_generator_ring(const struct load_generator *generator, uin
 	return generator->queues[queue].ring;
 }
 
-/* --- running --- */
-
 static bool is_over(const struct load_generator *generator)
 {
 	return rte_rdtsc() >= generator->until || signals_stop_requested();
 }
 
-/* Raises the reference counts by the references that workers have released. */
+/* Adds the references that workers have released. */
 static void refill(struct load_generator_queue *queue)
 {
 	queue->passes = 0;
@@ -250,8 +240,8 @@ static void refill(struct load_generator_queue *queue)
 }
 
 /*
- * Writes the keys of the next burst of a queue. No worker reads these mbufs: a ring and the workers
- * hold only the mbufs that were sent last, and these are fewer than all mbufs.
+ * No worker reads these mbufs: the ring and the workers hold only the mbufs that were sent last,
+ * which are fewer than all mbufs.
  */
 static void write_burst(struct load_generator_queue *queue, struct rte_mbuf *burst[BURST_MAX])
 {
@@ -279,10 +269,7 @@ static void used(struct load_generator_queue *queue, uint32_t n)
 		refill(queue);
 }
 
-/*
- * Sends one burst. Returns the number of packets that the ring accepted. Without a rate, waits
- * until the ring has accepted all.
- */
+/* Without a rate, waits until the ring has accepted all packets. Returns how many it accepted. */
 static uint32_t send_burst(struct load_generator *generator, struct load_generator_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
@@ -298,7 +285,7 @@ static uint32_t send_burst(struct load_generator *generator, struct load_generat
 	return n;
 }
 
-/* Waits for the send time of the next burst. Late bursts are sent at once. */
+/* Does not wait before a late burst. */
 static void wait_until_due(const struct load_generator *generator, uint64_t start, uint64_t offered)
 {
 	double cycles = (double)offered / (double)generator->params.rate * (double)rte_get_tsc_hz();

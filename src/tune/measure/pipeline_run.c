@@ -64,10 +64,7 @@ struct pipeline_totals pipeline_add_up(const struct run *run)
 	return totals;
 }
 
-/*
- * Checks that all packets are accounted for. left: number of packets that are still in the rings,
- * because the machine was too busy.
- */
+/* left: packets still in the rings, because the machine was too busy. */
 static bool check(const struct pipeline_totals *totals, const struct load_generator_counts *counts,
 	uint64_t left, char *error)
 {
@@ -83,7 +80,6 @@ static bool check(const struct pipeline_totals *totals, const struct load_genera
 	return false;
 }
 
-/* Runs for `milliseconds`, then stops all lcores. */
 static bool let_run(struct run *run, struct load_generator *generator, uint32_t milliseconds,
 	struct load_generator_counts *counts)
 {
@@ -139,7 +135,7 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 	}
 }
 
-/* Describes the generator's ethdev in the same way as port_probe(). */
+/* The result is like that of port_probe(). */
 static struct port describe_port(
 	const struct load_generator *generator, const struct config *config)
 {
@@ -181,7 +177,6 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	return true;
 }
 
-/* Adds a copy of the rules to the run, which takes ownership of the copy. */
 static bool add_rules(struct run *run, const struct prefix_list *rules, char *error)
 {
 	size_t size = sizeof(*rules);
@@ -213,7 +208,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 
 	if (!pipeline_plan(setting, from, topology, port.name, &config, &plan, error))
 		return false;
-	/* Replaces the planned value: in this run, the generator polls and the reporter sleeps. */
+	/* Here, unlike in the plan, the generator polls and the reporter sleeps. */
 	plan.idle = pipeline_threads(setting) > nb_cpus ? IDLE_SLEEP : IDLE_SPIN;
 	pipeline_pin(plan.nb_lcores, cpus, nb_cpus);
 	run = run_create(&config, &plan, NULL, &port, 1, error);
@@ -256,7 +251,7 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 	generator = load_generator_create(&params, error);
 	if (generator == NULL)
 		return false;
-	/* Suppresses warnings about full rings: the generator fills them on purpose. */
+	/* The generator fills the rings on purpose; no warnings. */
 	rte_log_set_level((uint32_t)log_type, RTE_LOG_ERR);
 	right = run_offer(
 		setting, from, topology, generator, cpus, nb_cpus, milliseconds, sample, error);

@@ -70,7 +70,7 @@ void setup_add_heap(struct plan *plan, const struct topology *topology, size_t m
 {
 	uint64_t free_bytes = 0;
 
-	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL receives twice this memory */
+	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL gets twice this memory */
 	for (uint32_t n = 0; n < TOPOLOGY_NODES_MAX; n++)
 		free_bytes += topology->nodes[n].free_hugepages;
 	if (plan->hugepages && free_bytes < 2 * plan->packet_bytes) {

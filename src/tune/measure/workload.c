@@ -26,7 +26,7 @@ static size_t slots_size(const struct workload *workload)
 	return sizeof(workload->slots[0]) << workload->bits;
 }
 
-/* Returns the slot of a key, or the free slot in which the key can be stored. */
+/* Returns the slot of the key, or the free slot for it. */
 static struct workload_flow *find_slot(const struct workload *workload, const struct key4 *key)
 {
 	uint64_t mask = (UINT64_C(1) << workload->bits) - 1, words[2], at;
@@ -44,7 +44,7 @@ uint64_t workload_truth(const struct workload *workload, const struct key4 *key)
 	return find_slot(workload, key)->packets;
 }
 
-#define LOOK_EACH 4096 /* steps between checks for a stop signal */
+#define LOOK_EACH 4096
 
 static bool is_ended(uint64_t step)
 {
@@ -69,10 +69,7 @@ static bool is_heavier(const struct workload_flow *a, const struct workload_flow
 	return a->packets != b->packets ? a->packets > b->packets : a->first < b->first;
 }
 
-/*
- * Inserts a flow in top[] if it is heavy enough. top[] is sorted by packets, descending, and then
- * by first packet.
- */
+/* top[] is sorted by packets, descending, and then by first packet. */
 static void submit_top(struct workload *workload, const struct workload_flow *flow)
 {
 	uint32_t at = workload->nb_top;
@@ -141,7 +138,7 @@ static void stand_for_address(uint8_t to[4], const uint8_t from[16])
 	memcpy(to, &folded, sizeof(folded));
 }
 
-/* Returns an IPv4 key that replaces an IPv6 key. Ports and protocol are the same. */
+/* Keeps ports and protocol of the IPv6 key. */
 static struct key4 stand_for(const struct key6 *key)
 {
 	struct key4 other = {.proto = key->proto};
@@ -153,7 +150,6 @@ static struct key4 stand_for(const struct key6 *key)
 	return other;
 }
 
-/* Returns the number of packets read, or 0 with one line in error[SOURCE_ERROR_MAX]. */
 static uint64_t take_keys(struct workload *workload, struct source *source, uint64_t packets,
 	struct workload_intake *intake, char *error)
 {

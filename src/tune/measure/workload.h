@@ -2,12 +2,9 @@
 #pragma once
 
 /*
- * Workload of a group of subjects: one array with the keys of all packets, in order, and the exact
- * number of packets of each key.
- *
- * Subjects read the array from start to end. With the default of 4 M packets it has 64 MB, more
- * than most caches. Each pass then reads it from memory, but sequentially, so that the hardware
- * prefetches it.
+ * The keys of all packets in order, and the exact number of packets of each key. The array exceeds
+ * most caches (64 MB for 4 M packets), but is read sequentially, so that the hardware prefetches
+ * it.
  */
 
 #include <stdbool.h>
@@ -19,73 +16,68 @@
 #include "rx/source.h"
 #include "sketch/hyperloglog.h"
 
-#define WORKLOAD_WIRE_LEN 64   /* bytes of every packet */
-#define WORKLOAD_TOP      100  /* number of heaviest keys by which accuracy is measured */
-#define WORKLOAD_TOP_MOST 1000 /* maximum number of these keys */
+#define WORKLOAD_WIRE_LEN 64   /* bytes of a packet */
+#define WORKLOAD_TOP      100  /* heaviest keys by which accuracy is measured */
+#define WORKLOAD_TOP_MOST 1000 /* maximum of these keys */
 
-/* Maximum number of packets. Slots number packets from 1, in 32 bits. */
+/* Slots number packets from 1, in 32 bits. */
 #define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
 
 struct workload_spec {
-	bool random;      /* true: all header fields are random; flows and zipf_e6 are not used */
-	uint32_t zipf_e6; /* exponent of the Zipf distribution x 10^6; 0: uniform */
-	uint64_t flows;   /* number of flows */
-	uint64_t packets; /* at most WORKLOAD_PACKETS_MAX; a multiple of BURST_MAX if generated */
+	bool random;      /* all header fields are random */
+	uint32_t zipf_e6; /* exponent x 10^6; 0: uniform */
+	uint64_t flows;
+	uint64_t packets; /* generated: a multiple of BURST_MAX */
 	uint64_t seed;
 };
 
-/* Returns n rounded up to whole bursts. */
 static inline uint64_t workload_packets(uint64_t n)
 {
 	return (n + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
 }
 
 struct workload_flow {
-	uint32_t first; /* number of its first packet, from 1; 0: free slot */
+	uint32_t first; /* number of the first packet, from 1; 0: free slot */
 	uint32_t packets;
 };
 
 struct workload {
 	struct workload_spec spec;
-	uint64_t room;               /* number of packets that fit in the memory */
-	struct key4 *keys;           /* [spec.packets], with room for whole bursts */
-	uint32_t *flow_hashes;       /* RSS hashes by a NIC, with the same size; NULL: none */
-	struct workload_flow *slots; /* exact counts: hash table of 2^bits slots */
+	uint64_t room;
+	struct key4 *keys;           /* [spec.packets] and the rest of a burst */
+	uint32_t *flow_hashes;       /* same size; RSS hashes of a NIC; NULL: none */
+	struct workload_flow *slots; /* hash table of 2^bits slots */
 	uint32_t bits;
-	uint64_t distinct; /* distinct keys */
-	uint32_t nb_top;   /* WORKLOAD_TOP_MOST, or all keys if there are fewer */
-	struct workload_flow top[WORKLOAD_TOP_MOST]; /* heaviest keys, descending */
-	struct hash_key hash_key;                    /* hash of the sketches */
-	/* Sketch of distinct keys, with the same hash as in a worker. */
+	uint64_t distinct;
+	uint32_t nb_top; /* WORKLOAD_TOP_MOST, or all keys if fewer */
+	struct workload_flow top[WORKLOAD_TOP_MOST];
+	struct hash_key hash_key; /* hash of the sketches */
+	/* same hash as in a worker */
 	struct hyperloglog distinct_keys;
 };
 
-/* Allocates an empty workload with room for `packets` packets. Returns NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed);
 
-/*
- * Counts the packets of each key exactly, finds the heaviest keys, and estimates the number of
- * distinct keys. Stops early on a signal.
- */
+/* Fills slots[], top[] and the number of distinct keys. Stops early on a signal. */
 void workload_find_truth(struct workload *workload);
 
-/* Packets found in a source. */
 struct workload_intake {
-	uint64_t ipv4, ipv6; /* packets used */
+	uint64_t ipv4, ipv6; /* used packets */
 	uint64_t others;     /* ignored packets, which have no key */
 };
 
 /*
- * Reads packets from a source until `packets` of them have a key, or to its end. Replaces each IPv6
- * key by an IPv4 key with hashed addresses, so that flows keep their packet counts. Returns NULL
- * with one line in error[SOURCE_ERROR_MAX].
+ * Reads until `packets` packets have a key. Replaces IPv6 keys by IPv4 keys with hashed addresses,
+ * which keeps the packet counts of flows. On failure, returns NULL with a line in
+ * error[SOURCE_ERROR_MAX].
  */
 struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
 	struct workload_intake *intake, char *error);
 
 void workload_destroy(struct workload *workload);
 
-/* Returns the exact number of packets of a key; 0 if the key does not exist. */
+/* Returns 0 if the key does not exist. */
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key);
 
 static inline uint64_t workload_bursts(const struct workload *workload)
@@ -93,7 +85,7 @@ static inline uint64_t workload_bursts(const struct workload *workload)
 	return workload_packets(workload->spec.packets) / BURST_MAX;
 }
 
-/* Initializes a burst. workload_load() then changes only its keys and their number. */
+/* workload_load() then changes only the keys and their number. */
 static inline void workload_burst_init(struct key_burst *burst)
 {
 	burst->n = BURST_MAX;
@@ -106,8 +98,8 @@ static inline void workload_burst_init(struct key_burst *burst)
 }
 
 /*
- * Copies keys one by one, like a parser. The speed of a block copy depends on the compiler and the
- * C library, and code that then reads the copy can be slower by 1 ns per packet.
+ * Copies keys one by one, like a parser. After a block copy, whose speed depends on the compiler
+ * and the C library, reading the copy can take 1 ns more per packet.
  */
 static inline void workload_copy(struct key4 *to, const struct key4 *from)
 {
@@ -121,10 +113,7 @@ static inline void workload_copy(struct key4 *to, const struct key4 *from)
 	}
 }
 
-/*
- * Loads the keys of burst b, and the hashes of a NIC if there are any. The last burst may not be
- * full.
- */
+/* The last burst may not be full. */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
