@@ -18,7 +18,6 @@
 #define TTL          64
 #define PORT_FROM    50000 /* UDP source port of router 0; router r sends from PORT_FROM + r */
 
-/* Header of a frame in the queue. The bytes of the frame follow it. */
 struct queued {
 	int64_t time;
 	uint32_t len;
@@ -32,16 +31,13 @@ struct exports {
 	double drop;
 	uint16_t port;
 	bool out_of_memory;
-	int read_status; /* last result of traffic->next(); 1: there was a packet */
-	bool waiting;    /* `packet` has not been passed to the routers yet */
+	int read_status; /* last result of traffic->next() */
+	bool waiting;    /* `packet` was not passed to the routers yet */
 	struct source_packet packet;
-	/* Frames that the routers sent and that exports_next() has not returned yet. */
 	uint8_t *queue;
 	size_t read, used, room;
 };
 _Static_assert(offsetof(struct exports, source) == 0, "exports_next() casts a pointer to it");
-
-/* --- frames --- */
 
 static uint32_t sum_words(const uint8_t *bytes, uint32_t len)
 {
@@ -52,7 +48,6 @@ static uint32_t sum_words(const uint8_t *bytes, uint32_t len)
 	return sum + (len % 2 != 0 ? (uint32_t)bytes[len - 1] << 8 : 0);
 }
 
-/* Returns the Internet checksum (RFC 1071) of a sum of words. */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -70,7 +65,6 @@ static void put_ipv4(uint8_t *ip, uint32_t router, uint32_t len)
 	put16(ip + 10, checksum(sum_words(ip, IPV4_LEN)));
 }
 
-/* Writes a UDP header. ip: the preceding IP header. */
 static void put_udp(uint8_t *ip, uint32_t router, uint16_t port, uint32_t len)
 {
 	uint8_t *udp = ip + IPV4_LEN;
@@ -94,8 +88,6 @@ static void put_frame(
 	put_ipv4(at, router, len);
 	put_udp(at, router, port, len);
 }
-
-/* --- queue --- */
 
 static bool is_lost(struct exports *exports)
 {
@@ -151,11 +143,9 @@ static void read_queue(struct exports *exports, struct source_packet *packet)
 	exports->read += sizeof(queued) + queued.len;
 }
 
-/* --- source --- */
-
 /*
  * Passes a packet to the routers or executes their next action, whichever is earlier. Returns false
- * at the end or if a stop was requested.
+ * at the end or after a stop request.
  */
 static bool go_on(struct exports *exports)
 {
@@ -287,8 +277,6 @@ bool export_source_wrap(const struct config *config, struct source **source, cha
 	*source = export_source_open(&params, *source, error);
 	return *source != NULL;
 }
-
-/* --- options --- */
 
 static const char *protocol_word(uint32_t i)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Source of `generate --export-format`. Simulates routers that forward the generated traffic
- * (tester/routers.h). Returns only their flow exports, as Ethernet frames to a collector. The same
- * SPEC without --export-format returns the traffic itself, to compare with.
+ * Source of the flow exports that simulated routers send about generated traffic, as Ethernet
+ * frames. The same SPEC without --export-format gives the traffic itself.
  */
 
 #include "rx/source.h"
@@ -12,7 +11,7 @@
 
 struct export_source_options {
 	uint32_t protocol; /* enum flow_protocol */
-	/* path: number of routers, 0: all; sampling: 1 in N packets */
+	/* path: routers per packet, 0: all; sampling: 1 in N packets */
 	uint32_t routers, path, sampling;
 	double drop;
 };
@@ -21,8 +20,8 @@ OPTION_OWNER(export_source)
 
 struct export_source_params {
 	enum flow_protocol protocol;
-	uint32_t routers, path, sampling; /* see struct routers_params */
-	/* probability of losing a datagram; its sequence number is used nevertheless */
+	uint32_t routers, path, sampling;
+	/* share of lost datagrams; their sequence numbers are used nevertheless */
 	double drop;
 	uint64_t seed;
 };
@@ -30,14 +29,13 @@ struct export_source_params {
 #define EXPORT_SOURCE_COLLECTOR UINT32_C(0xc00002fe) /* 192.0.2.254 */
 
 /*
- * Returns a source of flow exports about the traffic, and takes ownership of the traffic. If out of
- * memory, closes the traffic and returns NULL, with one line in error[SOURCE_ERROR_MAX].
+ * Takes ownership of the traffic. On lack of memory, closes it and returns NULL with a line in
+ * error[SOURCE_ERROR_MAX].
  */
 struct source *export_source_open(
 	const struct export_source_params *params, struct source *traffic, char *error);
 
 /*
- * If --export-format is given, replaces *source by a source of flow exports about it. Returns false
- * on failure, with a line in `error`.
+ * Replaces *source if --export-format is given. On failure, returns false with a line in `error`.
  */
 bool export_source_wrap(const struct config *config, struct source **source, char *error);

@@ -32,35 +32,34 @@
 #include "rx/port/port_name.h"
 
 #define RECEIVE_BURST 64
-/* Number of latest packets whose return is recorded: 2 MB of bits, or 1.6 s at 10 Mpps. */
+/* latest packets whose return is recorded: 2 MB of bits, or 1.6 s at 10 Mpps */
 #define WINDOW        (UINT64_C(1) << 24)
-/* Default time to wait for packets after the last arrival (RFC 2544, section 23). */
+/* how long to wait for packets after the last arrival (RFC 2544, section 23) */
 #define PATIENCE_NS   UINT64_C(2000000000)
-/* Time to wait for duplicates after every packet has returned. */
+/* how long to wait for duplicates after every packet has returned */
 #define COPIES_NS     UINT64_C(250000000)
 #define TRIAL_NS      UINT64_C(5000000000) /* default duration of a trial of --find-rate */
-#define FRAME_MAX     UINT16_MAX           /* longest received frame that is read */
+#define FRAME_MAX     UINT16_MAX
 #define TIME_MASK     ((UINT64_C(1) << STAMP_TIME_BITS) - 1)
 
 _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for the stamp");
 
-/* Result of a trial. */
 struct trial {
 	struct loopback_counts counts;
-	uint64_t changed, routed; /* received packets by stamp_content, including duplicates */
-	uint64_t foreign;         /* number of received packets without a stamp of this run */
+	uint64_t changed, routed; /* received packets, including duplicates */
+	uint64_t foreign;         /* received packets without a stamp of this run */
 	uint64_t bytes;
-	uint64_t rate;            /* sending rate, packets per second */
-	uint64_t unsent;          /* result of port_sender_drain() */
-	uint64_t missed;          /* packets lost by the receiving port, from its counters */
+	uint64_t rate;
+	uint64_t unsent; /* port_sender_drain() */
+	uint64_t missed;
 	struct histogram latency; /* ns */
-	uint64_t shortest;        /* lowest latency, ns */
+	uint64_t shortest;
 };
 
 struct loopback {
 	struct port_sender sender;
 	const struct port *in;
-	uint32_t interface; /* kernel interface of `in`; 0: none */
+	uint32_t interface;
 	struct port_meter meter;
 	struct stamp_secrets secrets;
 	struct return_window window;
@@ -68,17 +67,15 @@ struct loopback {
 	uint64_t look;  /* TSC of the next check that the device exists */
 	/*
 	 * TSC of the last packet that was not a duplicate. Duplicates do not extend the wait at the
-	 * end, because a device may send any number of them.
+	 * end: a device may send any number of them.
 	 */
 	uint64_t came;
 	uint64_t ns_per_cycle; /* 2^32 * ns per TSC cycle */
 	uint64_t patience;     /* ns */
 	bool gone;
 	struct trial trial, best;
-	uint8_t frame[FRAME_MAX]; /* holds a frame that arrives in several mbufs */
+	uint8_t frame[FRAME_MAX]; /* for a frame in several mbufs */
 };
-
-/* --- sending --- */
 
 static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
 {
@@ -100,9 +97,7 @@ static void number_packets(void *watcher, uint32_t n)
 	return_window_sent(&loopback->window, n);
 }
 
-/* --- receiving --- */
-
-/* Returns the bytes of a frame, contiguously; NULL if it is longer than any sent frame. */
+/* Returns NULL if the frame is longer than any sent frame. */
 static const uint8_t *whole_frame(struct loopback *loopback, const struct rte_mbuf *mbuf)
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
@@ -123,9 +118,7 @@ static void compare(struct trial *trial, enum stamp_content content)
 	trial->routed += content == STAMP_ROUTED;
 }
 
-/*
- * Counts a received packet. Returns false if it has no stamp of this run. now: TSC of the rx burst.
- */
+/* now: TSC of the rx burst. Returns false if the packet has no stamp of this run. */
 static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, uint64_t now)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
@@ -152,7 +145,7 @@ static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, 
 	return true;
 }
 
-/* Checks once a second that the receiving device exists. Stops the run if it was removed. */
+/* Checks once a second, and stops the run if the device was removed. */
 static void look_for_device(struct loopback *loopback, uint64_t now)
 {
 	struct kernel_interface interface;
@@ -190,8 +183,6 @@ static const struct port_sender_watch watch = {
 	.meanwhile = receive,
 };
 
-/* --- trial --- */
-
 static uint64_t missed_so_far(struct loopback *loopback)
 {
 	static const enum port_column columns[] = {PORT_MISSED, PORT_ERRORS, PORT_NO_MBUF};
@@ -203,7 +194,6 @@ static uint64_t missed_so_far(struct loopback *loopback)
 	return sum;
 }
 
-/* Receives until no more packets are expected, or until a stop is requested again. */
 static void await_rest(struct loopback *loopback)
 {
 	const struct loopback_counts *counts = &loopback->window.counts;
@@ -236,13 +226,11 @@ static void run_trial(struct loopback *loopback, const struct feeder_options *li
 	await_rest(loopback);
 	trial->counts = loopback->window.counts;
 	trial->missed = missed_so_far(loopback) - missed;
-	/* The rate is that of n - 1 gaps between n packets. */
+	/* n packets have n - 1 gaps. */
 	if (sender->took > 0 && trial->counts.sent > 1)
 		trial->rate = (uint64_t)((__uint128_t)(trial->counts.sent - 1) * rte_get_tsc_hz() /
 					 sender->took);
 }
-
-/* --- messages --- */
 
 static uint64_t lost_of(const struct trial *trial)
 {
@@ -267,7 +255,6 @@ static void log_latency(const struct trial *trial)
 		(double)histogram_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
 }
 
-/* Warns about packets that this host lost, not the device under test. */
 static void warn_own_losses(const struct loopback *loopback, const struct trial *trial)
 {
 	if (trial->missed > 0)
@@ -299,7 +286,7 @@ static void log_trial(const struct loopback *loopback, const struct trial *trial
 	warn_own_losses(loopback, trial);
 }
 
-/* Returns true and logs an error if a device failed. The counts are then meaningless. */
+/* If a device failed, the counts are meaningless. */
 static bool log_faults(const struct loopback *loopback, const struct trial *trial)
 {
 	const struct port *out = loopback->sender.port;
@@ -314,8 +301,6 @@ static bool log_faults(const struct loopback *loopback, const struct trial *tria
 		return false;
 	return true;
 }
-
-/* --- search --- */
 
 static void log_step(const struct rate_search *search, const struct trial *trial, bool passed)
 {
@@ -343,7 +328,6 @@ static void log_found(
 	log_trial(loopback, &loopback->best);
 }
 
-/* Returns false if a device failed. */
 static bool find_rate(struct loopback *loopback, const struct config *config)
 {
 	struct feeder_options limits = *feeder_options(config);
@@ -376,12 +360,7 @@ static bool find_rate(struct loopback *loopback, const struct config *config)
 	return true;
 }
 
-/* --- histogram --- */
-
-/*
- * Opens the histogram file of --output. Returns NULL without --output, and on failure. *status is
- * then the exit status: 0 without --output.
- */
+/* Returns NULL with *status 0 if there is no --output. */
 static FILE *open_histogram(const struct config *config, int *status)
 {
 	const char *output = send_options(config)->output;
@@ -411,7 +390,6 @@ static FILE *open_histogram(const struct config *config, int *status)
 	return NULL;
 }
 
-/* Writes the buckets that contain packets. On failure, logs an error and returns false. */
 static bool write_histogram(FILE *file, const char *output, const struct histogram *latency)
 {
 	int error = 0;
@@ -430,8 +408,6 @@ static bool write_histogram(FILE *file, const char *output, const struct histogr
 		log_error("%s: cannot write: %s", output, strerror(error));
 	return error == 0;
 }
-
-/* --- run --- */
 
 void loopback_log_error(const char *error)
 {
@@ -484,7 +460,6 @@ static bool begin(struct loopback *loopback, const struct config *config, struct
 	return true;
 }
 
-/* Runs the test on started ports. Returns the exit status. */
 static int measure(struct loopback *loopback, const struct config *config)
 {
 	const struct trial *told = &loopback->trial;
@@ -528,8 +503,6 @@ int loopback_measure(const struct config *config, const struct plan *plan, struc
 	rte_mempool_free(loopback.sender.pool);
 	return status;
 }
-
-/* --- options --- */
 
 static const char *inapplicable_without_port(
 	const struct config *config, const struct measurement_config *measurement)

@@ -16,14 +16,11 @@
 #include "rx/port/sending.h"
 #include "rx/port/port_name.h"
 
-#define DRAIN_US    100000 /* time for a device to send the packets that it accepted, us */
-#define FLUSH_US    1000   /* time between two requests to the kernel to send, us */
-/*
- * An interface has stopped sending after this time without progress, ns. Its counters may be 1 s
- * late.
- */
+#define DRAIN_US    100000 /* us for a device to send the packets that it accepted */
+#define FLUSH_US    1000   /* us between two requests to the kernel to send */
+/* ns without progress after which an interface has stopped; its counters can be 1 s late */
 #define PATIENCE_NS UINT64_C(2000000000)
-/* time between checks whether a stalled device still exists, ns */
+/* ns between checks that a stalled device still exists */
 #define LOOK_NS     UINT64_C(100000000)
 #define LAG_MAX     128 /* packets that a late sender may send at once */
 
@@ -37,16 +34,11 @@ bool port_sender_is_gone(const struct port_sender *sender)
 	return sender->gone || port_is_leaving(sender->port);
 }
 
-/*
- * Returns true if no more packets are to be sent: a stop was requested, the device was removed, or
- * the duration ended while it accepted no packets.
- */
 static bool is_stopped(const struct port_sender *sender)
 {
 	return signals_stop_requested() || port_sender_is_gone(sender) || sender->overdue;
 }
 
-/* Calls watch->meanwhile(). Returns false if there is no watcher. */
 static bool look_meanwhile(const struct port_sender *sender)
 {
 	if (sender->watch == NULL)
@@ -56,9 +48,9 @@ static bool look_meanwhile(const struct port_sender *sender)
 }
 
 /*
- * Waits a moment because the device accepts no packets. Checks every LOOK_NS that its interface
- * still exists. Some devices never accept packets, such as a memif that connected before its server
- * was ready: the end of the duration must also end the wait.
+ * Checks every LOOK_NS that the interface still exists. The end of the duration also ends the wait,
+ * because some devices never accept packets, such as a memif that connected before its server was
+ * ready.
  */
 static void wait_for_device(struct port_sender *sender)
 {
@@ -101,7 +93,7 @@ static void send_burst(struct port_sender *sender)
 		if (done < sender->n)
 			wait_for_device(sender);
 	}
-	/* After a stop, uncount the packets that the port did not accept. */
+	/* After a stop, these packets remain unsent. */
 	for (uint32_t i = done; i < sender->n; i++) {
 		sender->sent--;
 		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
@@ -110,7 +102,7 @@ static void send_burst(struct port_sender *sender)
 	sender->n = 0;
 }
 
-/* Waits until a packet is due. Returns false if the duration ends before. */
+/* Returns false if the duration ends before the packet is due. */
 static bool wait_until_due(struct port_sender *sender, const struct source_packet *packet)
 {
 	uint64_t now = rte_rdtsc();
@@ -154,7 +146,6 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 	return true;
 }
 
-/* Reads the counters of the kernel interface before the first packet. */
 static void observe_interface(struct port_sender *sender)
 {
 	const struct port *port = sender->port;
@@ -178,7 +169,7 @@ static bool next_packet(struct port_sender *sender, struct source_packet *packet
 	return result > 0;
 }
 
-/* Starts the pacer. first_time: timestamp of the first packet. */
+/* first_time: timestamp of the first packet. */
 static void start_clock(
 	struct port_sender *sender, const struct feeder_options *limits, int64_t first_time)
 {
@@ -211,8 +202,6 @@ void port_sender_send(struct port_sender *sender, const struct feeder_options *l
 	sender->took = rte_rdtsc() - sender->begun;
 }
 
-/* --- sent packets --- */
-
 static void pause_us(const struct port_sender *sender, uint64_t us)
 {
 	uint64_t start = rte_rdtsc();
@@ -224,13 +213,13 @@ static void pause_us(const struct port_sender *sender, uint64_t us)
 }
 
 /*
- * Waits until the kernel has sent all packets, or until it makes no more progress. Returns the
- * number of missing packets.
+ * Waits until the kernel has sent all packets or makes no more progress. Returns the number of
+ * missing packets.
  *
- * The kernel sends the packets in the driver's sockets only on a system call, and only while the
- * interface has room. The driver makes this call only when it gets more packets, so this function
- * calls the kernel itself. Other programs may also send on the interface, so its counters can prove
- * that packets are missing, but not that all were sent.
+ * The kernel sends the packets in the driver's sockets only on a system call, which the driver
+ * makes only when it gets more packets. So this function makes the call. Other programs may also
+ * send on the interface: its counters can prove that packets are missing, but not that all were
+ * sent.
  */
 static uint64_t drain_interface(struct port_sender *sender)
 {

@@ -3,9 +3,8 @@
 
 /*
  * Searches the highest rate at which at most a given share of packets is lost (RFC 2544, section
- * 26.1), by bisection over trials. The first trial has the highest possible rate; if it passes, the
- * search ends. The result passed, and a rate that failed is at most 1 % higher; if loss does not
- * grow with the rate, even higher rates may pass.
+ * 26.1), by bisection. If loss does not grow with the rate, even higher rates than the result may
+ * pass.
  */
 
 #include <stdbool.h>
@@ -16,17 +15,16 @@
 
 struct rate_search {
 	double loss; /* allowed loss, 0 to 1 */
-	/* highest rate that passed, lowest that failed, packets per second; 0: none */
+	/* packets/s; highest that passed, lowest that failed; 0: none */
 	uint64_t low, high;
-	uint64_t asked; /* rate of the next trial, packets per second; 0: unlimited */
+	uint64_t asked; /* packets/s of the next trial; 0: unlimited */
 	uint32_t trials;
 };
 
-/* Starts a search. loss: allowed share. highest: packets per second; 0: unlimited. */
+/* loss: allowed share. highest: packets/s; 0: unlimited. */
 void rate_search_init(struct rate_search *search, double loss, uint64_t highest);
 
-/* Returns true if another trial is needed, with rate search->asked. */
 bool rate_search_goes_on(const struct rate_search *search);
 
-/* Adds the result of a trial. rate: sending rate, packets per second. Returns true if it passed. */
+/* rate: packets/s that were sent. Returns true if the trial passed. */
 bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate);

@@ -12,22 +12,22 @@
 #include "rx/packet/parse.h"
 #include "rx/packet/unaligned.h"
 
-/* router r claims an uptime of (r + 1) * BOOT_NS at the first packet */
+/* router r has run for (r + 1) * BOOT_NS at the first packet */
 #define BOOT_NS    (3600 * SECOND_NS)
-/* A flow with more bytes is exported at once, before a 32-bit counter overflows. */
+/* A flow with more bytes is exported before a 32-bit counter overflows. */
 #define BYTES_MAX  (UINT32_MAX - (UINT32_C(1) << 17))
 #define LINK_SPEED UINT64_C(100000000000)
-/* Interfaces of a router: 0 to ROUTER_EDGES - 1 to networks, then one to each router. */
+/* Interfaces 0 to ROUTER_EDGES - 1 lead to networks; then one leads to each router. */
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
 
-#define FLOW_CACHE_MAX   65536 /* flows in the cache of a router; a common default */
+#define FLOW_CACHE_MAX   65536 /* a common default */
 #define FLOW_CACHE_SLOTS (2 * FLOW_CACHE_MAX)
 
-/* Flow cache of a router (RFC 7011): observed flows that are not exported yet. */
+/* Observed flows that are not exported yet (RFC 7011). */
 struct flow_cache {
 	uint32_t n;
 	struct export_flow *flows; /* [FLOW_CACHE_MAX], in order of their start */
-	uint32_t *slots;           /* hash table: index of the flow + 1; 0: free */
+	uint32_t *slots;           /* hash table: index in flows[] + 1; 0: free */
 	uint32_t *slot_of;         /* [FLOW_CACHE_MAX]: slot of each flow */
 };
 
@@ -42,13 +42,13 @@ struct router {
 	struct export_sender sender;
 	struct random random;
 	struct flow_cache cache;
-	/* [INTERFACES] with sFlow; NULL: the router exports flows */
+	/* [INTERFACES] with sFlow; NULL: other protocols */
 	struct router_interface *interfaces;
 	uint32_t sequence;
 	uint64_t sent;
 	uint64_t ticks;
-	int64_t due; /* time of the next check of the flows; INT64_MAX: none */
-	bool open;   /* `message` has been started */
+	int64_t due;
+	bool open; /* `message` has been started */
 	struct export_message message;
 };
 
@@ -56,9 +56,9 @@ struct routers {
 	struct routers_params params;
 	uint64_t network_key; /* seed that assigns networks to routers */
 	bool started, ended;
-	int64_t end;  /* time of the last packet */
-	int64_t left; /* time of the last datagram */
-	int64_t due;  /* earliest `due` of all routers */
+	int64_t end;
+	int64_t left;
+	int64_t due;
 	struct router routers[ROUTERS_MAX];
 };
 
@@ -68,18 +68,15 @@ struct router_hop {
 	uint8_t next[4];
 };
 
-/* Packet, parsed once for all routers. */
 struct packet_info {
 	const struct source_packet *packet;
 	struct key key; /* family 0: no key */
 	uint8_t tcp_flags, tos;
-	uint32_t bytes; /* layer 3 bytes */
+	uint32_t bytes; /* layer 3 */
 	uint32_t prefix_len;
 };
 
-/* --- path of a packet --- */
-
-/* Returns the hash of an address without its last byte. */
+/* Ignores the last byte of the address. */
 static uint64_t network_hash(const struct routers *routers, const uint8_t *address, uint32_t len)
 {
 	uint64_t hash = routers->network_key + len;
@@ -94,7 +91,6 @@ static uint32_t edge_of(uint64_t network)
 	return (uint32_t)(network >> 32) % ROUTER_EDGES;
 }
 
-/* Fills way[1] to way[path - 2] with routers, none of them twice. seed: hash of both networks. */
 static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 {
 	uint8_t others[ROUTERS_MAX];
@@ -137,13 +133,10 @@ static void find_way(const struct routers *routers, const struct key *key, struc
 	}
 }
 
-/* Returns the SNMP index of an interface. place: index into router.interfaces. */
 static uint32_t interface_number(uint32_t place)
 {
 	return place < ROUTER_EDGES ? ROUTER_EDGE_FIRST + place : place - ROUTER_EDGES + 1;
 }
-
-/* --- flow cache --- */
 
 static void flow_cache_fini(struct flow_cache *cache)
 {
@@ -153,7 +146,6 @@ static void flow_cache_fini(struct flow_cache *cache)
 	*cache = (struct flow_cache){0};
 }
 
-/* Returns false if out of memory. */
 static bool flow_cache_init(struct flow_cache *cache)
 {
 	cache->n = 0;
@@ -177,7 +169,7 @@ static uint32_t flow_home(const struct key *key)
 	return (uint32_t)(hash % FLOW_CACHE_SLOTS);
 }
 
-/* Returns the slot with the flow of a key, or else the free slot where it belongs. */
+/* Returns the slot of the key's flow, or the free slot for it. */
 static uint32_t flow_slot(const struct flow_cache *cache, const struct key *key)
 {
 	uint32_t slot = flow_home(key);
@@ -195,8 +187,8 @@ static void put_in_slot(struct flow_cache *cache, uint32_t slot, uint32_t place)
 }
 
 /*
- * Returns the flow of a key. Adds a flow that has only the key if there is none. Returns NULL if
- * the cache is full. The pointer is valid until flows are removed.
+ * Adds the flow if it is missing. Returns NULL if the cache is full. The pointer is valid until
+ * flows are removed.
  */
 static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *key)
 {
@@ -214,7 +206,7 @@ static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct
 	return flow;
 }
 
-/* Rebuilds the hash table after flows were removed. n: number of flows before the removal. */
+/* n: number of flows before some were removed. */
 static void index_anew(struct flow_cache *cache, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -222,8 +214,6 @@ static void index_anew(struct flow_cache *cache, uint32_t n)
 	for (uint32_t i = 0; i < cache->n; i++)
 		put_in_slot(cache, flow_slot(cache, &cache->flows[i].key), i);
 }
-
-/* --- messages --- */
 
 static void send_message(struct routers *routers, struct router *router, int64_t now)
 {
@@ -251,7 +241,6 @@ static struct export_message *open_message(struct router *router)
 	return &router->message;
 }
 
-/* Context of the flows that a router exports at the time `now`. */
 struct router_batch {
 	struct routers *routers;
 	struct router *router;
@@ -318,9 +307,7 @@ static void send_counters(struct routers *routers, struct router *router,
 	ops->counters(open_message(router), sequence, &interface->counters);
 }
 
-/* --- packets --- */
-
-/* Returns the layer 3 length from the IP header, which excludes Ethernet padding. */
+/* The length in the IP header excludes Ethernet padding. */
 static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 {
 	uint32_t at = 12;
@@ -379,7 +366,7 @@ static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
 	flow->tcp_flags |= info->tcp_flags;
 }
 
-/* Exports a flow and resets its counts, but keeps it in the cache. */
+/* Keeps the flow in the cache, with counts of 0. */
 static void export_early(const struct router_batch *batch, struct export_flow *flow)
 {
 	flow->end = EXPORT_ACTIVE;
@@ -483,9 +470,7 @@ void routers_take(struct routers *routers, const struct source_packet *packet)
 	}
 }
 
-/* --- time --- */
-
-/* Sends a counter sample for each interface, except for one from the router to itself. */
+/* A router has no interface to itself. */
 static void send_all_counters(struct routers *routers, struct router *router, int64_t now)
 {
 	for (uint32_t i = 0; i < ROUTER_EDGES + routers->params.n; i++)
@@ -494,8 +479,8 @@ static void send_all_counters(struct routers *routers, struct router *router, in
 }
 
 /*
- * Returns the time of the next check of the flows. All routers make the first check with the first
- * packet. Later checks are spread over ROUTER_TICK_NS.
+ * All routers first check their flows with the first packet. Later checks are spread over
+ * ROUTER_TICK_NS.
  */
 static int64_t next_tick(const struct routers *routers, const struct router *router)
 {
@@ -546,8 +531,6 @@ void routers_end(struct routers *routers)
 {
 	routers->ended = true;
 }
-
-/* --- all routers --- */
 
 static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
 {

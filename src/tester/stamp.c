@@ -16,9 +16,8 @@
 #define IPV6_LIMIT    7
 
 /*
- * A stamp consists of two words of 64 bits. They are in CPU byte order, because only the sender
- * reads them. First word: 32 bits of packet number, 32 bits of content hash. Second word: time; its
- * highest 16 bits make the Internet checksum of the stamp 0.
+ * First word of a stamp: packet number, content hash (32 bits each). Second word: time; its highest
+ * 16 bits make the Internet checksum of the stamp 0.
  */
 #define CONTENT_SHIFT    32
 #define COMPLEMENT_SHIFT STAMP_TIME_BITS
@@ -31,7 +30,7 @@ void stamp_secrets_init(struct stamp_secrets *secrets, uint64_t seed)
 	secrets->time = random_split(&seed) & TIME_MASK;
 }
 
-/* Converts a sum of 32-bit words to a ones' complement sum of 16-bit words (RFC 1071). */
+/* Returns a ones' complement sum of 16-bit words (RFC 1071). */
 static uint16_t fold(uint64_t sum)
 {
 	sum = (sum >> 32) + (sum & UINT32_MAX);
@@ -51,7 +50,7 @@ static uint16_t sum_bytes(const void *bytes, uint32_t len)
 	return fold(sum);
 }
 
-/* Returns the number of bytes before the stamp that are hashed as headers. */
+/* Returns the bytes before the stamp that are hashed as headers. */
 static uint32_t headers_of(uint32_t length)
 {
 	uint32_t before = length - STAMP_BYTES;
@@ -60,8 +59,8 @@ static uint32_t headers_of(uint32_t length)
 }
 
 /*
- * Returns a multilinear hash (Carter and Wegman 1979): the sum of 32-bit words times secret 64-bit
- * factors, high half. Two different frames have the same hash with probability 2^-32.
+ * Returns a multilinear hash (Carter and Wegman 1979): the high half of the sum of 32-bit words
+ * times secret 64-bit factors. Two different frames have the same hash with probability 2^-32.
  */
 static uint32_t content_of(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	const uint8_t *frame, uint32_t length)
@@ -124,7 +123,7 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 	first = load64(frame + length - STAMP_BYTES);
 	second = load64(frame + length - STAMP_BYTES + sizeof(first));
 	/*
-	 * In ones' complement, a stamp sums up to 0xffff, which is -0. The sum 0 means all zeros.
+	 * In ones' complement, a stamp sums up to 0xffff, which is -0. A sum of 0 means all zeros.
 	 */
 	if (sum_words(first, second) != UINT16_MAX)
 		return false;
@@ -134,8 +133,8 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 }
 
 /*
- * Reverts what a router changes: Ethernet addresses, hop limit, IPv4 checksum. headers: a copy.
- * Returns false if the headers have other changes.
+ * Reverts what a router changes: Ethernet addresses, hop limit, IPv4 checksum. Returns false if the
+ * headers have other changes.
  */
 static bool route_back(uint8_t *headers)
 {

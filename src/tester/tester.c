@@ -17,7 +17,7 @@
 #include "parallel/sources/sources.h"
 #include "rx/port/port_name.h"
 
-/* Returns true if the limits allow another packet. elapsed: ns since the first packet. */
+/* elapsed: ns since the first packet. */
 static bool wanted(const struct feeder_options *limits, uint64_t sent, uint64_t elapsed)
 {
 	if (limits->packets > 0 && sent >= limits->packets)
@@ -61,10 +61,7 @@ int send_to_file(const struct config *config, struct source *source)
 	return 1;
 }
 
-/*
- * Logs the result. missing: lower bound of packets that were not sent. Returns true if all packets
- * were sent, as far as is known.
- */
+/* missing: lower bound of packets that were not sent. Returns true if it is 0. */
 static bool log_sent(const struct port_sender *sender, uint64_t missing)
 {
 	if (missing > 0)
@@ -82,7 +79,6 @@ static bool log_sent(const struct port_sender *sender, uint64_t missing)
 	return missing == 0 && !port_sender_is_gone(sender);
 }
 
-/* Waits for `time` ns. A stop request that arrives meanwhile ends the wait. */
 static void linger(uint64_t time)
 {
 	struct timespec left = {
@@ -118,8 +114,6 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	rte_mempool_free(sender.pool);
 	return status;
 }
-
-/* --- options --- */
 
 static const char *inapplicable_without_port(
 	const struct config *config, const struct measurement_config *measurement)
