@@ -27,13 +27,13 @@ struct csv_replay_rows {
 	const char *option;
 	const char *const *required;
 	struct csv_replay_files files;
-	uint32_t open; /* number of files opened so far */
+	uint32_t open;
 	FILE *file;
 	uint64_t line;
 	char text[LINE_MAX_BYTES]; /* NULs end the fields */
 	uint32_t nb_columns, nb_fields;
 	char *fields[FIELDS_MAX];
-	char *names[FIELDS_MAX]; /* names of the columns, in `header` */
+	char *names[FIELDS_MAX];
 	char header[LINE_MAX_BYTES];
 	uint32_t next;
 	bool has_row;
@@ -44,7 +44,7 @@ struct csv_replay {
 	struct csv_replay_rows outputs, stats;
 	uint64_t last; /* number of the last epoch; the next one must be larger */
 	bool cut;
-	int status; /* not 0: reading has stopped */
+	int status;
 	char error[CSV_REPLAY_ERROR_MAX];
 };
 

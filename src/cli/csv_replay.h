@@ -37,7 +37,6 @@ void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 /* Returns the next epoch that has rows, owned by the caller; NULL at the end or on error. */
 struct epoch_view *csv_replay_next(struct csv_replay *replay);
 
-/* Returns 0. After an error, returns the exit status, with the error line in *error. */
 int csv_replay_status(const struct csv_replay *replay, const char **error);
 /* Returns true if the last line of a file had no line end. */
 bool csv_replay_cut(const struct csv_replay *replay);

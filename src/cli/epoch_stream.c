@@ -27,7 +27,6 @@ struct epoch_stream {
 	char answer[CONNECTION_ANSWER_MAX];
 };
 
-/* If sending fails, receiving the answer will also fail. */
 static void send_request(struct epoch_stream *stream)
 {
 	connection_send(stream->fd, stream->question);
@@ -115,7 +114,6 @@ static enum stream_event take_deliveries(
 	return return_epoch(stream, epoch);
 }
 
-/* Returns false if the run has no more rows of the selected measurement. */
 static bool ask_rows(struct epoch_stream *stream)
 {
 	const struct epoch_view_measurement *measurement =

@@ -11,11 +11,11 @@
 #include "cli/epoch_view.h"
 
 enum stream_event {
-	EPOCH_STREAM_EPOCH,   /* owned by the caller */
+	EPOCH_STREAM_EPOCH,
 	EPOCH_STREAM_NOTHING, /* the epoch is not complete yet */
-	EPOCH_STREAM_ENDED,   /* the run ended normally, after its last epoch */
-	EPOCH_STREAM_GONE,    /* the connection broke */
-	EPOCH_STREAM_ODD,     /* invalid answer, for example of another version; or no memory */
+	EPOCH_STREAM_ENDED,   /* after the last epoch */
+	EPOCH_STREAM_GONE,
+	EPOCH_STREAM_ODD, /* invalid answer, for example of another version; or no memory */
 };
 
 struct epoch_stream;
@@ -30,10 +30,7 @@ struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool q
 struct epoch_stream *epoch_stream_begin(int fd, bool everything);
 void epoch_stream_close(struct epoch_stream *stream);
 
-/*
- * Requests up to 40 rows of this measurement instead of 10. NULL: of none. The run has 40 rows only
- * of its last epoch.
- */
+/* Requests up to 40 rows of this measurement; NULL: 10, as of the others. */
 void epoch_stream_rows_of(struct epoch_stream *stream, const char *measurement);
 
 int epoch_stream_fd(const struct epoch_stream *stream);

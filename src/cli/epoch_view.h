@@ -53,7 +53,6 @@ struct epoch_view {
 	bool failed; /* memory ran out; incomplete */
 };
 
-/* Returns NULL if out of memory. */
 struct epoch_view *epoch_view_alloc(void);
 void epoch_view_free(struct epoch_view *epoch);
 
@@ -70,7 +69,7 @@ const char *epoch_view_copy(struct epoch_view *epoch, const char *text);
 
 /* Values by name: of a JSON object, or of a CSV row. */
 struct epoch_view_source {
-	const char *(*text)(void *of, const char *name); /* "": unknown */
+	const char *(*text)(void *of, const char *name);
 	void *of;
 };
 
@@ -86,11 +85,10 @@ const char *epoch_view_read_row(struct epoch_view *epoch,
 
 /* A large epoch needs several answers of /sketchtap/follow. */
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer);
-/* rows: member of an answer of /sketchtap/top. */
 void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
 	const struct json_node *rows);
 
-/* rows: member of an answer of /sketchtap/deliveries. Must be called only once. */
+/* rows: member of an answer of /sketchtap/deliveries. */
 void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node *rows);
 
 struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name);

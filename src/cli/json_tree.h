@@ -10,8 +10,8 @@ struct json_node {
 	char *name;  /* "": root */
 	char *value; /* text or number; NULL: object, or null */
 	bool is_object;
-	struct json_node *first; /* first member */
-	struct json_node *next;  /* next member of the parent */
+	struct json_node *first;
+	struct json_node *next; /* next member of the parent */
 };
 
 /* Returns NULL if `text` is invalid or out of memory. */

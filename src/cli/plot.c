@@ -63,13 +63,13 @@ struct series_step {
 
 struct series {
 	char *measurement;
-	bool bytes;  /* metric; false: packets */
-	bool others; /* the files also contain measurements that are not drawn */
-	bool cut;    /* the last line of a file had no line end */
+	bool bytes; /* metric; false: packets */
+	bool others;
+	bool cut; /* the last line of a file had no line end */
 	bool told_losses;
 	uint64_t epochs, without_ledger;
 	uint32_t nb_flows;
-	char *flows[SERIES_FLOWS]; /* heaviest first */
+	char *flows[SERIES_FLOWS];
 	uint32_t nb_steps;
 	struct series_step *steps;
 };
@@ -91,7 +91,7 @@ struct series_sum {
 };
 
 struct series_scan {
-	void *sums; /* tree of tsearch() */
+	void *sums;
 	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
@@ -384,7 +384,6 @@ static double y_of(const struct panel *panel, double value)
 	return panel->top + HEIGHT - fmin(value / panel->highest, 1) * HEIGHT;
 }
 
-/* Returns the amount itself if the step has no duration. */
 static double rate(const struct series *series, const struct series_step *step, double amount)
 {
 	double factor = series->bytes ? 8 : 1;

@@ -24,7 +24,7 @@
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
-#define AGAIN_MS  1000 /* between attempts to connect */
+#define AGAIN_MS  1000
 /* longest time for which an epoch of a file is shown */
 #define STAYS_NS  INT64_C(1000000000)
 #define ESCAPE    27
@@ -49,9 +49,9 @@ static const char usage[] =
 
 struct top_display {
 	struct view view;
-	struct epoch_stream *stream; /* NULL: not connected */
-	struct csv_replay *replay;   /* NULL: shows a live run */
-	int64_t due;                 /* monotonic ns at which the next epoch of a file is shown */
+	struct epoch_stream *stream;
+	struct csv_replay *replay; /* NULL: shows a live run */
+	int64_t due;               /* monotonic ns at which the next epoch of a file is shown */
 	struct top_screen picture;
 	bool colors, quit;
 };
@@ -260,7 +260,6 @@ static void take_news(struct top_display *screen)
 	}
 }
 
-/* The last epoch stays on the screen until a run answers. */
 static void look_again(struct top_display *screen)
 {
 	screen->stream = epoch_stream_open(screen->view.run, true, true);

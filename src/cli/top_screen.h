@@ -21,19 +21,19 @@ enum view_order {
 };
 
 struct view {
-	const char *run;                        /* NULL: the only run */
+	const char *run;
 	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; the view owns them */
 	uint32_t nb_epochs;
-	uint64_t missed;    /* epochs that the run deleted before they were received */
-	const char *gone;   /* why no more epochs arrive; NULL: connected */
-	char *measurement;  /* NULL: the first one */
+	uint64_t missed;  /* epochs that the run deleted before they were received */
+	const char *gone; /* why no more epochs arrive; NULL: connected */
+	char *measurement;
 	bool metric_chosen; /* `bytes` overrides the metric of the measurement */
-	bool bytes;         /* false: packets */
+	bool bytes;
 	enum view_order order;
 	bool frozen, help, places; /* places: shows exports instead of flows */
 	bool finding;              /* the user is typing into `find` */
 	char find[VIEW_FIND_MAX];
-	uint32_t first; /* row at the top of the screen */
+	uint32_t first;
 };
 
 /* Takes ownership of the epoch. */
