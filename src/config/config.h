@@ -13,9 +13,9 @@
 #include "config/option.h"
 
 #define CONFIG_MEASUREMENTS_MAX 16
-#define CONFIG_ROWS_MAX         128 /* options of a command */
+#define CONFIG_ROWS_MAX         128
 #define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (64 << 10) /* option structs of all owners */
+#define CONFIG_BLOCK_BYTES      (64 << 10)
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 #define CONFIG_KINDS_MAX        4 /* section types, such as [export NAME] */
@@ -30,7 +30,7 @@ enum option_level {
 	OPTION_BY_FILE,
 	OPTION_BY_SECTION,
 	OPTION_BY_COMMAND_LINE,
-	OPTION_BY_CHANGE, /* `sketchtap ctl measure` */
+	OPTION_BY_CHANGE,
 };
 
 struct option_origin {
@@ -78,11 +78,11 @@ struct config {
 	const struct command *command;
 	int argc;
 	char *const *argv;
-	uint32_t nb_rows; /* number of the command's options */
+	uint32_t nb_rows;
 	struct config_row {
 		const struct option_row *row;
 		const struct option_owner *owner;
-		const struct option_selected *also; /* second meaning of a name */
+		const struct option_selected *also; /* set if two rows have this name */
 	} rows[CONFIG_ROWS_MAX];
 	struct option_origin origins[CONFIG_ROWS_MAX];
 	uint32_t nb_measurements;
@@ -92,9 +92,9 @@ struct config {
 	/* owners of sections such as [export NAME] */
 	const struct option_owner *kinds[CONFIG_KINDS_MAX];
 	uint32_t nb_named;
-	struct config_named named[CONFIG_NAMED_MAX]; /* in the order of the file */
-	struct config_file *file;  /* owns the texts of its values; NULL: no file */
-	struct config_text *texts; /* freed by config_free() */
+	struct config_named named[CONFIG_NAMED_MAX];
+	struct config_file *file; /* owns the texts of its values; NULL: no file */
+	struct config_text *texts;
 	uint32_t nb_sources, used;
 	struct option_source sources[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
@@ -102,8 +102,8 @@ struct config {
 
 /* A short option of tcpdump that the command does not support. */
 struct command_letter {
-	char letter;     /* 0 ends the list */
-	const char *why; /* error text; NULL: ignore the letter */
+	char letter; /* 0 ends the list */
+	const char *why;
 };
 
 struct command {
@@ -114,11 +114,11 @@ struct command {
 	const struct option_owner *const *owners; /* NULL at the end */
 	const char *argument; /* option that a word without option name sets; NULL: none */
 	const char *stray;    /* end of the error about a surplus word; NULL: the usual advice */
-	const struct command_letter *letters; /* NULL: none */
-	const char *const *examples;          /* for --help; NULL at the end */
+	const struct command_letter *letters;
+	const char *const *examples; /* for --help; NULL at the end */
 	bool (*check)(const struct config *config, struct option_fault *fault);
 	void (*at_terminal)(struct config *config);
-	int (*run)(struct config *config); /* returns the exit status */
+	int (*run)(struct config *config);
 };
 
 struct program_term {
@@ -134,8 +134,8 @@ struct program_other {
 struct program {
 	const char *name;
 	const struct command *const *commands; /* NULL at the end */
-	bool named;       /* the user must name a command; false: the first is the default */
-	const char *hint; /* advice after an unknown command */
+	bool named; /* the user must name a command; false: the first is the default */
+	const char *hint;
 	const struct program_other *others; /* parse their arguments; name NULL at the end */
 	const struct program_term *terms;   /* glossary of --help all; word NULL at the end */
 };
@@ -145,7 +145,7 @@ struct program {
 enum config_result {
 	CONFIG_OK,
 	CONFIG_EXIT_0, /* --help or --version: the text was printed on `out` */
-	/* failure of the system; one line was written to `err` */
+	/* system failure; one line was written to `err` */
 	CONFIG_EXIT_1,
 	CONFIG_EXIT_2, /* usage error; one line was written to `err` */
 };
@@ -158,7 +158,6 @@ enum config_result config_load(struct config *config, const struct program *prog
 	char *const argv[], FILE *out, FILE *err);
 void config_free(struct config *config);
 
-/* Makes a configuration without values. */
 void config_init(struct config *config, const struct command *command);
 bool config_measures(const struct config *config);
 

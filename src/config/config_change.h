@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Changes the options of measurements during a run. */
-
 #include <stdbool.h>
 
 #include "config/config.h"

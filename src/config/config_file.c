@@ -260,7 +260,6 @@ static void set_section_error(struct config_file_reader *reader, const char *sec
 		section, list);
 }
 
-/* text: starts at the bracket. */
 static void open_section(struct config_file_reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
@@ -354,7 +353,6 @@ static const char *value_to_store(
 {
 	if (row->type != OPTION_PROPERTIES)
 		return value;
-	/* It fits, because both are parts of one line. */
 	snprintf(kept, LINE_BYTES, "%.*s=%s", (int)strcspn(key + strlen(row->name) + 1, "="),
 		key + strlen(row->name) + 1, value);
 	return kept;

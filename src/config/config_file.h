@@ -20,8 +20,8 @@ struct config_setting {
 	char *value; /* PROPERTY=VALUE for a key NAME.PROPERTY */
 	/* index in config_file.sections; from CONFIG_FIRST_NAMED on, in config_file.named */
 	uint32_t section;
-	uint32_t line;  /* 0: set by a command during the run */
-	const char *as; /* name in the file */
+	uint32_t line; /* 0: set by a command during the run */
+	const char *as;
 };
 
 #define CONFIG_FIRST_NAMED (1 + CONFIG_MEASUREMENTS_MAX)
@@ -51,7 +51,6 @@ enum config_result config_file_read(struct config_file **file, const char *path,
 	const struct config *config, char *error);
 void config_file_free(struct config_file *file);
 
-/* Returns true if a section [measurement NAME] may have this name. */
 bool config_file_is_name(const char *name);
 uint32_t config_file_find_section(const struct config_file *file, const char *name);
 /* Returns an index in file->named; nb_named if there is no such section. */
@@ -68,7 +67,6 @@ struct config_file *config_file_copy(const struct config_file *file);
 bool config_file_add_section(struct config_file *file, const char *name);
 bool config_file_add_setting(struct config_file *file, uint32_t section,
 	const struct config_row *row, const char *value, struct option_origin at);
-/* Sets a key of file->named[n], as --set does. */
 bool config_file_set_named(struct config_file *file, uint32_t n, const struct config_row *row,
 	const char *key, const char *value);
 void config_file_remove_section(struct config_file *file, uint32_t section);

@@ -37,7 +37,6 @@ static uint32_t rounded(size_t size)
 	return (uint32_t)(size + 15) & ~15u;
 }
 
-/* Reserves the owner's struct at *used of a storage of `room` bytes. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
@@ -199,7 +198,6 @@ bool config_measures(const struct config *config)
 	return config->common.nb_sources > 0;
 }
 
-/* measurement: NULL for options of the run. */
 static const void *block_of_row(const struct config *config,
 	const struct measurement_config *measurement, const struct config_row *row)
 {
@@ -385,10 +383,7 @@ static struct option_origin *origin_in(
 	return &origins[row - target->config->rows];
 }
 
-/*
- * Options of one set exclude each other: an option replaces one of a lower level. Two options of
- * one level are an error.
- */
+/* An option replaces another of its set with a lower level. Two of one level are an error. */
 static bool displace_rivals(const struct option_target *target, const struct config_row *row)
 {
 	const struct option_origin *origin = origin_in(target, row);
@@ -779,8 +774,6 @@ static bool check(const struct option_target *target)
 	       set_fault_error(target, &fault);
 }
 
-/* --- command line --- */
-
 struct argument {
 	const struct config_row *row;
 	const char *value;
@@ -789,7 +782,7 @@ struct argument {
 	uint32_t section_len;
 	/* replaces `row` for --set export.NAME.KEY */
 	struct config_row key;
-	const struct option_owner *kind; /* owner of [export NAME] */
+	const struct option_owner *kind;
 };
 
 struct loader {
@@ -799,7 +792,7 @@ struct loader {
 	char *error;
 	struct argument *arguments;
 	unsigned int nb_arguments;
-	const char *path; /* NULL: no configuration file */
+	const char *path;
 	bool again;
 	struct config_file *file; /* replaces the file at `path`; NULL: none */
 };
@@ -840,7 +833,6 @@ static bool set_section_error(
 	return false;
 }
 
-/* An option of measurements applies to all, or to the one that --set names. */
 static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
@@ -959,7 +951,7 @@ static enum config_result set_unknown_error(const struct loader *loader, const c
 
 static enum config_result help(const struct loader *loader, const char *what)
 {
-	if (strcmp(what, "man") == 0) /* for the build */
+	if (strcmp(what, "man") == 0)
 		options_man(loader->config, loader->out);
 	else if (strcmp(what, "man-terms") == 0)
 		options_man_terms(loader->config, loader->program, loader->out);

@@ -16,8 +16,8 @@ struct config_named;
 struct measurement_config;
 struct option_row;
 
-#define OPTION_LIST_MAX       256 /* values of a repeatable option */
-#define OPTION_VALUES_MAX     16  /* elements of a list of numbers */
+#define OPTION_LIST_MAX       256
+#define OPTION_VALUES_MAX     16
 #define OPTION_PROPERTIES_MAX 32
 #define OPTION_WHY_MAX        400
 /* 100 years in ns */
@@ -68,17 +68,16 @@ struct option_values {
 	uint64_t values[OPTION_VALUES_MAX];
 };
 
-/* Argument of option_row.read(). */
 struct option_text {
 	const struct option_row *row;
 	const char *text;
 	void *field;
-	char *why; /* error text of up to OPTION_WHY_MAX bytes */
+	char *why; /* error text, OPTION_WHY_MAX bytes */
 };
 
 /* Bits: data of a packet that only some exports need. */
 enum option_need {
-	OPTION_NEED_IP_BYTES = 1 << 0, /* length of the IP packet */
+	OPTION_NEED_IP_BYTES = 1 << 0,
 };
 
 /* A packet source, for example. First member of the struct of the source. */
@@ -102,7 +101,7 @@ struct option_row {
 	const char *part_of, *part;
 	enum option_group group;
 	enum option_type type;
-	const char *set; /* options of the same set exclude each other */
+	const char *set;
 	/*
 	 * For example the packet source. Without such an option, the row with `assumed` selects. If
 	 * two rows have the same name, such as --pcap, the second selects if another option suits
@@ -110,14 +109,14 @@ struct option_row {
 	 */
 	const struct option_selected *selects;
 	bool assumed;
-	uint32_t not_for;    /* no effect with sources that have one of these bits */
-	const char *instead; /* option to use instead */
+	uint32_t not_for; /* no effect with sources that have one of these bits */
+	const char *instead;
 	size_t offset, size;
 	uint64_t min, max;
 	bool zero;              /* allowed although below min */
 	const char *zero_means; /* meaning of 0, for an error text */
-	bool one;               /* allowed for OPTION_FRACTION */
-	bool power_of_two;      /* for OPTION_COUNT and OPTION_COUNTS */
+	bool one;
+	bool power_of_two;
 	/* Value i of OPTION_CHOICE or OPTION_WORDS; NULL after the last. */
 	const char *(*word)(uint32_t i);
 	const char *(*alias)(uint32_t i); /* short name of value i; NULL: none */
@@ -133,16 +132,16 @@ struct option_row {
 		const struct config *config, const struct measurement_config *measurement);
 	/* True if this value makes the run read the regular file. */
 	bool (*reads)(const char *text, const struct stat *file);
-	const char *default_text;              /* NULL: the field is 0 */
-	const char *default_note;              /* replaces default_text in help */
-	void (*note)(char *note, size_t size); /* computes default_note */
+	const char *default_text; /* NULL: the field is 0 */
+	const char *default_note; /* replaces default_text in help */
+	void (*note)(char *note, size_t size);
 	/* The first sentence is the summary. A final colon lists the values of word(). */
 	const char *help;
-	const char *man; /* further sentences for the man page */
+	const char *man;
 };
 
 struct option_fault {
-	const char *option; /* NULL: none in particular */
+	const char *option;
 	/* NULL: option of the run */
 	const struct measurement_config *measurement;
 	/* section such as [export NAME]; NULL: none */
@@ -151,8 +150,8 @@ struct option_fault {
 };
 
 struct option_owner {
-	const struct option_row *rows;    /* no name in the last one */
-	size_t size;                      /* bytes of the struct */
+	const struct option_row *rows; /* no name in the last one */
+	size_t size;
 	const struct option_owner *fills; /* owner whose struct the rows fill; NULL: this one */
 	bool of_measurement;
 	/* "export" if the rows are keys of sections [export NAME]; NULL: the rows are options. */
@@ -221,7 +220,6 @@ bool config_asks(const struct config *config, const struct measurement_config *m
 	const char *option);
 /* Returns what the options select; NULL: nothing. *by: name of the option; NULL: `assumed`. */
 const struct option_selected *config_selected(const struct config *config, const char **by);
-/* Returns bits of enum option_need. */
 uint32_t config_needs(const struct config *config);
 /* Lists the options with `selects`: "--pcap FILE, --port NAME or --synthetic SPEC". */
 void config_name_selectable(const struct config *config, char *text, size_t size);
@@ -239,5 +237,4 @@ bool option_add_value(const struct option_text *text, uint64_t value); /* for OP
 /* For option_row.inapplicable(): returns NULL if `output` is a file, not NULL or "-". */
 const char *option_inapplicable_without_file(const char *output);
 
-/* For option_row.reads(). */
 bool option_names_file(const char *path, const struct stat *file);

@@ -17,7 +17,6 @@
 bool option_set_error(const struct option_text *a, const char *format, ...)
 {
 	va_list arguments;
-	/* A long value must leave room for the reason. */
 	int used = snprintf(a->why, OPTION_WHY_MAX,
 		strlen(a->text) > 200 ? "'%.200s...': " : "'%s': ", a->text);
 
@@ -393,7 +392,6 @@ static const struct config_row *find_part(
 	return NULL;
 }
 
-/* Lists the options that a value may contain: "queues, links". */
 static void list_parts(
 	const struct config *config, const struct option_row *option, char *list, size_t size)
 {

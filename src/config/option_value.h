@@ -13,14 +13,10 @@
  * why[OPTION_WHY_MAX] and returns false.
  */
 bool option_set(const struct option_row *row, const char *text, void *block, char *why);
-/* Sets the field to 0. */
 void option_clear(const struct option_row *row, void *block);
 bool option_is_set(const struct option_row *row, const void *block);
 
-/*
- * Values may contain other options (option_row.part_of): --flow-detail rate,after=5 sets
- * flow-detail to rate and deep-after to 5.
- */
+/* Values may contain other options: --flow-detail rate,after=5 also sets deep-after to 5. */
 
 struct option_piece {
 	const struct config_row *row;

@@ -77,7 +77,7 @@ const struct config_row *options_find_letter(const struct config *config, char l
 	return NULL;
 }
 
-#define NAME_MAX_LEN 32 /* longest name with a suggestion */
+#define NAME_MAX_LEN 32
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -245,7 +245,6 @@ static void default_of(const struct option_row *row, char *note)
 		row->note(note, NOTE_MAX);
 }
 
-/* Lists the values after a help text that ends in a colon. */
 static void words_of(const struct option_row *row, char *words)
 {
 	size_t used = 0, len = strlen(row->help);
@@ -367,7 +366,6 @@ static void print_parts(const struct config *config, const struct option_row *ro
 	}
 }
 
-/* The summary ends before the first full stop or colon. */
 static size_t summary_length(const char *help)
 {
 	const char *end = strstr(help, ". "), *colon = strstr(help, ": ");
@@ -490,10 +488,7 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
 		fprintf(out, "  %s\n", *lines);
 }
 
-/*
- * Iterates over the values with a description (option_row.suits): value *i of option *row, both
- * from 0.
- */
+/* Iterates over values with option_row.suits: value *i of option *row, both from 0. */
 static const char *next_word(
 	const struct config *config, uint32_t *row, uint32_t *i, const char **suits)
 {

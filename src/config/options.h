@@ -10,7 +10,6 @@
 /* name: current or former. Returns NULL if there is none. */
 const struct config_row *options_find(const struct config *config, const char *name);
 const struct config_row *options_find_letter(const struct config *config, char letter);
-/* Returns the row's current or former name that equals `name`. */
 const char *options_name_as(const struct option_row *row, const char *name);
 /* Writes the documented form, such as "--top" or "--set confidence". Returns `text`. */
 const char *options_spelling(const struct option_row *row, char *text, size_t size);
@@ -25,7 +24,6 @@ struct config_row options_find_key(const struct option_owner *owner, const char 
 void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size);
 
-/* all: prints the text of --help all. */
 void options_help(const struct config *config, const struct program *program, bool all, FILE *out);
 void options_man(const struct config *config, FILE *out);
 void options_man_terms(const struct config *config, const struct program *program, FILE *out);
