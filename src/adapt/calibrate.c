@@ -12,15 +12,14 @@
 #include "sketch/hyperloglog.h"
 
 #define PERIOD_NS     10
-/* packets that bring a flow to any flow state */
+/* packets after which a flow can be in any flow state */
 #define STATE_PACKETS 4
 /* One cache line (64 bytes) per flow: 64 KB of the L2 cache. */
 #define CACHED_FLOWS  1024
 #define WIRE_BYTES    64
-/* how often the sketch may be emptied to get enough new flows */
+/* A sketch may be emptied this often to get enough new flows. */
 #define FILLS_MAX     16
 #define CACHE_GUESSED (UINT64_C(32) << 20)
-/* memory of "uncached" flows, in largest caches */
 #define BEYOND_CACHE  4
 
 struct calibration_run {
@@ -114,7 +113,7 @@ static bool is_late(const struct calibration_run *run)
 			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
-/* cycles: clock ticks for n packets. */
+/* cycles: time for n packets, in clock ticks. */
 static void note_cost(struct calibration_run *run, uint64_t cycles, uint32_t n)
 {
 	if (run->n < run->calibration->samples)
@@ -188,7 +187,6 @@ static void time_key(struct calibration_run *run)
 		make_random_packets(run);
 		start = calibration->clock();
 		if (run->rule == &key_rules[0]) {
-			/* Rule 0 is the 5-tuple. It needs no mask. */
 			hash_burst(&run->hash_key, &run->packets);
 		} else {
 			key_burst_mask(&run->keys, &run->packets, run->rule);
@@ -287,7 +285,6 @@ static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 	feed(fed, true);
 }
 
-/* Ends when every flow has reached its flow state. */
 static void feed_into_state(struct fed *fed)
 {
 	for (uint64_t flow = 0; flow < STATE_PACKETS * fed->flows; flow += BURST_MAX)
@@ -305,10 +302,7 @@ static bool time_new(struct fed *fed, uint32_t n)
 		for (uint64_t flow = 0; flow < fed->flows; flow += run->packets.n) {
 			if (is_late(run))
 				return false;
-			/*
-			 * After the last sample, full bursts finish the fill: later traffic
-			 * patterns need it.
-			 */
+			/* Full bursts finish the fill, which later traffic patterns need. */
 			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX, flow,
 				1, true);
 		}
@@ -363,7 +357,6 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 	return true;
 }
 
-/* The flows exceed the largest cache, unless the sketch is smaller. */
 static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
 {
 	uint64_t flows = BEYOND_CACHE * calibration->cache_bytes / 64;
@@ -404,10 +397,7 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 						     (double)bytes));
 }
 
-/*
- * With the returned parameters, flows reach `state` as early as possible, and FLOW_COUNT is never
- * left.
- */
+/* The returned parameters bring flows to `state` as early as possible. */
 static struct sketch_deep deep_of(enum flow_depth state, uint64_t flows)
 {
 	if (state == FLOW_COUNT)
@@ -423,7 +413,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 	bool done = false, states = params->deep.deepest != FLOW_COUNT;
 
 	own.allocator = calibration->allocator;
-	own.idle_timeout = 0; /* expired() is not called */
+	own.idle_timeout = 0;
 	if (states)
 		own.deep = deep_of(what->state, fed.flows);
 

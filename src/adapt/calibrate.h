@@ -16,10 +16,10 @@
 struct calibration {
 	uint64_t (*clock)(void); /* returns ticks after earlier instructions have finished */
 	double ns;
-	uint64_t cache_bytes; /* size of the largest cache */
+	uint64_t cache_bytes;
 	uint64_t seed;
 	struct sketch_allocator allocator;
-	uint64_t samples; /* maximum per profile row */
+	uint64_t samples;
 	uint64_t flows_max;
 	uint64_t until; /* deadline in clock ticks; 0: none */
 	bool *late;     /* set if the deadline or a signal stopped a measurement; may be NULL */
@@ -36,10 +36,7 @@ uint64_t calibrate_cache_bytes(void);
 bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
 	const struct sketch_params *params, struct profile *profile);
 
-/*
- * Measures the key rules and sketches of a worker, and HyperLogLog. On failure, stores the part in
- * *missing and returns false.
- */
+/* *missing: the part that failed. */
 bool calibrate_worker(const struct calibration *calibration, const struct capacity_worker *worker,
 	struct profile *profile, struct profile_what *missing);
 

@@ -69,7 +69,7 @@ struct capacity_sum {
 	struct profile_what *missing;
 };
 
-/* share: part of the packets, 0 to 1, that need this cost. */
+/* share: part of the packets, 0 to 1. */
 static bool add_cost(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
@@ -89,7 +89,6 @@ static bool add_part(struct capacity_sum *sum, enum profile_part part, double sh
 	return add_cost(sum, &what, share);
 }
 
-/* key: ANY_KEY or an index in keys[]. */
 static double share_with_key(
 	const struct capacity_worker *worker, const struct capacity_state *state, uint32_t key)
 {

@@ -20,8 +20,8 @@
 struct capacity_state {
 	char name[CAPACITY_NAME_MAX];
 	struct capacity_detail {
-		double looked_at; /* share of the packets that the measurement processes, 0 to 1 */
-		double counted;   /* share of the keys that the measurement counts, 0 to 1 */
+		double looked_at; /* share of the packets, 0 to 1 */
+		double counted;   /* share of the keys, 0 to 1 */
 		bool coarser;     /* a step "key:KEY" reduced the keys; they fit in the cache */
 	} of[CONFIG_MEASUREMENTS_MAX];
 };
@@ -36,7 +36,7 @@ struct capacity_worker {
 	struct profile_what keys[COSTS_KEYS_MAX]; /* keys[0]: the 5-tuple */
 	uint32_t nb_measurements;
 	struct profile_what sketches[CONFIG_MEASUREMENTS_MAX];
-	uint32_t key_of[CONFIG_MEASUREMENTS_MAX]; /* index in keys[] */
+	uint32_t key_of[CONFIG_MEASUREMENTS_MAX];
 	/* rules of keys[], parameters of sketches[]; only for the calibration */
 	const struct key_rule *rules[COSTS_KEYS_MAX];
 	const struct sketch_params *params[CONFIG_MEASUREMENTS_MAX];

@@ -8,7 +8,7 @@
 
 #define EXACT_NS     1e-6 /* ns; tolerance for rounding */
 #define SHARES       0x1p32
-#define DIGIT_BITS   11 /* three radix digits of a 32-bit slope */
+#define DIGIT_BITS   11
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
 struct choice_move {
@@ -95,7 +95,6 @@ static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	return true;
 }
 
-/* Lowers each flow by `lower` states from its state at full detail. */
 static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 {
 	struct choose_flows *flows = &sum->choice->flows[i];
@@ -131,9 +130,8 @@ static struct choose_sum sum_of(const struct choose_problem *problem, bool full,
 }
 
 /*
- * Limits a change of flow states to the smallest share of the flows that meets the target. ns: time
- * per packet before the change. choice->ns: time if it applied to all flows. Returns the share
- * times 2^32; 0: all flows must change.
+ * Changes only the share of the flows that meets the target. ns: time per packet before the change.
+ * choice->ns: time if the change applied to all flows. Returns the share times 2^32; 0: all flows.
  */
 static uint32_t split(struct choose_sum *sum, double ns)
 {
@@ -208,10 +206,7 @@ static bool greedy(struct choose_sum *sum)
 	return false;
 }
 
-/*
- * Lowers flows by one state, those in the lowest states first. Returns true as soon as the total
- * meets the target. Sets *moved if a state changed.
- */
+/* Lowers flows in the lowest states first. Returns true as soon as the total meets the target. */
 static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 {
 	const struct choose_states *states = sum->problem->items[i].states;
@@ -342,7 +337,7 @@ static struct choice_move *add_moves(
 	uint32_t slope = 0;
 
 	for (uint32_t at = 0; at != last && find_move(item, ns, at, moves); at = moves++->to) {
-		if (moves->slope < slope) /* rounding errors */
+		if (moves->slope < slope)
 			moves->slope = slope;
 		slope = moves->slope;
 		moves->item = i;
@@ -438,10 +433,7 @@ static void restore_detail(struct choose_sum *sum)
 	}
 }
 
-/*
- * Reduces measurements [begin, end), which have one rank. Lowers flow states first, because they do
- * not widen error bounds.
- */
+/* Lowers flow states first, because they do not widen error bounds. */
 static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	bool moved = sum->any_states;
@@ -506,10 +498,7 @@ void choose_predict(
 	sum_of(problem, false, target_ns, work, choice);
 }
 
-/*
- * Raises the flows by one state if the total stays within the target. If only a share of the flows
- * was lowered last, raises only this share.
- */
+/* If only a share of the flows was lowered last, raises only this share. */
 static bool flows_back(struct choose_sum *sum, uint32_t i)
 {
 	const struct choose_states *states = sum->problem->items[i].states;

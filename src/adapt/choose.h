@@ -40,9 +40,9 @@ struct choose_states {
 };
 
 struct choose_item {
-	uint32_t rank;                      /* the lowest rank is reduced last */
-	uint32_t nb_steps;                  /* below full detail; 0: never reduced */
-	bool ends_off;                      /* the last step switches the measurement off */
+	uint32_t rank;     /* the lowest rank is reduced last */
+	uint32_t nb_steps; /* below full detail; 0: never reduced */
+	bool ends_off;
 	const struct choose_states *states; /* NULL: no flow states */
 	/*
 	 * Per step: time per received packet, with a part of the work that measurements share. A
@@ -55,7 +55,7 @@ struct choose_item {
 struct choose_problem {
 	double fixed_ns;
 	uint32_t nb_items;
-	const struct choose_item *items; /* rank ascending */
+	const struct choose_item *items;
 };
 
 /*
@@ -68,7 +68,7 @@ struct choose_flows {
 };
 
 struct choice {
-	uint8_t *step; /* [nb_items] */
+	uint8_t *step;
 	/* [nb_items], only set for items with flow states; NULL: no such items */
 	struct choose_flows *flows;
 	double ns;
@@ -82,16 +82,11 @@ size_t choose_work_size(uint32_t nb_items);
 void choose(enum choose_how how, const struct choose_problem *problem, double target_ns, void *work,
 	struct choice *choice);
 
-/* Sets *choice to full detail. */
 void choose_full(const struct choose_problem *problem, void *work, struct choice *choice);
 
-/* Updates only choice->ns and choice->fits. */
 void choose_predict(
 	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice);
 
-/*
- * Restores one step or flow state of the lowest-ranked measurement for which target_ns suffices.
- * Returns false if there is none.
- */
+/* Restores one step or flow state if target_ns allows it, lowest rank first. */
 bool choose_back(enum choose_how how, const struct choose_problem *problem, double target_ns,
 	void *work, struct choice *choice);

@@ -18,15 +18,12 @@
 struct costs {
 	uint64_t bursts, packets;
 	uint64_t receive, filter, parse, rules, free;
-	uint64_t key[COSTS_KEYS_MAX];               /* per key rule */
-	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];   /* per measurement */
-	uint64_t distinct[CONFIG_MEASUREMENTS_MAX]; /* per measurement */
+	uint64_t key[COSTS_KEYS_MAX];
+	uint64_t sketch[CONFIG_MEASUREMENTS_MAX];
+	uint64_t distinct[CONFIG_MEASUREMENTS_MAX];
 };
 
-/*
- * Returns true if the next burst must be timed. The first is number 32: caches are warm then, and a
- * short run also has a timed burst.
- */
+/* The first timed burst is number 32: caches are warm then, and a short run also has one. */
 static inline bool costs_due(uint64_t *bursts)
 {
 	return ((*bursts)++ & (COSTS_EVERY - 1)) == COSTS_EVERY / 2;

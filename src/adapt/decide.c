@@ -88,7 +88,6 @@ static void forget(struct step_hysteresis *hysteresis)
 	}
 }
 
-/* True after enough consecutive windows with time for more detail. */
 static bool is_time(const struct step_hysteresis *hysteresis)
 {
 	return hysteresis->calm >= hysteresis->calm_least ||

@@ -20,7 +20,7 @@ struct step_hysteresis {
 	struct choice now, before; /* the caller owns their arrays */
 	void *work;                /* choose_work_size() bytes, owned by the caller */
 
-	uint32_t calm;       /* consecutive calm windows until now */
+	uint32_t calm;
 	uint32_t calm_least; /* calm windows that restore detail */
 	uint32_t since_down;
 	/* windows since detail was restored; DECIDE_CALM_MAX: long ago, or before a reduction */
@@ -39,9 +39,6 @@ enum decided {
 
 void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem);
 
-/*
- * Updates hysteresis->now for a window. If it changes, hysteresis->before is the previous choice.
- * The measurements of the problem must be the same in each call.
- */
+/* If hysteresis->now changes, hysteresis->before is the previous choice. */
 enum decided decide(
 	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns);

@@ -23,8 +23,8 @@ enum demand_how {
 
 struct demand_window {
 	double seconds;
-	uint64_t packets; /* received */
-	uint64_t backlog; /* waiting at the end of the window */
+	uint64_t packets;
+	uint64_t backlog;
 };
 
 struct demand {

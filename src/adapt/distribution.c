@@ -6,9 +6,9 @@
 
 #include "base/assertion.h"
 
-#define STEPS     60    /* maximum iterations of Newton's method */
-#define EXACT     1e-10 /* relative precision of Newton's method */
-#define NARROWEST 1e-6  /* least ratio of deviation to mean, for equal samples */
+#define STEPS     60
+#define EXACT     1e-10
+#define NARROWEST 1e-6 /* least ratio of deviation to mean, for equal samples */
 
 const char *const distribution_names[DISTRIBUTION_KINDS] = {
 	[DISTRIBUTION_NORMAL] = "normal",
@@ -61,9 +61,9 @@ static void fit_normal(struct distribution *fit, const double *x, uint64_t n)
 
 /* Sums over samples x, with weight w = e^(rate (x - origin)). */
 struct sums {
-	double weight;    /* sum of w */
-	double weighted;  /* sum of w (x - origin) */
-	double weighted2; /* sum of w (x - origin)^2 */
+	double weight;
+	double weighted;
+	double weighted2;
 };
 
 static struct sums weigh(const double *x, uint64_t n, double origin, double rate)
@@ -116,10 +116,7 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		x[i] = log(x[i] / largest);
 		mean_log += x[i] / (double)n;
 	}
-	/*
-	 * The logarithms of a Weibull distribution have the standard deviation pi / (k sqrt(6)),
-	 * which `spread` estimates. This gives a first k.
-	 */
+	/* First k: the logarithms have the standard deviation pi / (k sqrt(6)), about `spread`. */
 	spread = fit->deviation / fit->mean;
 	k = weibull_shape(x, n, mean_log, M_PI / sqrt(6) / spread);
 	scale = pow(weigh(x, n, 0, k).weight / (double)n, 1 / k);

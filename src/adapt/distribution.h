@@ -23,7 +23,6 @@ struct distribution {
 	double mean, deviation;
 	double p5, p50, p95, p99;
 	enum distribution_kind best;
-	/* parameters; see enum distribution_kind */
 	double a[DISTRIBUTION_KINDS], b[DISTRIBUTION_KINDS];
 	double bic[DISTRIBUTION_KINDS]; /* INFINITY: no fit possible */
 };

@@ -18,7 +18,6 @@ struct host_facts {
 
 void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
-/* Fills the facts in which a profile must match the host. */
 void host_facts_current(struct profile_host *host);
 
 /* Adds "hugepages" or "no hugepages" to facts->dpdk. EAL must be running. */

@@ -56,7 +56,7 @@ enum profile_traffic {
 	PROFILE_ONE,      /* a single flow: no cache misses */
 	PROFILE_CACHED,   /* flows that fit in the L2 cache */
 	PROFILE_UNCACHED, /* flows that exceed the largest cache, or fill the sketch */
-	PROFILE_NEW,      /* a new flow per packet */
+	PROFILE_NEW,
 	PROFILE_TRAFFICS,
 };
 
@@ -72,7 +72,7 @@ struct profile_what {
 	uint64_t width;
 	enum sketch_sharing sharing;
 	enum sketch_metric metric;
-	enum flow_depth state; /* only for flow tables */
+	enum flow_depth state;
 };
 
 struct profile_row {
@@ -85,7 +85,7 @@ struct profile_row {
 struct profile {
 	struct profile_host host;
 	uint32_t n;
-	struct profile_row *rows; /* [n], from malloc() */
+	struct profile_row *rows;
 };
 
 const struct profile_row *profile_find(
