@@ -42,8 +42,8 @@ struct host_port {
 void host_port_read(struct host_port *port, const char *root, const char *spec);
 
 struct host_needs {
-	uint32_t sources;       /* bits of enum host_source */
-	struct cpu_set polling; /* CPUs of polling lcores; all CPUs if `floating` */
+	uint32_t sources; /* bits of enum host_source */
+	struct cpu_set polling;
 	uint32_t nb_polling;
 	bool floating; /* lcores are not pinned to CPUs */
 	bool forwards;
@@ -98,7 +98,7 @@ struct finding {
 	const struct check *check;
 	enum finding_status status;
 	char found[HOST_TEXT_MAX];
-	char wanted[HOST_TEXT_MAX]; /* required state, and why */
+	char wanted[HOST_TEXT_MAX];
 	char command[HOST_TEXT_MAX];
 };
 
@@ -127,7 +127,7 @@ struct verdict {
 /* The first verdict whose `values` match applies. */
 struct check_value {
 	enum value_kind kind;
-	const char *file;                         /* may contain {interface} */
+	const char *file;
 	const char *(*text)(const struct host *); /* replaces `file` */
 	const char *field;                        /* VALUE_KILOBYTES: label before the number */
 	const char *name;
@@ -142,8 +142,8 @@ struct check {
 	const char *file;         /* without this file, the check warns; NULL: none */
 	struct check_value value; /* judged before look() and look_at(), which may be NULL */
 	check_host_function *look;
-	check_port_function *look_at; /* called for each port */
-	check_gate *where;            /* selects ports; NULL: all */
+	check_port_function *look_at;
+	check_gate *where; /* selects ports; NULL: all */
 };
 
 extern const struct check run_checks[], memory_checks[], cpu_checks[], time_checks[], card_checks[],
@@ -162,7 +162,6 @@ __attribute__((format(printf, 3, 4))) void finding_set(
 #define finding_warning(finding, ...) finding_set(finding, FINDING_WARNING, __VA_ARGS__)
 #define finding_missing(finding, ...) finding_set(finding, FINDING_MISSING, __VA_ARGS__)
 
-/* Writes from offset `at` on. Truncates a text that is too long. */
 __attribute__((format(printf, 3, 4))) void finding_write(
 	char text[HOST_TEXT_MAX], size_t at, const char *format, ...);
 #define finding_more(finding, ...)                                                                 \
@@ -182,11 +181,9 @@ bool finding_unless_read(struct finding *finding, enum sys_read result, const ch
 void judge_value(const struct host *host, const struct host_port *port,
 	const struct check_value *value, struct finding *finding);
 
-/* Writes "512 MB" and returns text. */
 #define HOST_SIZE_MAX 32
 char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX]);
 
-/* A check_gate. */
 bool host_interface_exists(const struct host *host, const struct host_port *port);
 /* name: as in /proc/cpuinfo. */
 bool host_cpu_feature(const struct host *host, const char *name);
@@ -196,7 +193,6 @@ enum sys_read host_capability(const struct host *host, uint32_t number, bool *ha
 uint32_t host_nb_nodes(const struct host *host);
 /* Writes "2-5,8" or "none" and returns text. A truncated list ends in "...". */
 char *host_cpus_text(const struct cpu_set *cpus, char *text, size_t size);
-/* Returns false if no kernel driver is bound. */
 bool host_card_driver(
 	const struct host *host, const struct host_port *port, char name[HOST_NAME_MAX]);
 

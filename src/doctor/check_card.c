@@ -13,7 +13,7 @@
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
-#define CLASS_NETWORK  0x02 /* PCI class code */
+#define CLASS_NETWORK  0x02
 #define CLASS_ETHERNET 0x0200
 #define CLASS_BRIDGE   0x06
 
@@ -280,7 +280,7 @@ static void check_vfio(
 	char file[PCI_FILE_MAX];
 
 	if (!pci_device_file(host->root, port->address, file))
-		return; /* other checks report this */
+		return;
 	if (!sys_exists(host->root, "%s", file)) {
 		finding_missing(finding, "%s: %s does not exist", port->name, file);
 		finding_wanted(finding, "the device file of the IOMMU group; vfio-pci creates it");
@@ -358,7 +358,7 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	if (length < (int)sizeof(config))
 		return sizes;
 	sizes.result = SYS_ABSENT;
-	if ((config[6] & 0x10) == 0) /* no capability list */
+	if ((config[6] & 0x10) == 0)
 		return sizes;
 	at = config[0x34] & ~3u;
 	/* The limit of 48 capabilities also ends a cyclic list. */
@@ -530,7 +530,7 @@ static void check_card_node(
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
-		return; /* CPUs of other nodes may poll other ports */
+		return;
 	}
 	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name,
 		(int)node, host_cpus_text(&remote, cpus, sizeof(cpus)));

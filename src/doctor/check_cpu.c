@@ -23,8 +23,7 @@ static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 }
 
 /*
- * Checks that a CPU list of the kernel, such as isolcpus, contains all polling CPUs. what: state of
- * the missing CPUs. why: text for finding.wanted.
+ * Checks that a CPU list, such as isolcpus, contains all polling CPUs. what: state of the others.
  */
 static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	const char *parameter, const char *what, const char *why, struct finding *finding)
@@ -39,7 +38,6 @@ static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	}
 	finding_warning(finding, "CPUs %s %s", host_cpus_text(&lacking, cpus, sizeof(cpus)), what);
 	finding_wanted(finding, "%s", why);
-	/* Without pinned lcores, there is no list of CPUs to isolate. */
 	if (!host->needs->floating && all_in_text(polling, cpus))
 		finding_boot(finding, "%s%s", parameter, cpus);
 }
@@ -316,7 +314,6 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	} else if (latency <= LATENCY_MAX_US) {
 		finding_ok(finding, "a program limits the latency to %" PRId32 " us", latency);
 	} else {
-		/* Without a limit, the check of idle states decides. */
 		finding_ok(finding, "no program limits the latency (%" PRId32 " us)", latency);
 	}
 }
@@ -528,7 +525,6 @@ static void check_irqbalance(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo systemctl disable --now irqbalance");
 }
 
-/* Changes a warning to OK if no polling CPU is watched. */
 static void check_watchdog(const struct host *host, struct finding *finding)
 {
 	struct cpu_set watched;
@@ -547,7 +543,7 @@ static const char *const needed_features[] = {"ssse3", "sse4_1", "sse4_2", "popc
 
 struct feature {
 	const char *name;
-	bool built_in; /* the compiler used it */
+	bool built_in;
 	const char *why;
 };
 

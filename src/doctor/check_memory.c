@@ -314,7 +314,6 @@ static void check_memory(const struct host *host, struct finding *finding)
 	finding_ok(finding, "%s available, %s planned", size, want);
 }
 
-/* UINT64_MAX: unlimited. */
 static enum sys_read locked_memory_limit(const struct host *host, uint64_t *bytes)
 {
 	char text[256];
@@ -336,7 +335,6 @@ static bool any_locks_memory(const struct host *host)
 	return false;
 }
 
-/* Memory that a device accesses is locked. */
 static void check_memlock(const struct host *host, struct finding *finding)
 {
 	uint64_t limit, wanted = sum_of(host->needs->huge_bytes, host->needs->huge_anywhere);

@@ -23,7 +23,6 @@ static void check_tsc(const struct host *host, struct finding *finding)
 	}
 }
 
-/* Another command is needed if the kernel does not offer the TSC. */
 static void check_clocksource(const struct host *host, struct finding *finding)
 {
 	char others[256];

@@ -169,7 +169,7 @@ static bool print(const struct config *config, const struct findings *findings, 
 		findings_table(&text, findings);
 	written =
 		!text.failed && fwrite(text.data, 1, text.len, out) == text.len && fflush(out) == 0;
-	written |= !text.failed && errno == EPIPE; /* the reader closed the pipe */
+	written |= !text.failed && errno == EPIPE;
 	text_free(&text);
 	return written;
 }
@@ -208,7 +208,7 @@ static void read_place(struct host_port *port, const char *text)
 	struct attach_point point;
 	char why[OPTION_WHY_MAX];
 
-	attach_point_parse(text, &point, why); /* was valid before */
+	attach_point_parse(text, &point, why);
 	*port = (struct host_port){.source = HOST_PROGRAM};
 	snprintf(port->name, sizeof(port->name), "%s", point.interface);
 	make_ascii(port->name);

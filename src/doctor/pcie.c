@@ -14,7 +14,7 @@
 #define ETHERNET_FCS 4
 
 struct pcie_generation {
-	double gts; /* per lane */
+	double gts;
 	double encoding;
 };
 

@@ -17,7 +17,6 @@ double pcie_bandwidth(double gts, uint32_t lanes);
  */
 double pcie_packet_rate(double bandwidth, uint32_t frame, uint32_t max_payload);
 
-/* Returns packets per second. frame: bytes with FCS. */
 double ethernet_packet_rate(double bits_per_second, uint32_t frame);
 
 /* gts: GT/s per lane. Returns 0 if unknown. */
