@@ -37,7 +37,7 @@
 #define HEAP_MEGABYTES 256
 /* fastest round / slowest round from which other programs must have interfered */
 #define UNSTEADY       2.0
-#define RUN_SECONDS    0.1 /* to set up a run */
+#define RUN_SECONDS    0.1
 
 static const struct option_values widths_default = {5, {4096, 16384, 65536, 262144, 1048576}};
 
@@ -78,7 +78,7 @@ struct trial {
 
 struct tune {
 	const struct config *config;
-	struct config run; /* options of all runs */
+	struct config run;
 	uint32_t rounds, milliseconds;
 	struct topology topology;
 	struct cpus cpus;
@@ -313,7 +313,6 @@ static void run_trial(struct tune *tune, struct trial *trial)
 
 #define STATS(trial, member) PIPELINE_STATS((trial)->samples, member, (trial)->rounds)
 
-/* A signal interrupts a round in some trials only, so drops it from all. */
 static void drop_interrupted_round(struct tune *tune, uint32_t rounds)
 {
 	for (uint32_t t = 0; t < tune->nb_trials; t++)

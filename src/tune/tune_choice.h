@@ -13,9 +13,9 @@
 #define TUNE_AS_FAST 0.97 /* share of the highest rate; rounds differ by this much */
 
 struct tune_score {
-	bool fits;       /* meets all targets */
-	bool comparable; /* has a CPU for every polling thread */
-	double pps;      /* median packets/s; 0: not measured */
+	bool fits;
+	bool comparable;
+	double pps; /* median packets/s; 0: not measured */
 	uint32_t threads;
 	uint64_t memory;
 	double error;

@@ -29,10 +29,8 @@ struct bench_options {
 
 OPTION_OWNER(bench)
 
-/* For option_row.inapplicable: a reason if no shared sketch is compared. */
 const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
-/* For option_owner.check. */
 bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
 

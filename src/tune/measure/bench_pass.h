@@ -31,7 +31,7 @@ struct bench_pass {
 	const char *missing; /* why the subject was not measured, or NULL */
 	double ns;           /* CPU time per packet, over all threads */
 	size_t memory;
-	uint64_t no_room; /* packets for which the subject had no room */
+	uint64_t no_room;
 	bool keeps_keys;
 	/* for WORKLOAD_TOP and WORKLOAD_TOP_MOST keys; valid if keeps_keys */
 	struct bench_accuracy accuracy, accuracy_most;

@@ -156,7 +156,6 @@ static bool ours_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* Ranks keys with the functions of a run's reporter. */
 static uint32_t ours_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {

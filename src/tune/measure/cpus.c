@@ -21,7 +21,6 @@ struct job_thread {
 	double seconds;
 };
 
-/* Returns true if an earlier CPU is on the same core. */
 static bool is_second_thread(const struct topology *topology, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)

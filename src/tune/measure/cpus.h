@@ -10,7 +10,7 @@
 
 struct cpus {
 	uint32_t n;
-	uint32_t ids[BENCH_SUBJECT_THREADS_MAX]; /* in order of use */
+	uint32_t ids[BENCH_SUBJECT_THREADS_MAX];
 };
 
 /*

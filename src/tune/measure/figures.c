@@ -130,7 +130,6 @@ static void print_cells(struct figures *figures)
 	flush(figures, figures->table);
 }
 
-/* Leaves out units that equal the title above them. */
 static void print_units(struct figures *figures)
 {
 	bool any = false;

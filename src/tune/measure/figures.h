@@ -63,7 +63,6 @@ __attribute__((format(printf, 2, 3))) void figures_heading(
 __attribute__((format(printf, 3, 4))) void figures_cell(
 	struct figures *figures, const char *column, const char *format, ...);
 
-/* Appends to the cell of column `note`. */
 __attribute__((format(printf, 2, 3))) void figures_note(
 	struct figures *figures, const char *format, ...);
 

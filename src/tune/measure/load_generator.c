@@ -44,7 +44,7 @@ struct load_generator {
 	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
-	uint64_t cycles; /* running time, TSC cycles */
+	uint64_t cycles;
 	uint64_t until;
 	struct load_generator_counts counts; /* written by the thread, read after it has ended */
 };
@@ -165,7 +165,7 @@ static bool make_port(struct load_generator *generator)
 struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error)
 {
-	static unsigned int serial; /* for unique names in this process */
+	static unsigned int serial;
 	struct load_generator *generator = calloc(1, sizeof(*generator));
 
 	if (generator == NULL) {
@@ -231,7 +231,6 @@ static bool is_over(const struct load_generator *generator)
 	return rte_rdtsc() >= generator->until || signals_stop_requested();
 }
 
-/* Adds the references that workers have released. */
 static void refill(struct load_generator_queue *queue)
 {
 	queue->passes = 0;
@@ -285,7 +284,6 @@ static uint32_t send_burst(struct load_generator *generator, struct load_generat
 	return n;
 }
 
-/* Does not wait before a late burst. */
 static void wait_until_due(const struct load_generator *generator, uint64_t start, uint64_t offered)
 {
 	double cycles = (double)offered / (double)generator->params.rate * (double)rte_get_tsc_hz();

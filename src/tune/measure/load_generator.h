@@ -29,7 +29,7 @@ struct load_generator_params {
 	/* More than rings and bursts can hold. */
 	uint32_t mbufs;
 	uint32_t size; /* bytes, 64 to 2048 */
-	uint64_t rate; /* packets/s; 0: as fast as workers receive */
+	uint64_t rate;
 	uint32_t cpu;
 	bool yield; /* other polling threads share the CPU */
 };
@@ -47,7 +47,6 @@ struct load_generator *load_generator_create(
 	const struct load_generator_params *params, char *error);
 void load_generator_destroy(struct load_generator *generator);
 
-/* The caller configures, starts and closes the ethdev. */
 uint16_t load_generator_port(const struct load_generator *generator);
 const char *load_generator_name(const struct load_generator *generator);
 struct rte_ring *load_generator_ring(const struct load_generator *generator, uint32_t queue);

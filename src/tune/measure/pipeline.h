@@ -12,8 +12,8 @@ struct pipeline_setting {
 	const char *design;
 	struct bench_subject subject;
 	uint32_t workers;
-	bool external;  /* packets come from live ports, not from the generator */
-	uint32_t mbufs; /* 0: computed */
+	bool external; /* packets come from live ports, not from the generator */
+	uint32_t mbufs;
 	uint32_t size;
 	uint64_t rate; /* packets/s; 0: as fast as workers receive */
 	const struct workload *workload;
@@ -53,7 +53,6 @@ struct pipeline_totals {
 
 struct pipeline_totals pipeline_add_up(const struct run *run);
 
-/* offered: number of packets. */
 struct pipeline_sample pipeline_sample_of(
 	const struct pipeline_totals *totals, uint64_t offered, double seconds);
 

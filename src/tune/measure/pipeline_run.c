@@ -135,7 +135,6 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 	}
 }
 
-/* The result is like that of port_probe(). */
 static struct port describe_port(
 	const struct load_generator *generator, const struct config *config)
 {
@@ -240,7 +239,6 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.mbufs = setting->mbufs,
 		.size = setting->size,
 		.rate = setting->rate,
-		/* The generator is the last polling thread. */
 		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};

@@ -26,7 +26,6 @@ static size_t slots_size(const struct workload *workload)
 	return sizeof(workload->slots[0]) << workload->bits;
 }
 
-/* Returns the slot of the key, or the free slot for it. */
 static struct workload_flow *find_slot(const struct workload *workload, const struct key4 *key)
 {
 	uint64_t mask = (UINT64_C(1) << workload->bits) - 1, words[2], at;
@@ -138,7 +137,6 @@ static void stand_for_address(uint8_t to[4], const uint8_t from[16])
 	memcpy(to, &folded, sizeof(folded));
 }
 
-/* Keeps ports and protocol of the IPv6 key. */
 static struct key4 stand_for(const struct key6 *key)
 {
 	struct key4 other = {.proto = key->proto};

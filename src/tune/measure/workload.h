@@ -16,9 +16,9 @@
 #include "rx/source.h"
 #include "sketch/hyperloglog.h"
 
-#define WORKLOAD_WIRE_LEN 64   /* bytes of a packet */
-#define WORKLOAD_TOP      100  /* heaviest keys by which accuracy is measured */
-#define WORKLOAD_TOP_MOST 1000 /* maximum of these keys */
+#define WORKLOAD_WIRE_LEN 64
+#define WORKLOAD_TOP      100 /* heaviest keys by which accuracy is measured */
+#define WORKLOAD_TOP_MOST 1000
 
 /* Slots number packets from 1, in 32 bits. */
 #define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
@@ -51,20 +51,19 @@ struct workload {
 	uint64_t distinct;
 	uint32_t nb_top; /* WORKLOAD_TOP_MOST, or all keys if fewer */
 	struct workload_flow top[WORKLOAD_TOP_MOST];
-	struct hash_key hash_key; /* hash of the sketches */
+	struct hash_key hash_key;
 	/* same hash as in a worker */
 	struct hyperloglog distinct_keys;
 };
 
-/* Returns NULL if out of memory. */
 struct workload *workload_allocate(uint64_t packets, uint64_t hash_seed);
 
 /* Fills slots[], top[] and the number of distinct keys. Stops early on a signal. */
 void workload_find_truth(struct workload *workload);
 
 struct workload_intake {
-	uint64_t ipv4, ipv6; /* used packets */
-	uint64_t others;     /* ignored packets, which have no key */
+	uint64_t ipv4, ipv6;
+	uint64_t others; /* ignored packets, which have no key */
 };
 
 /*
@@ -113,7 +112,6 @@ static inline void workload_copy(struct key4 *to, const struct key4 *from)
 	}
 }
 
-/* The last burst may not be full. */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
