@@ -31,8 +31,8 @@ struct exports {
 	double drop;
 	uint16_t port;
 	bool out_of_memory;
-	int read_status; /* last result of traffic->next() */
-	bool waiting;    /* `packet` was not passed to the routers yet */
+	int read_status;
+	bool waiting; /* `packet` was not passed to the routers yet */
 	struct source_packet packet;
 	uint8_t *queue;
 	size_t read, used, room;
@@ -59,7 +59,7 @@ static void put_ipv4(uint8_t *ip, uint32_t router, uint32_t len)
 {
 	uint8_t *at = put16(put16(ip, 0x4500), IPV4_LEN + UDP_LEN + len);
 
-	at = put32(at, 0x4000); /* don't fragment */
+	at = put32(at, 0x4000);
 	at = put16(put8(put8(at, TTL), UDP), 0);
 	put32(put32(at, ROUTER_ADDRESS(router)), EXPORT_SOURCE_COLLECTOR);
 	put16(ip + 10, checksum(sum_words(ip, IPV4_LEN)));

@@ -50,9 +50,9 @@ struct trial {
 	uint64_t foreign;         /* received packets without a stamp of this run */
 	uint64_t bytes;
 	uint64_t rate;
-	uint64_t unsent; /* port_sender_drain() */
+	uint64_t unsent;
 	uint64_t missed;
-	struct histogram latency; /* ns */
+	struct histogram latency;
 	uint64_t shortest;
 };
 
@@ -63,18 +63,18 @@ struct loopback {
 	struct port_meter meter;
 	struct stamp_secrets secrets;
 	struct return_window window;
-	uint64_t began; /* TSC before the first packet */
-	uint64_t look;  /* TSC of the next check that the device exists */
+	uint64_t began;
+	uint64_t look; /* TSC of the next check that the device exists */
 	/*
 	 * TSC of the last packet that was not a duplicate. Duplicates do not extend the wait at the
 	 * end: a device may send any number of them.
 	 */
 	uint64_t came;
 	uint64_t ns_per_cycle; /* 2^32 * ns per TSC cycle */
-	uint64_t patience;     /* ns */
+	uint64_t patience;
 	bool gone;
 	struct trial trial, best;
-	uint8_t frame[FRAME_MAX]; /* for a frame in several mbufs */
+	uint8_t frame[FRAME_MAX];
 };
 
 static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
@@ -145,7 +145,6 @@ static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, 
 	return true;
 }
 
-/* Checks once a second, and stops the run if the device was removed. */
 static void look_for_device(struct loopback *loopback, uint64_t now)
 {
 	struct kernel_interface interface;
@@ -226,7 +225,6 @@ static void run_trial(struct loopback *loopback, const struct feeder_options *li
 	await_rest(loopback);
 	trial->counts = loopback->window.counts;
 	trial->missed = missed_so_far(loopback) - missed;
-	/* n packets have n - 1 gaps. */
 	if (sender->took > 0 && trial->counts.sent > 1)
 		trial->rate = (uint64_t)((__uint128_t)(trial->counts.sent - 1) * rte_get_tsc_hz() /
 					 sender->took);
@@ -484,7 +482,7 @@ static int measure(struct loopback *loopback, const struct config *config)
 int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports)
 {
-	static struct loopback loopback; /* too large for a stack */
+	static struct loopback loopback;
 	const struct plan_group *group = &plan->groups[plan->ports[0].group];
 	uint32_t room = port_mbuf_room(&ports[nb_ports - 1], plan->mbuf_room);
 	int status = 1;

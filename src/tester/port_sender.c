@@ -93,7 +93,6 @@ static void send_burst(struct port_sender *sender)
 		if (done < sender->n)
 			wait_for_device(sender);
 	}
-	/* After a stop, these packets remain unsent. */
 	for (uint32_t i = done; i < sender->n; i++) {
 		sender->sent--;
 		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
@@ -169,7 +168,6 @@ static bool next_packet(struct port_sender *sender, struct source_packet *packet
 	return result > 0;
 }
 
-/* first_time: timestamp of the first packet. */
 static void start_clock(
 	struct port_sender *sender, const struct feeder_options *limits, int64_t first_time)
 {

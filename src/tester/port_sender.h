@@ -21,7 +21,6 @@ struct port_sender_watch {
 	void (*depart)(void *watcher, struct rte_mbuf **pkts, uint32_t n);
 	/* Called after the device accepted n packets. */
 	void (*departed)(void *watcher, uint32_t n);
-	/* Called between two bursts, and instead of pauses. */
 	void (*meanwhile)(void *watcher);
 };
 
@@ -36,20 +35,19 @@ struct port_sender {
 	struct pacer pacer;
 	uint64_t sent, bytes; /* counts of the last port_sender_send() */
 	uint64_t begun;       /* TSC of the first packet; pacer.start_tsc moves after a delay */
-	uint64_t took;        /* TSC cycles from the first to the last packet */
-	uint64_t end;         /* TSC when the requested duration ends */
+	uint64_t took;
+	uint64_t end; /* TSC when the requested duration ends */
 	uint32_t n;
 	struct rte_mbuf *burst[SENDER_BURST];
 	uint32_t interface;
 	struct kernel_sockets sockets;
 	struct kernel_interface before;
-	uint64_t looked; /* TSC of the last check of the device */
+	uint64_t looked;
 	bool told;
 	bool gone;
 	bool overdue; /* the duration ended while the device accepted no packets */
 };
 
-/* Returns ns. */
 uint64_t port_sender_clock_since(uint64_t start_tsc);
 
 bool port_sender_is_gone(const struct port_sender *sender);

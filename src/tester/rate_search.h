@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RATE_SEARCH_RESOLUTION 100 /* the search ends if high - low is at most 1/100 of high */
+#define RATE_SEARCH_RESOLUTION 100
 #define RATE_SEARCH_TRIALS_MAX 20
 
 struct rate_search {

@@ -59,7 +59,6 @@ static enum return_kind take_number(struct return_window *window, uint64_t numbe
 
 enum return_kind return_window_take(struct return_window *window, uint32_t number)
 {
-	/* distance from the newest packet, modulo 2^32 */
 	uint64_t back = (uint32_t)((uint32_t)window->next - 1 - number);
 
 	if (back >= window->next)

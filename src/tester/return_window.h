@@ -13,7 +13,7 @@ enum return_kind {
 	RETURN_FIRST,
 	RETURN_TWICE,
 	RETURN_LATE, /* earlier trial, or before the last `size` packets */
-	RETURN_NONE, /* no such packet was sent */
+	RETURN_NONE,
 };
 
 struct loopback_counts {
@@ -32,7 +32,6 @@ struct return_window {
 	struct loopback_counts counts;
 };
 
-/* next: number of the first packet. Returns false if out of memory. */
 bool return_window_init(struct return_window *window, uint64_t size, uint64_t next);
 void return_window_fini(struct return_window *window);
 
@@ -40,7 +39,5 @@ void return_window_begin(struct return_window *window);
 
 void return_window_sent(struct return_window *window, uint64_t n);
 
-/*
- * number: low 32 bits of the packet's number. The high bits follow from the number of sent packets.
- */
+/* number: low 32 bits of the packet's number. */
 enum return_kind return_window_take(struct return_window *window, uint32_t number);

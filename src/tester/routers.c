@@ -20,7 +20,7 @@
 /* Interfaces 0 to ROUTER_EDGES - 1 lead to networks; then one leads to each router. */
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
 
-#define FLOW_CACHE_MAX   65536 /* a common default */
+#define FLOW_CACHE_MAX   65536
 #define FLOW_CACHE_SLOTS (2 * FLOW_CACHE_MAX)
 
 /* Observed flows that are not exported yet (RFC 7011). */
@@ -48,7 +48,7 @@ struct router {
 	uint64_t sent;
 	uint64_t ticks;
 	int64_t due;
-	bool open; /* `message` has been started */
+	bool open;
 	struct export_message message;
 };
 
@@ -72,7 +72,7 @@ struct packet_info {
 	const struct source_packet *packet;
 	struct key key; /* family 0: no key */
 	uint8_t tcp_flags, tos;
-	uint32_t bytes; /* layer 3 */
+	uint32_t bytes;
 	uint32_t prefix_len;
 };
 
@@ -169,7 +169,6 @@ static uint32_t flow_home(const struct key *key)
 	return (uint32_t)(hash % FLOW_CACHE_SLOTS);
 }
 
-/* Returns the slot of the key's flow, or the free slot for it. */
 static uint32_t flow_slot(const struct flow_cache *cache, const struct key *key)
 {
 	uint32_t slot = flow_home(key);
@@ -186,10 +185,7 @@ static void put_in_slot(struct flow_cache *cache, uint32_t slot, uint32_t place)
 	cache->slot_of[place] = slot;
 }
 
-/*
- * Adds the flow if it is missing. Returns NULL if the cache is full. The pointer is valid until
- * flows are removed.
- */
+/* Adds a missing flow. Returns NULL if the cache is full. */
 static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *key)
 {
 	uint32_t slot = flow_slot(cache, key);
@@ -206,7 +202,6 @@ static struct export_flow *flow_cache_get(struct flow_cache *cache, const struct
 	return flow;
 }
 
-/* n: number of flows before some were removed. */
 static void index_anew(struct flow_cache *cache, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -470,7 +465,6 @@ void routers_take(struct routers *routers, const struct source_packet *packet)
 	}
 }
 
-/* A router has no interface to itself. */
 static void send_all_counters(struct routers *routers, struct router *router, int64_t now)
 {
 	for (uint32_t i = 0; i < ROUTER_EDGES + routers->params.n; i++)

@@ -21,13 +21,12 @@
 #define ROUTER_EDGE_FIRST 101
 #define ROUTER_EDGES      4u
 
-/* Common defaults. */
 #define ROUTER_ACTIVE_NS         (10 * INT64_C(1000000000))
 #define ROUTER_IDLE_NS           (5 * INT64_C(1000000000))
-#define ROUTER_TICK_NS           INT64_C(1000000000) /* between checks for flows to export */
-#define ROUTER_COUNTER_TICKS     10                  /* checks between counter samples (sFlow) */
-#define ROUTER_TEMPLATE_MESSAGES 20                  /* messages between templates */
-#define ROUTER_MESSAGE_NS        1000                /* least time between two datagrams */
+#define ROUTER_TICK_NS           INT64_C(1000000000)
+#define ROUTER_COUNTER_TICKS     10
+#define ROUTER_TEMPLATE_MESSAGES 20
+#define ROUTER_MESSAGE_NS        1000
 
 /* Address 192.0.2.(r + 1) (RFC 5737) of router r. */
 #define ROUTER_ADDRESS(r) (UINT32_C(0xc0000201) + (r))

@@ -50,7 +50,6 @@ static uint16_t sum_bytes(const void *bytes, uint32_t len)
 	return fold(sum);
 }
 
-/* Returns the bytes before the stamp that are hashed as headers. */
 static uint32_t headers_of(uint32_t length)
 {
 	uint32_t before = length - STAMP_BYTES;
@@ -132,10 +131,7 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 	return true;
 }
 
-/*
- * Reverts what a router changes: Ethernet addresses, hop limit, IPv4 checksum. Returns false if the
- * headers have other changes.
- */
+/* Reverts what a router changes. Returns false if the headers have other changes. */
 static bool route_back(uint8_t *headers)
 {
 	uint32_t l3 = ETHERNET_LEN;

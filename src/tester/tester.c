@@ -17,7 +17,6 @@
 #include "parallel/sources/sources.h"
 #include "rx/port/port_name.h"
 
-/* elapsed: ns since the first packet. */
 static bool wanted(const struct feeder_options *limits, uint64_t sent, uint64_t elapsed)
 {
 	if (limits->packets > 0 && sent >= limits->packets)
