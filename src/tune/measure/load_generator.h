@@ -26,10 +26,10 @@
 struct load_generator_params {
 	const struct workload *workload;
 	uint32_t nb_queues;
-	/* More than rings and bursts can hold. */
+	/* more than rings and bursts can hold */
 	uint32_t mbufs;
 	uint32_t size; /* bytes, 64 to 2048 */
-	uint64_t rate;
+	uint64_t rate; /* packets/s; 0: as fast as workers receive */
 	uint32_t cpu;
 	bool yield; /* other polling threads share the CPU */
 };
