@@ -309,8 +309,8 @@ static void test_sprayed(void **state)
 		for (uint32_t flow = 0; flow < FLOWS; flow++)
 			for (uint32_t k = 0; k < 2; k++) {
 				uint64_t packets = 400 + random_below(&random, 200);
-				struct observation o = report(
-					flow, flow == 0 ? 2 + k : k, packets, packets * 100);
+				struct observation o =
+					report(flow, flow == 0 ? 2 + k : k, packets, packets * 100);
 
 				bed->time = START + (t + 10) * SECOND;
 				if (flow > 0) {
@@ -1405,8 +1405,8 @@ static void test_memory(void **state)
 }
 
 /*
- * The exporter that was alone reports without a pause after its last gap: the gap does not lie before
- * its last record, and late records of another exporter are duplicates.
+ * The only exporter of a flow reports without a pause after its last gap. So the gap does not lie
+ * before its last record, and late records of another exporter are duplicates.
  */
 static void test_gap_of_one_observer(void **state)
 {
