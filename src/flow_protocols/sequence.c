@@ -580,6 +580,54 @@ static bool find_line(struct sequence *sequence, const struct datagram_header *h
 	return false;
 }
 
+/* Returns the conventions that predict the number, as bits, if all records could be counted; else 0. */
+static uint32_t right_conventions(
+	const struct sequence *sequence, const struct sequence_message *message)
+{
+	const struct sequence_base *base = &sequence->base;
+	uint32_t step = message->number - base->number;
+
+	if (base->uncertain || message->uncertain)
+		return 0;
+	return (uint32_t)(step == 1) << SEQUENCE_MESSAGES |
+	       (uint32_t)(step == base->data) << SEQUENCE_RECORDS |
+	       (uint32_t)(step == base->flows) << SEQUENCE_FLOWS |
+	       (uint32_t)(step == message->data) << SEQUENCE_RECORDS_AFTER |
+	       (uint32_t)(step == message->flows) << SEQUENCE_FLOWS_AFTER |
+	       (uint32_t)(step == 0) << SEQUENCE_CONSTANT;
+}
+
+/* Sets sequence->settled. Call when the votes or the convention changed. */
+static void settle(struct sequence *sequence)
+{
+	uint32_t settled = 0;
+	bool all = true;
+
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++) {
+		settled |= (uint32_t)(sequence->votes[c] == VOTES_MAX) << c;
+		all &= sequence->votes[c] == VOTES_MAX || sequence->votes[c] == 0;
+	}
+	sequence->settled = all && settled >> sequence->convention & 1 ? settled : 0;
+}
+
+/* Judges a message that continues sequence->base. Returns true if it is ahead of all earlier ones. */
+static bool take_next(struct sequence *sequence, const struct sequence_message *message,
+	struct sequence_result *sequence_result)
+{
+	uint32_t right = right_conventions(sequence, message);
+	bool farther;
+
+	/* No vote changes, and nothing was lost. */
+	if (right != 0 && right == sequence->settled)
+		return true;
+	vote(sequence, message);
+	sequence_result->recognized = recognize(sequence);
+	farther = judge(sequence, gap_of(sequence, message),
+		ahead(sequence->base.number, message->number), sequence_result);
+	settle(sequence);
+	return farther;
+}
+
 struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
 	const struct decode_result *result, bool counted)
 {
@@ -596,10 +644,7 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 		farther = find_line(sequence, header, &message, fit, &sequence_result);
 	}
 	if (sequence->started && farther) {
-		vote(sequence, &message);
-		sequence_result.recognized = recognize(sequence);
-		farther = judge(sequence, gap_of(sequence, &message),
-			ahead(sequence->base.number, message.number), &sequence_result);
+		farther = take_next(sequence, &message, &sequence_result);
 		if (fit == SEQUENCE_FAR)
 			sequence->aside_lost = sequence_result.lost;
 	}

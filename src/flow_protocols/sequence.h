@@ -52,6 +52,8 @@ struct sequence {
 	/* modulo SEQUENCE_WINDOW: next index in recent[] */
 	uint32_t nb_recent;
 	uint32_t votes[SEQUENCE_CONVENTION_COUNT];
+	/* conventions with all votes, as bits, if the others have none; 0: other votes */
+	uint32_t settled;
 };
 
 enum sequence_fit {

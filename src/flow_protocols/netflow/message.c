@@ -163,7 +163,34 @@ static void set_idle(struct flow_record *record, int64_t idle)
 	record->has |= FLOW_IDLE;
 }
 
-/* Fast path for two times in ms. `exported`: ms, truncated by up to `cut` ms. */
+/* Pairs of times that most templates have. */
+enum time_pair {
+	TIME_PAIR_OTHER,
+	TIME_PAIR_UPTIME,       /* 4 bytes each */
+	TIME_PAIR_MILLISECONDS, /* 8 bytes each */
+};
+
+static enum time_pair time_pair(const struct decoding *message, const struct template_entry *entry)
+{
+	uint32_t start_len = entry->moves[entry->start_move].to;
+	uint32_t end_len = entry->moves[entry->end_move].to;
+
+	if (entry->start == USE_START_UPTIME && entry->end == USE_END_UPTIME && start_len == 4 &&
+		end_len == 4 && message->header->uptime > 0)
+		return TIME_PAIR_UPTIME;
+	if (entry->start == USE_START_MILLISECONDS && entry->end == USE_END_MILLISECONDS &&
+		start_len == 8 && end_len == 8)
+		return TIME_PAIR_MILLISECONDS;
+	return TIME_PAIR_OTHER;
+}
+
+static const uint32_t time_pair_has[] = {
+	[TIME_PAIR_OTHER] = 0,
+	[TIME_PAIR_UPTIME] = FLOW_AGE | FLOW_IDLE,
+	[TIME_PAIR_MILLISECONDS] = FLOW_AGE | FLOW_IDLE | FLOW_CUT_TIMES,
+};
+
+/* exported: ms, truncated by up to `cut` ms. The flags of the times are set already. */
 static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
 	const uint8_t *end, const uint32_t len, uint32_t stride, struct flow_record *records,
 	uint32_t n)
@@ -180,34 +207,23 @@ static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *
 		age += cut;
 		if ((int64_t)idle < 0 && (int64_t)idle >= -(int64_t)cut)
 			idle = 0;
-		if (idle > age || age > AGE_MAX_MS)
+		if (__builtin_expect(idle > age || age > AGE_MAX_MS, 0)) {
+			records[i].has &= ~(uint32_t)(FLOW_AGE | FLOW_IDLE | FLOW_CUT_TIMES);
 			continue;
+		}
 		records[i].age = (uint32_t)age;
 		records[i].idle = (uint32_t)idle;
-		records[i].has |= FLOW_AGE | FLOW_IDLE | (cut > 0 ? FLOW_CUT_TIMES : 0);
 	}
 }
 
-static void set_times(const struct decoding *message, const struct template_entry *entry,
-	const uint8_t *const *from, struct flow_record *records, uint32_t n)
+static void set_other_times(const struct decoding *message, const struct template_entry *entry,
+	const uint8_t *start, const uint8_t *end, struct flow_record *records, uint32_t n)
 {
 	enum element_use first = (enum element_use)entry->start;
 	enum element_use last = (enum element_use)entry->end;
-	const uint8_t *start = from[entry->start_move], *end = from[entry->end_move];
 	uint32_t start_len = entry->moves[entry->start_move].to;
 	uint32_t end_len = entry->moves[entry->end_move].to;
 
-	if (first == USE_START_UPTIME && last == USE_END_UPTIME && start_len == 4 && end_len == 4 &&
-		message->header->uptime > 0) {
-		set_ms(message->header->uptime, 0, start, end, 4, entry->record_len, records, n);
-		return;
-	}
-	if (first == USE_START_MILLISECONDS && last == USE_END_MILLISECONDS && start_len == 8 &&
-		end_len == 8) {
-		set_ms((uint64_t)message->header->exported / 1000000, HEADER_CUT_MS, start, end, 8,
-			entry->record_len, records, n);
-		return;
-	}
 	for (uint32_t i = 0; i < n; i++, start += entry->record_len, end += entry->record_len) {
 		if (first != USE_START_UPTIME || last != USE_END_UPTIME)
 			records[i].has |= FLOW_CUT_TIMES;
@@ -219,12 +235,28 @@ static void set_times(const struct decoding *message, const struct template_entr
 	}
 }
 
+static void set_times(const struct decoding *message, const struct template_entry *entry,
+	enum time_pair pair, const uint8_t *const *from, struct flow_record *records, uint32_t n)
+{
+	const uint8_t *start = from[entry->start_move], *end = from[entry->end_move];
+
+	if (pair == TIME_PAIR_UPTIME)
+		set_ms(message->header->uptime, 0, start, end, 4, entry->record_len, records, n);
+	else if (pair == TIME_PAIR_MILLISECONDS)
+		set_ms((uint64_t)message->header->exported / 1000000, HEADER_CUT_MS, start, end, 8,
+			entry->record_len, records, n);
+	else
+		set_other_times(message, entry, start, end, records, n);
+}
+
 /* In the first record, from[i] points to the field that entry->moves[i] reads. */
 static void make_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
 	struct flow_record *records = message->sink->batch + message->filled;
-	struct flow_record start = {.has = entry->has, .template_id = entry->id};
+	enum time_pair pair = time_pair(message, entry);
+	struct flow_record start = {
+		.has = entry->has | time_pair_has[pair], .template_id = entry->id};
 	uint32_t forward = entry->nb_moves - entry->nb_reverse;
 
 	ASSERT(message->filled + n, <=, DECODE_BATCH);
@@ -240,7 +272,7 @@ static void make_rows(struct decoding *message, const struct template_entry *ent
 	if (entry->sampling)
 		move_end_sampling(records, n);
 	if (entry->start != 0 || entry->end != 0)
-		set_times(message, entry, from, records, n);
+		set_times(message, entry, pair, from, records, n);
 }
 
 static void add_rows(struct decoding *message, const struct template_entry *entry,
