@@ -1430,11 +1430,79 @@ static void test_gap_of_one_observer(void **state)
 	}
 }
 
+/* Times in ms after START. */
+struct timed_record {
+	uint32_t exporter;
+	uint64_t packets, bytes;
+	uint32_t first, last, at; /* first and last 0: without times */
+};
+
+static void take_timed(struct bed *bed, const struct timed_record *records, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct timed_record *r = &records[i];
+		struct observation o = report(0, r->exporter, r->packets, r->bytes);
+
+		bed->time = START + r->at * (SECOND / 1000);
+		if (r->last > 0) {
+			o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
+			o.first = r->at - r->first;
+			o.last = r->at - r->last;
+		}
+		give(bed, 0, o);
+		flush(bed);
+	}
+	settle(bed);
+}
+
+/* The code for common records counts as that for all records does. */
+static void test_common_as_general(void **state)
+{
+	/* A record without times after a gap; then another exporter's late ones. */
+	static const struct timed_record gap[] = {
+		{0, 164, 16400, 0, 8000, 8000},
+		{0, 78, 7800, 18000, 20000, 20000},
+		{0, 243, 24300, 0, 0, 27500},
+		{0, 77, 7700, 0, 0, 35200},
+		{1, 77, 7700, 27000, 35000, 36500},
+		{1, 243, 24300, 20000, 27000, 39100},
+	};
+	/* The bytes of a part of a late record are unknown. */
+	static const struct timed_record late[] = {
+		{0, 80, 8000, 0, 3000, 3000},
+		{2, 80, 8000, 0, 3000, 3000},
+		{0, 20, 2000, 3000, 5000, 5000},
+		{1, 50, 50000, 10000, 15000, 15000},
+		{2, 50, 60000, 3000, 9000, 15500},
+		{2, 50, 50000, 10000, 15000, 15500},
+		{2, 50, 5000, 15000, 18000, 18000},
+	};
+	static const struct {
+		const struct timed_record *records;
+		uint32_t n;
+	} cases[] = {{gap, sizeof(gap) / sizeof(gap[0])}, {late, sizeof(late) / sizeof(late[0])}};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bed *common = bed_create(DEDUP_BEST, 1000, false);
+		struct bed *general = bed_create(DEDUP_BEST, 1000, true);
+
+		common->cut = general->cut = 1;
+		take_timed(common, cases[i].records, cases[i].n);
+		take_timed(general, cases[i].records, cases[i].n);
+		assert_int_equal(common->packets[0], general->packets[0]);
+		assert_int_equal(common->bytes[0], general->bytes[0]);
+		bed_destroy(common);
+		bed_destroy(general);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_best_is_the_most),
 		cmocka_unit_test(test_gap_of_one_observer),
+		cmocka_unit_test(test_common_as_general),
 		cmocka_unit_test(test_reroutes),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_sprayed),

@@ -719,6 +719,8 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		most = bytes > most ? bytes : most;
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		flow_add(flow, record_value->packets, record_value->bytes);
+		if (flow->nb == 1)
+			flow_set_bytes(flow, flow->bytes, 0, false);
 		advance(flow, &record, counted, packets);
 	}
 	if (flow->nb > 1)

@@ -353,6 +353,7 @@ static struct record_value insert_before(
 	value.bytes = part_bytes(record, value.packets);
 	if (value.packets < record->packets) {
 		record->share->estimated = 1;
+		flow->flags |= FLOW_UNSURE;
 		doubt_bytes(context, record, &value);
 	}
 	insert_at(context, record, flow->before_gap, &value);
