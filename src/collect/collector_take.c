@@ -488,6 +488,8 @@ static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uin
 		.data = data,
 	};
 
+	set.header.body = NULL; /* the set outlives its datagram */
+	set.header.body_len = 0;
 	if (collector->retrying) {
 		collector->still_unknown = true;
 		return;

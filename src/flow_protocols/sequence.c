@@ -73,25 +73,53 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 	}
 }
 
+static bool is_after(enum sequence_convention convention)
+{
+	return convention == SEQUENCE_RECORDS_AFTER || convention == SEQUENCE_FLOWS_AFTER;
+}
+
+/* Returns by how much the number grows from sequence->base to the next message. */
+static uint32_t growth(const struct sequence *sequence, enum sequence_convention convention,
+	const struct sequence_message *message)
+{
+	const struct sequence_base *base = &sequence->base;
+
+	if (is_after(convention))
+		return units(convention, message->data, message->flows);
+	return units(convention, base->data, base->flows);
+}
+
 /*
  * Returns the units missing between sequence->base and the message, if `convention` is right;
- * negative if late. Clears *certain if it depends on records that could not be counted.
+ * negative if late. Returns at most 0 if it depends on records that could not be counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
-	const struct sequence_message *message, bool *certain)
+	const struct sequence_message *message)
 {
-	bool after = convention == SEQUENCE_RECORDS_AFTER || convention == SEQUENCE_FLOWS_AFTER;
 	bool counts_records = convention == SEQUENCE_RECORDS || convention == SEQUENCE_FLOWS;
-	const struct sequence_base *base = &sequence->base;
-	int32_t step = ahead(base->number, message->number);
-	uint32_t last = units(convention, base->data, base->flows);
+	bool after = is_after(convention);
+	int32_t step = ahead(sequence->base.number, message->number);
 
-	*certain = !(after ? message->uncertain : counts_records && base->uncertain);
-	if (!*certain)
+	if (after ? message->uncertain : counts_records && sequence->base.uncertain)
 		return step < 0 || (after && step == 0) ? -1 : 0;
-	if (after)
-		last = units(convention, message->data, message->flows);
-	return ahead(base->number + last, message->number);
+	return ahead(
+		sequence->base.number + growth(sequence, convention, message), message->number);
+}
+
+/* Returns the conventions that predict the number of the message, as bits. */
+static uint32_t right_conventions(
+	const struct sequence *sequence, const struct sequence_message *message)
+{
+	uint32_t step = message->number - sequence->base.number, right = 0;
+
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++)
+		right |= (uint32_t)(step == growth(sequence, c, message)) << c;
+	return right;
+}
+
+static bool are_counted(const struct sequence *sequence, const struct sequence_message *message)
+{
+	return !sequence->base.uncertain && !message->uncertain;
 }
 
 static void count_vote(uint32_t *votes, bool right, uint32_t missed)
@@ -105,27 +133,18 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 /*
  * A convention that predicted the number gains a vote, and the others lose VOTES_MISSED. If none
  * did, the votes stay. If some records could not be counted, only a standard of SEQUENCE_MESSAGES
- * is judged.
+ * is judged. right: from right_conventions().
  */
-static void vote(struct sequence *sequence, const struct sequence_message *message)
+static void vote(struct sequence *sequence, const struct sequence_message *message, uint32_t right)
 {
-	bool right[SEQUENCE_CONVENTION_COUNT] = {false}, any = false, all_certain = true;
-
-	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++) {
-		bool certain;
-
-		right[c] = gap_by(sequence, c, message, &certain) == 0 && certain;
-		any |= right[c];
-		all_certain &= certain;
-	}
-	if (!all_certain) {
+	if (!are_counted(sequence, message)) {
 		if (standard(sequence->protocol) == SEQUENCE_MESSAGES)
-			count_vote(
-				&sequence->votes[SEQUENCE_MESSAGES], right[SEQUENCE_MESSAGES], 1);
+			count_vote(&sequence->votes[SEQUENCE_MESSAGES],
+				right >> SEQUENCE_MESSAGES & 1, 1);
 		return;
 	}
-	for (uint32_t c = SEQUENCE_MESSAGES; any && c < SEQUENCE_CONVENTION_COUNT; c++)
-		count_vote(&sequence->votes[c], right[c], VOTES_MISSED);
+	for (uint32_t c = SEQUENCE_MESSAGES; right != 0 && c < SEQUENCE_CONVENTION_COUNT; c++)
+		count_vote(&sequence->votes[c], right >> c & 1, VOTES_MISSED);
 }
 
 static uint32_t most_votes(const struct sequence *sequence)
@@ -179,12 +198,11 @@ static int32_t gap_of(const struct sequence *sequence, const struct sequence_mes
 	uint32_t most = most_votes(sequence);
 
 	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++) {
-		bool certain;
 		int32_t gap;
 
 		if (!is_possible(sequence, c, most))
 			continue;
-		gap = gap_by(sequence, c, message, &certain);
+		gap = gap_by(sequence, c, message);
 		least = gap < least ? gap : least;
 		largest = gap > largest ? gap : largest;
 	}
@@ -365,7 +383,7 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++)
 		if ((is_possible(sequence, c, most) ||
 			    (most == 0 && c == standard(sequence->protocol))) &&
-			c != SEQUENCE_RECORDS_AFTER && c != SEQUENCE_FLOWS_AFTER &&
+			!is_after(c) &&
 			header->sequence == base->number + units(c, base->data, base->flows))
 			return true;
 	return false;
@@ -580,23 +598,6 @@ static bool find_line(struct sequence *sequence, const struct datagram_header *h
 	return false;
 }
 
-/* Returns the conventions that predict the number, as bits, if all records could be counted; else 0. */
-static uint32_t right_conventions(
-	const struct sequence *sequence, const struct sequence_message *message)
-{
-	const struct sequence_base *base = &sequence->base;
-	uint32_t step = message->number - base->number;
-
-	if (base->uncertain || message->uncertain)
-		return 0;
-	return (uint32_t)(step == 1) << SEQUENCE_MESSAGES |
-	       (uint32_t)(step == base->data) << SEQUENCE_RECORDS |
-	       (uint32_t)(step == base->flows) << SEQUENCE_FLOWS |
-	       (uint32_t)(step == message->data) << SEQUENCE_RECORDS_AFTER |
-	       (uint32_t)(step == message->flows) << SEQUENCE_FLOWS_AFTER |
-	       (uint32_t)(step == 0) << SEQUENCE_CONSTANT;
-}
-
 /* Sets sequence->settled. Call when the votes or the convention changed. */
 static void settle(struct sequence *sequence)
 {
@@ -618,9 +619,9 @@ static bool take_next(struct sequence *sequence, const struct sequence_message *
 	bool farther;
 
 	/* No vote changes, and nothing was lost. */
-	if (right != 0 && right == sequence->settled)
+	if (right != 0 && right == sequence->settled && are_counted(sequence, message))
 		return true;
-	vote(sequence, message);
+	vote(sequence, message, right);
 	sequence_result->recognized = recognize(sequence);
 	farther = judge(sequence, gap_of(sequence, message),
 		ahead(sequence->base.number, message->number), sequence_result);

@@ -638,7 +638,8 @@ static inline bool take_single(struct dedup_context *context, struct record_in_p
 	record->before = share_time(&context->flows, share, record->now);
 	share->state = share_state(packets, hop);
 	share->bytes_and_last = bytes | (uint64_t)share->last << 50;
-	flow_set_bytes(flow, bytes, is_later(record) ? gap_before(record) : 0, false);
+	record->later = is_later(record);
+	flow->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 	flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	advance(flow, record, counted, packets);
 	note_record(context, record);
@@ -689,6 +690,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	record.observation = observation;
 	record.flow = flow;
 	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
+	record.later = false;
 	record.packets = observation->packets;
 	record.bytes = observation->bytes;
 	record_times(&record);
@@ -719,8 +721,6 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		most = bytes > most ? bytes : most;
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		flow_add(flow, record_value->packets, record_value->bytes);
-		if (flow->nb == 1)
-			flow_set_bytes(flow, flow->bytes, 0, false);
 		advance(flow, &record, counted, packets);
 	}
 	if (flow->nb > 1)

@@ -542,8 +542,6 @@ static struct record_value best_unsampled(
 			align_bytes(record->share, flow->bytes);
 		return NOTHING;
 	}
-	if (flow->nb == 1) /* saves a cache line: keep_gap() */
-		flow_set_bytes(flow, flow->bytes, record->later ? gap_before(record) : 0, false);
 	advance(flow, record, flow->packets, end);
 	set_bytes(context, record, &value);
 	if (is_doubted(context, record))
