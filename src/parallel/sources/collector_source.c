@@ -12,7 +12,6 @@
 #include <rte_ring_elem.h>
 
 #include "base/assertion.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/fragments.h"
@@ -23,6 +22,7 @@
 #include "parallel/sources/role_snapshot.h"
 #include "parallel/sources/sources.h"
 #include "parallel/workers/node_memory.h"
+#include "parallel/workers/poll.h"
 #include "parallel/workers/rx_core.h"
 #include "rx/filter/filter.h"
 #include "rx/packet/meta.h"
@@ -32,10 +32,6 @@
 
 /* bytes; a packet of a capture can be larger than one mbuf segment */
 #define DATAGRAM_MAX (65536 * 2)
-
-/* After the stop, sockets that still receive datagrams are read for at most this time. */
-#define DRAIN_CPU_NS  INT64_C(200000000)
-#define DRAIN_MOST_NS INT64_C(1000000000)
 
 /* Largest IP packet in most networks, bytes. */
 #define PACKET_EXPECTED 1500
@@ -674,22 +670,6 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	take_packets(rx_core->source, pkts, n);
 }
 
-/* 0: not set yet */
-struct drain {
-	int64_t give_up; /* ns of CLOCK_MONOTONIC */
-	int64_t cpu;     /* CPU time of the thread, ns */
-};
-
-/* A thread that waits for its CPU does not lose datagrams, so its CPU time is limited. */
-static bool is_drained(struct drain *drain, uint32_t received)
-{
-	int64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), now = clock_now(CLOCK_MONOTONIC);
-
-	if (drain->give_up == 0)
-		*drain = (struct drain){now + DRAIN_MOST_NS, cpu + DRAIN_CPU_NS};
-	return received == 0 || now >= drain->give_up || cpu >= drain->cpu;
-}
-
 static void rest(struct collector_source *source, struct poller *poller, uint32_t received)
 {
 	collector_save_templates(source->collector);
@@ -703,7 +683,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
-	struct drain drain = {0};
+	struct poll_drain drain = {0};
 
 	for (;;) {
 		/* Pairs with the release in epochs_open(). */
@@ -716,7 +696,7 @@ static void listen_until_end(struct collector_source *source, struct poller *pol
 			poller->enter(poller->arg, open);
 		}
 		received = take_datagrams(source);
-		if (ended && is_drained(&drain, received)) {
+		if (ended && (received == 0 || poll_drain_is_over(&drain))) {
 			poller->end(poller->arg, open);
 			return;
 		}

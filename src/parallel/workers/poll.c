@@ -17,14 +17,7 @@
 
 /* A thread that waits for its CPU does not lose packets, so its CPU time is limited. */
 #define DRAIN_CPU_NS  INT64_C(200000000)
-#define DRAIN_MOST_MS 1000
-
-/* 0: not set yet */
-struct drain {
-	int64_t cpu;      /* CPU time of the thread, ns */
-	uint64_t give_up; /* TSC at which polling ends even if packets arrive */
-	uint64_t quiet;   /* TSC at which polling ends if no packets arrive before */
-};
+#define DRAIN_MOST_NS INT64_C(1000000000)
 
 /* A thread yields in this many empty rounds before it sleeps. */
 #define IDLE_YIELDS   8
@@ -261,26 +254,32 @@ static uint32_t poll_round(struct poller *poller)
 	return received;
 }
 
-static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
+bool poll_drain_is_over(struct poll_drain *drain)
+{
+	int64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), now = clock_now(CLOCK_MONOTONIC);
+
+	if (drain->give_up == 0)
+		*drain = (struct poll_drain){now + DRAIN_MOST_NS, cpu + DRAIN_CPU_NS};
+	return now >= drain->give_up || cpu >= drain->cpu;
+}
+
+/* *quiet: TSC at which polling ends if no packets arrive before; 0: not set yet. */
+static bool is_drained(
+	const struct poller *poller, struct poll_drain *drain, uint64_t *quiet, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
-	int64_t cpu;
 
 	if (poller->replay)
 		return received == 0;
-	cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
-	if (drain->give_up == 0) {
-		drain->give_up = now + DRAIN_MOST_MS * ms;
-		drain->cpu = cpu + DRAIN_CPU_NS;
-	}
-	if (received > 0 || drain->quiet == 0)
-		drain->quiet = now + poller->quiet_ms * ms;
-	return cpu >= drain->cpu || now >= drain->give_up || (received == 0 && now >= drain->quiet);
+	if (received > 0 || *quiet == 0)
+		*quiet = now + poller->quiet_ms * ms;
+	return poll_drain_is_over(drain) || (received == 0 && now >= *quiet);
 }
 
 void poll_until_end(struct poller *poller)
 {
-	struct drain drain = {0};
+	struct poll_drain drain = {0};
+	uint64_t quiet = 0;
 
 	for (;;) {
 		/*
@@ -294,7 +293,7 @@ void poll_until_end(struct poller *poller)
 		if (!poller->replay && !ended && open > poller->epoch)
 			enter(poller, open);
 		received = poll_round(poller);
-		if (ended && is_drained(poller, &drain, received)) {
+		if (ended && is_drained(poller, &drain, &quiet, received)) {
 			poller->end(poller->arg, open);
 			return;
 		}

@@ -69,6 +69,15 @@ struct poller {
 
 void poll_until_end(struct poller *poller);
 
+/* Limit of a thread that empties its queues or sockets after the stop. All 0: not begun. */
+struct poll_drain {
+	int64_t give_up; /* ns of CLOCK_MONOTONIC */
+	int64_t cpu;     /* CPU time of the thread, ns */
+};
+
+/* Begins at the first call. Returns true if the thread must stop, even if packets arrive. */
+bool poll_drain_is_over(struct poll_drain *drain);
+
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
 /* `ring`: software ring that the queue reads, or NULL. */
