@@ -655,7 +655,7 @@ static void count_sequence(struct collector *collector, const struct sequence_re
 	struct domain *domain = collector->domain;
 	const struct sequence *sequence = &collector->session->sequence;
 
-	domain->after_loss |= result->lost > 0 || result->jumped;
+	domain->after_loss |= result->lost > 0 || result->jumped || result->maybe_lost;
 	domain->gaps += result->lost;
 	domain->gaps -= result->withdrawn < domain->gaps ? result->withdrawn : domain->gaps;
 	if (result->recovered > 0) {

@@ -15,8 +15,9 @@
 #define COPY_DELAY   MS /* ns */
 /* successive messages that prove a restart with a clock set back */
 #define OLD_ENOUGH   3
-#define BURST        65536 /* datagrams that an exporter can lose at once */
-#define RATE_FACTOR  16    /* an exporter can reach 16 times its mean rate */
+/* Datagrams that an exporter can lose at once. With a lower number, it may have started in this run. */
+#define BURST        65536
+#define RATE_FACTOR  16 /* an exporter can reach 16 times its mean rate */
 #define RATE_MAX     1000000
 
 const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
@@ -621,12 +622,23 @@ static bool take_next(struct sequence *sequence, const struct sequence_message *
 	/* No vote changes, and nothing was lost. */
 	if (right != 0 && right == sequence->settled && are_counted(sequence, message))
 		return true;
+	if (sequence->convention == SEQUENCE_UNSURE)
+		sequence_result->maybe_lost =
+			gap_by(sequence, standard(sequence->protocol), message) > 0;
 	vote(sequence, message, right);
 	sequence_result->recognized = recognize(sequence);
 	farther = judge(sequence, gap_of(sequence, message),
 		ahead(sequence->base.number, message->number), sequence_result);
 	settle(sequence);
 	return farther;
+}
+
+/* Returns true if the first message heard is not the first of an exporter that started recently. */
+static bool is_second(enum flow_protocol protocol, const struct sequence_message *message)
+{
+	uint32_t first = units(standard(protocol), message->data, message->flows);
+
+	return message->number > (first > 1 ? first : 1) && message->number < BURST;
 }
 
 struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
@@ -637,8 +649,10 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 	enum sequence_fit fit = SEQUENCE_NEXT;
 	bool farther = true;
 
-	if (!sequence->started)
+	if (!sequence->started) {
 		sequence->first_came = header->came;
+		sequence_result.maybe_lost = is_second(sequence->protocol, &message);
+	}
 	sequence->taken++;
 	if (sequence->started) {
 		fit = fit_behind(sequence, &sequence->base, header);

@@ -75,6 +75,11 @@ struct sequence_result {
 	uint32_t withdrawn; /* datagrams counted as lost by mistake */
 	bool jumped;        /* the numbers continue out of range; the loss is unknown */
 	bool recognized;
+	/*
+	 * Messages may be missing before this one, but it is not known: the unit of the numbers is
+	 * unsure, or this is the first message of an exporter that started recently.
+	 */
+	bool maybe_lost;
 };
 
 void sequence_init(struct sequence *sequence, enum flow_protocol protocol);

@@ -290,7 +290,7 @@ def test_unsampled_wins(test):
     truth = truth_of(test)
     netflow = generate(test, 'netflow.pcap', '--as', 'v5', '--routers', '3', '--path', '3')
     sflow = generate(test, 'sflow.pcap', '--as', 'sflow', '--routers', '3', '--path', '3', '--sampling', '5')
-    after = moved(test, 'after.pcap', sflow, 40)
+    after = moved(test, 'after.pcap', sflow, 15)
     for method in ('best', 'window'):
         rows, _, exporters, _ = collect(
             test, '--pcap', netflow, '--pcap', after, *EVERYTHING, *FLOWS, '--dedup', method)

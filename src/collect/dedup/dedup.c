@@ -20,7 +20,11 @@
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
 #define OVERHEAD_MAX    256                 /* maximum of link-overhead, in bytes */
-#define DIFFER_ONE_IN   8                   /* see struct dedup_check */
+/* See struct dedup_check. */
+#define DIFFER_ONE_IN   16
+#define MEET_ONE_IN     32
+#define INEXACT_LEAST   16
+#define INEXACT_MAX     256
 
 struct dedup {
 	struct dedup_params params;
@@ -258,7 +262,10 @@ static void begin_anew(struct dedup_context *context, struct flow *flow)
 	flow->span = 0;
 }
 
-/* A sampled share has only deferred samples (dedup_method.c). */
+/*
+ * A sampled share has only deferred samples, or those of a flow that others report unsampled
+ * (dedup_method.c).
+ */
 static bool waits(const struct dedup_context *context, const struct record_in_progress *record)
 {
 	return context->held.room > 0 && record->observation->sampling > 1;
@@ -711,20 +718,22 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		(roles_lost_since(&context->roles, observation->exporter, record.before) ||
 			is_ahead(&record, flow->packets, packets)))
 		return false;
-	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	note_record(context, &record);
 	*record_value = (struct record_value){0, 0, 1};
 	counted = flow->packets;
 	if (packets > counted) {
 		record_value->packets = fresh(&record, packets);
 		most = bytes > most ? bytes : most;
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
+		if (!is_plausible(&record, record_value))
+			return false;
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	note_record(context, &record);
 	if (flow->nb > 1)
-		check_add(&context->check, &record, record_value, false);
+		check_add(&context->check, &record, record_value, packets, false);
 	return true;
 }
 
@@ -928,6 +937,13 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 	roles_hear(&dedup->known.roles, exporter, ticks_of(now));
 }
 
+/* Returns true if the records of this epoch and of the recent past contradict the assumption. */
+static bool is_refuted(const struct dedup_check *check)
+{
+	return check->differed > check->compared / DIFFER_ONE_IN ||
+	       (check->inexact >= INEXACT_LEAST && check->met * MEET_ONE_IN < check->inexact);
+}
+
 /*
  * Tests whether exporters on one path see the same packets. If too many records differ, packets of
  * all flows with several exporters are in doubt until records of this epoch cannot be waiting any
@@ -938,7 +954,7 @@ static void end_check(struct dedup_context *context, uint32_t now)
 	struct dedup_check *check = &context->check;
 	struct role_doubt *doubt = &context->doubt;
 
-	if (check->differed > check->compared / DIFFER_ONE_IN) {
+	if (is_refuted(check)) {
 		check->failed = true;
 		check->failed_at = now;
 	} else if (now - check->failed_at > DOUBT_TIMEOUTS * context->flows.timeout) {
@@ -955,6 +971,10 @@ static void end_check(struct dedup_context *context, uint32_t now)
 	}
 	check->compared /= 2;
 	check->differed /= 2;
+	if (check->inexact > INEXACT_MAX) {
+		check->inexact /= 2;
+		check->met /= 2;
+	}
 	check->dropped_packets = check->dropped_bytes = 0;
 	check->counted_packets = check->counted_bytes = 0;
 }

@@ -9,6 +9,8 @@
 
 /* With this number of samples, an observer selected by them is unbiased. */
 #define SAMPLES_UNBIASED 16
+/* A flow with this number of samples is not idle. */
+#define SAMPLES_MANY     20
 
 /*
  * An observer saw the flow's first packets if its first record begins at most this part of its
@@ -410,7 +412,8 @@ static void set_bytes(struct dedup_context *context, struct record_in_progress *
 	if (!record->share->estimated) {
 		most = most_bytes(context, record);
 		value->bytes = most > flow->bytes ? most - flow->bytes : 0;
-		return;
+		if (is_plausible(record, value))
+			return;
 	}
 	value->bytes = part_bytes(record, value->packets);
 	if (value->packets < record->packets) {
@@ -432,12 +435,16 @@ static bool is_of_earlier(struct dedup_context *context, const struct record_in_
 	return !(begin & BEGIN_LATER) && (int32_t)(begin - record->last) > JITTER_TICKS + 1;
 }
 
-/* Returns true if records of the observer may be missing between its last one and this one. */
+/* Returns true if the observer may have sent records of the flow that were lost before this one. */
 static bool follows_a_loss(
 	const struct dedup_context *context, const struct record_in_progress *record)
 {
-	return record->flow->nb > 1 && !record->is_new &&
-	       roles_lost_since(&context->roles, record->observation->exporter, record->before);
+	uint32_t exporter = record->observation->exporter;
+
+	if (record->is_new)
+		return record->has_first &&
+		       roles_lost_since(&context->roles, exporter, record->first);
+	return record->flow->nb > 1 && roles_lost_since(&context->roles, exporter, record->before);
 }
 
 /* Tests whether the observers of the flow see the same packets. */
@@ -449,7 +456,7 @@ static void check_record(struct dedup_context *context, const struct record_in_p
 	if (record->flow->nb == 1)
 		return;
 	if (!record->has_first) {
-		check_add(check, record, value, is_doubted(context, record));
+		check_add(check, record, value, end, is_doubted(context, record));
 		return;
 	}
 	if (is_contradicted(record, end)) {
@@ -459,7 +466,7 @@ static void check_record(struct dedup_context *context, const struct record_in_p
 		   is_ahead(record, record->flow->packets, end)) {
 		check->differed++;
 	}
-	check_add(check, record, value, is_doubted(context, record));
+	check_add(check, record, value, end, is_doubted(context, record));
 }
 
 static void note_begin(struct dedup_context *context, const struct record_in_progress *record)
@@ -481,13 +488,13 @@ static bool is_of_unknown_position(
 	struct dedup_context *context, const struct record_in_progress *record, uint64_t end)
 {
 	struct share *share = record->share;
+	bool lost = follows_a_loss(context, record);
 
-	if (record->later || (record->is_new && !record->aligned && !record->unsure))
+	if (record->later || (record->is_new && !record->aligned && !record->unsure && !lost))
 		share->partial = 0;
-	else if (record->unsure || follows_a_loss(context, record) ||
-		 is_contradicted(record, end) || record->aligned)
+	else if (record->unsure || lost || is_contradicted(record, end) || record->aligned)
 		share->partial = 1;
-	if (!share->partial && !joins_in_doubt(record, end))
+	if (record->flow->nb == 1 || (!share->partial && !joins_in_doubt(record, end)))
 		return false;
 	doubt_flow(record->flow, record->now);
 	return true;
@@ -515,6 +522,8 @@ static struct record_value best_unsampled(
 		note_gap(context, record);
 	if (record->is_new)
 		note_begin(context, record);
+	if (!record->has_first)
+		context->roles.exporters[record->observation->exporter].timeless = true;
 	flow->flags |= FLOW_UNSAMPLED;
 	if (is_earlier) {
 		check_moved(context, record);
@@ -525,7 +534,8 @@ static struct record_value best_unsampled(
 	move_share(record, record->begin);
 	if (precedes_gap_end(record) && (flow->moved || is_in_gap(flow, record->last))) {
 		value = insert_before(context, record);
-		check_add(&context->check, record, &value, is_doubted(context, record));
+		check_add(&context->check, record, &value, record->share->packets,
+			is_doubted(context, record));
 		doubt_record(context, record, &value);
 		return value;
 	}
@@ -597,22 +607,27 @@ static bool is_stale(const struct dedup_context *context, const struct share *sh
 	       !roles_is_alive(&context->roles, hop->exporter);
 }
 
-/* Returns the exporter that last reported the flow unsampled; NULL: none does. */
-static struct role_exporter *unsampled_exporter(
-	struct dedup_context *context, struct flow *flow, uint32_t now)
+/*
+ * Returns the exporter that last reported the flow unsampled, *silent ticks ago; NULL: none does.
+ * *most: most ticks between two of its records.
+ */
+static struct role_exporter *unsampled_exporter(struct dedup_context *context, struct flow *flow,
+	uint32_t now, uint32_t *silent, uint32_t *most)
 {
 	struct role_exporter *last = NULL;
-	uint32_t shortest = UINT32_MAX;
 
+	*silent = UINT32_MAX;
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		const struct share *share = observed_flows_share(&context->flows, flow, i);
-		uint32_t silent = now - share_time(&context->flows, share, now);
+		uint32_t since = now - share_time(&context->flows, share, now), exporter;
 
 		if (share->total || share->sampled || is_stale(context, share, now) ||
-			silent >= shortest)
+			since >= *silent)
 			continue;
-		shortest = silent;
-		last = &context->roles.exporters[context->observers.hops[share->hop].exporter];
+		exporter = context->observers.hops[share->hop].exporter;
+		*silent = since;
+		*most = roles_record_most(&context->roles, exporter);
+		last = &context->roles.exporters[exporter];
 	}
 	if (last == NULL)
 		flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
@@ -627,6 +642,18 @@ static enum interface_role role_at(const struct role_interface *interface, const
 	return interface != NULL ? (enum interface_role)interface->role : ROLE_OPEN;
 }
 
+static void forget_samples(struct dedup_context *context, struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&context->flows, flow, i);
+
+		if (!share->total && share->sampled) {
+			share->packets = 0;
+			share->bytes = 0;
+		}
+	}
+}
+
 /*
  * Defers the samples in the share until the end of the epoch. Returns false if the table is full.
  */
@@ -635,6 +662,8 @@ static bool hold_samples(struct dedup_context *context, struct record_in_progres
 	struct share *share = record->share;
 	struct deferred_flow *deferred;
 
+	if (!(record->flow->flags & FLOW_DEFERRED))
+		forget_samples(context, record->flow);
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		return false;
@@ -671,16 +700,65 @@ static struct record_value without_room(
 	return NOTHING;
 }
 
+static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
+{
+	*packets = counter64_sum(*packets, share->packets);
+	*bytes = counter64_sum(*bytes, share->bytes);
+}
+
+/* Adds a sample to those since the last record of an unsampled exporter, `silent` ticks ago. */
+static void add_covered(const struct record_in_progress *record, uint32_t silent)
+{
+	struct share *share = record->share;
+	bool first = record->is_new || record->now - record->before >= silent;
+	uint64_t packets = first ? 0 : share->packets, bytes = first ? 0 : share->bytes;
+
+	packets = counter64_sum(packets, record->packets);
+	bytes = counter64_sum(bytes, record->bytes);
+	packets = packets < SHARE_PACKETS_LIMIT ? packets : SHARE_PACKETS_LIMIT;
+	bytes = bytes < SHARE_BYTES_LIMIT ? bytes : SHARE_BYTES_LIMIT;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/*
+ * A sample of a flow that an exporter reports unsampled, the last time `silent` ticks ago. If this
+ * is longer than `most`, the flow may have moved: all samples since then are in doubt. Returns false
+ * if it moved: it has many samples, and this exporter would have reported it twice.
+ */
+static bool is_covered(struct dedup_context *context, const struct record_in_progress *record,
+	uint32_t silent, uint32_t most)
+{
+	uint64_t many = (uint64_t)SAMPLES_MANY * record->observation->sampling;
+	uint32_t since = record->is_new ? silent : record->now - record->before;
+	bool deferred = (record->flow->flags & FLOW_DEFERRED) != 0;
+
+	if (!deferred)
+		add_covered(record, silent);
+	if (silent <= most)
+		return true;
+	if (silent / 2 > most && (deferred || record->share->packets >= many)) {
+		record->flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
+		return false;
+	}
+	if (!deferred && (since >= silent || silent - since <= most))
+		add_doubt(&context->doubt.new_packets, &context->doubt.new_bytes, record->share);
+	else
+		doubt_new(context, record, record->packets);
+	return true;
+}
+
 static struct record_value best_sampled(
 	struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hop = &context->observers.hops[record->share->hop];
 	struct role_exporter *unsampled = NULL;
 	struct role_interface *interface;
+	uint32_t silent, most;
 
 	if (record->flow->flags & FLOW_UNSAMPLED)
-		unsampled = unsampled_exporter(context, record->flow, record->now);
-	if (unsampled != NULL) {
+		unsampled = unsampled_exporter(context, record->flow, record->now, &silent, &most);
+	if (unsampled != NULL && is_covered(context, record, silent, most)) {
 		unsampled->covered_packets += record->packets;
 		unsampled->covered_bytes += record->bytes;
 		return NOTHING;
@@ -779,12 +857,6 @@ static void add_share(struct record_value *value, const struct share *share)
 	value->bytes += share->bytes;
 }
 
-static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
-{
-	*packets = counter64_sum(*packets, share->packets);
-	*bytes = counter64_sum(*bytes, share->bytes);
-}
-
 struct record_value value_of_deferred(
 	struct dedup_context *context, const struct deferred_flow *deferred)
 {
@@ -795,7 +867,7 @@ struct record_value value_of_deferred(
 	const struct role_exporter *unsampled = NULL;
 	const struct held_share *owner;
 	bool edge = false;
-	uint32_t n;
+	uint32_t n, silent, most;
 
 	if (deferred->packets == 0)
 		return NOTHING;
@@ -804,7 +876,7 @@ struct record_value value_of_deferred(
 	for (uint32_t i = 0; i < n; i++)
 		edge |= waiting[i].role == ROLE_EDGE;
 	if (flow->flags & FLOW_UNSAMPLED)
-		unsampled = unsampled_exporter(context, flow, flow->last);
+		unsampled = unsampled_exporter(context, flow, flow->last, &silent, &most);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct share *share = waiting[i].share;
 
@@ -825,14 +897,7 @@ struct record_value value_of_deferred(
 					&doubt->duplicate_packets, &doubt->duplicate_bytes, share);
 		}
 	}
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&context->flows, flow, i);
-
-		if (!share->total && share->sampled) {
-			share->packets = 0;
-			share->bytes = 0;
-		}
-	}
+	forget_samples(context, flow);
 	return value;
 }
 

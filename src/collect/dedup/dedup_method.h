@@ -19,6 +19,8 @@
 #include "sketch/counter.h"
 
 #define CHECK_CERTAIN 8
+/* A record of fewer packets can end at the front by chance. */
+#define MEETING_LEAST 16
 
 /*
  * Test of the assumption of method `best` that unsampled exporters on one path see the same packets,
@@ -33,6 +35,12 @@ struct dedup_check {
 	 * CHECK_CERTAIN, or 1 if a burst of packets may explain it.
 	 */
 	uint64_t differed;
+	/*
+	 * Where times are inexact, few records can contradict others. There, some duplicates of two
+	 * observers must end at the same packet, as at the end of a flow. Halved in time.
+	 */
+	uint64_t inexact; /* records with duplicates, of MEETING_LEAST packets or more */
+	uint64_t met;     /* those that ended at the front */
 	/* Packets and bytes of this epoch, without those in doubt already. */
 	uint64_t dropped_packets, dropped_bytes;
 	uint64_t counted_packets, counted_bytes;
@@ -41,16 +49,21 @@ struct dedup_check {
 };
 
 /*
- * Adds the packets of a record. A record without times cannot differ, so it is not compared.
- * doubted: its packets are in doubt already.
+ * Adds the packets of a record. A record without times cannot differ, so it is not compared. end:
+ * count reached by the record. doubted: its packets are in doubt already.
  */
 static inline void check_add(struct dedup_check *check, const struct record_in_progress *record,
-	const struct record_value *value, bool doubted)
+	const struct record_value *value, uint64_t end, bool doubted)
 {
 	uint64_t dropped = record->packets - value->packets;
 	uint64_t dropped_bytes = record->bytes, counted_bytes = record->bytes;
+	bool inexact =
+		record->observation->flags & OBSERVATION_CUT_TIMES || record->flow->front_cut;
 
+	inexact &= dropped > 0 && record->packets >= MEETING_LEAST;
 	check->compared += dropped > 0 && record->has_first;
+	check->inexact += inexact;
+	check->met += inexact && value->packets == 0 && end == record->flow->packets;
 	if (doubted)
 		return;
 	if (dropped > 0 && value->packets > 0) {

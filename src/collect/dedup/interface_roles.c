@@ -36,6 +36,7 @@
 #define WRONG_ONE_IN        10 /* one in N: above both limits, the interface loses its role */
 #define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* in addition to the longest record */
 #define SILENCE             ((uint32_t)(EXPORTER_LIFE_NS >> TICK_SHIFT))
+#define RECORD_DELAY        (2 * TICKS_PER_SECOND) /* until a record that ended is reported */
 #define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* in addition to the longest previous silence */
 #define INTERFACE_FORGOTTEN (3600 * TICKS_PER_SECOND)
 #define KEPT_MOST_NS        (3600 * SECOND_NS) /* age of saved roles */
@@ -148,6 +149,11 @@ void roles_lose(struct roles *roles, uint32_t exporter, uint32_t now)
 static uint32_t longest(const struct roles *roles)
 {
 	return roles->longest > roles->longest_last ? roles->longest : roles->longest_last;
+}
+
+uint32_t roles_record_most(const struct roles *roles, uint32_t exporter)
+{
+	return roles->exporters[exporter].timeless ? INT32_MAX : longest(roles) + RECORD_DELAY;
 }
 
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)

@@ -91,6 +91,7 @@ struct role_exporter {
 	uint16_t generation;    /* incremented to invalidate evidence */
 	uint8_t rate;           /* index of its sampling interval; ROLE_RATES: none */
 	bool alive, in_doubt;
+	bool timeless; /* some unsampled records have no times */
 	/* Samples of this epoch that were dropped because the exporter reports their flows whole. */
 	uint64_t covered_packets, covered_bytes;
 	int64_t kept_at; /* time at which its roles were saved, ns since 1970-01-01 UTC; 0: none */
@@ -173,6 +174,9 @@ static inline void roles_report(struct roles *roles, uint32_t exporter, uint32_t
 	if (sampling > roles->exporters[exporter].coarsest)
 		roles->exporters[exporter].coarsest = sampling;
 }
+
+/* Returns the most ticks between two unsampled records of an active flow; INT32_MAX: unknown. */
+uint32_t roles_record_most(const struct roles *roles, uint32_t exporter);
 
 /* Notes a datagram from the exporter. */
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now);

@@ -74,3 +74,13 @@ struct record_value {
 	uint64_t packets, bytes;
 	double sampling; /* see struct dedup_counts */
 };
+
+/* Returns true if the part of the record may have these bytes. */
+static inline bool is_plausible(
+	const struct record_in_progress *record, const struct record_value *value)
+{
+	if (value->packets >= record->packets)
+		return value->bytes == record->bytes;
+	return value->bytes >= value->packets * PACKET_LEAST &&
+	       value->bytes <= most_part_bytes(record, value->packets);
+}
