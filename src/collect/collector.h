@@ -60,8 +60,11 @@ size_t collector_memory(const struct collector_params *params);
 struct collector *collector_create(const struct collector_params *params, char *error);
 void collector_destroy(struct collector *collector);
 
-/* Calls observe() for all records before it returns. */
+/* The last records, fewer than BURST_MAX, wait for the next call, or for collector_flush(). */
 void collector_take(struct collector *collector, const struct datagram *datagram);
+
+/* Calls observe() for the records that wait. Call it when no datagram is ready. */
+void collector_flush(struct collector *collector);
 
 /* `datagrams`: dropped by the kernel since the last call for this socket. */
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);

@@ -91,6 +91,7 @@ static void evict(struct collector *collector, uint32_t slot)
 {
 	struct domain *domain = &collector->domains[slot];
 
+	collector_flush(collector); /* some observations may be of this slot */
 	domain_end_sessions(collector, domain);
 	if (domain->row.unknown_template > 0)
 		collector_note_domain(

@@ -170,6 +170,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	struct link_emission emission = {collector, link, arg};
 	uint32_t used = exporter_table_used(collector->exporters);
 
+	collector_flush(collector);
 	share_losses(collector);
 	collector_judge_strangers(collector);
 	if (collector->links != NULL)

@@ -61,7 +61,7 @@ size_t collector_memory(const struct collector_params *params)
 
 /* --- callbacks of flow_protocol_decode() --- */
 
-static void flush(struct collector *collector)
+void collector_flush(struct collector *collector)
 {
 	ASSERT(collector->nb_observations, <=, BURST_MAX);
 	if (collector->nb_observations == 0)
@@ -78,10 +78,11 @@ static bool multiply(const struct observation *observation, struct record_sums *
 {
 	uint64_t sampling = observation->sampling;
 
-	if (sampling == 1)
-		*record = (struct record_sums){observation->packets, observation->bytes};
-	else if (__builtin_mul_overflow(observation->packets, sampling, &record->packets) ||
-		 __builtin_mul_overflow(observation->bytes, sampling, &record->bytes))
+	record->packets = observation->packets;
+	record->bytes = observation->bytes;
+	if (sampling != 1 &&
+		(__builtin_mul_overflow(record->packets, sampling, &record->packets) ||
+			__builtin_mul_overflow(record->bytes, sampling, &record->bytes)))
 		return false;
 	return record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
 }
@@ -280,7 +281,6 @@ static struct domain *domain_of_original(struct collector *collector, const stru
 		original = &collector->domains[slot];
 	} else if (collector->domains_left > 0) {
 		collector->domains_left--;
-		flush(collector);
 		rule = collector_rule_of(collector, &id->address);
 		original = domain_admit(collector, id, rule != NULL ? rule : sender->rule);
 	}
@@ -337,7 +337,7 @@ static void take_record(
 	} else if (is_left_out(collector, observation)) {
 		row->records--;
 	} else if (++collector->nb_observations == BURST_MAX) {
-		flush(collector);
+		collector_flush(collector);
 	}
 }
 
@@ -787,7 +787,6 @@ static void decode(
 		collector->header = header;
 		collector->point.time = datagram->time;
 	}
-	flush(collector);
 	note_doubt(collector, end_original(collector));
 }
 
@@ -863,7 +862,6 @@ static void start_point(struct collector *collector, const struct datagram *data
 	point->known_place = domain->interval_position;
 	point->after_loss = domain->after_loss;
 	point->exporters = collector->exporters;
-	point->next = EXPORTER_NONE; /* for next hop ::, which no exporter has */
 	collector->original = collector->domain;
 }
 

@@ -218,6 +218,7 @@ static void send_at(uint32_t address, int64_t time, uint32_t socket)
 	datagram.src.s6_addr[10] = datagram.src.s6_addr[11] = 0xff;
 	memcpy(datagram.src.s6_addr + 12, &wire, 4);
 	collector_take(t.collector, &datagram);
+	collector_flush(t.collector);
 	free(exact);
 	t.taken++;
 }
@@ -895,6 +896,7 @@ static void send_to(uint32_t address, uint16_t port, uint8_t proto)
 		return;
 	}
 	collector_take(t.collector, &datagram);
+	collector_flush(t.collector);
 	t.taken++;
 }
 

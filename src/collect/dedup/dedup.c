@@ -597,17 +597,20 @@ static struct record_value take(struct dedup *dedup, struct record_in_progress *
 	return record_value;
 }
 
-/* Returns true for the common record, which only adds to an existing share. */
+/* Returns true for the common record, which only adds to an existing share. Few branches, for speed. */
 static inline bool is_common(const struct dedup_context *context,
 	const struct observation *observation, const struct flow *flow, const struct key_hash *hash,
 	uint32_t now)
 {
-	return observation->sampling == 1 && !has_totals(observation) &&
-	       observation->packets < SHARE_PACKETS_LIMIT &&
-	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
-	       !flow_is_over(&context->flows, flow, now) && flow->nb > 0 &&
-	       flow->nb <= FLOW_SHARES &&
-	       (flow->flags & (FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
+	const uint32_t flags = FLOW_USED | FLOW_MORE | FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE;
+	uint64_t different = (flow->hash.lo ^ hash->lo) | (flow->hash.hi ^ hash->hi) |
+			     ((flow->flags & flags) ^ (FLOW_USED | FLOW_UNSAMPLED)) |
+			     (observation->sampling ^ 1) |
+			     (observation->flags & OBSERVATION_SINCE_START);
+
+	return different == 0 && observation->packets < SHARE_PACKETS_LIMIT &&
+	       observation->bytes < SHARE_BYTES_LIMIT && (uint32_t)(flow->nb - 1) < FLOW_SHARES &&
+	       (int32_t)(now - flow->last) <= (int32_t)context->flows.timeout;
 }
 
 /* Adds the record to the evidence about interfaces, and updates the times of its share and flow. */
@@ -654,24 +657,27 @@ static inline bool take_single(struct dedup_context *context, struct record_in_p
 	return true;
 }
 
-/* Returns the share of the hop. *most_bytes: largest bytes of the other shares. */
-static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
+/* Returns the unsampled share of the hop; NULL: none, or its position is unknown. */
+static inline struct share *common_share(struct flow *flow, uint32_t hop)
 {
-	struct share *found = NULL;
+	for (uint32_t i = 0; i < flow->nb; i++)
+		if (flow->shares[i].state >> 40 == share_state(0, hop) >> 40)
+			return &flow->shares[i];
+	return NULL;
+}
+
+/* Returns the largest bytes of an unsampled share. */
+static inline uint64_t most_bytes(const struct flow *flow)
+{
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = &flow->shares[i];
+		const struct share *share = &flow->shares[i];
 
-		if (share->total || share->sampled)
-			continue;
-		if (share->hop == hop)
-			found = share;
-		else if (share->bytes > most)
+		if (!share->total && !share->sampled && share->bytes > most)
 			most = share->bytes;
 	}
-	*most_bytes = most;
-	return found;
+	return most;
 }
 
 /*
@@ -703,7 +709,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	record_times(&record);
 	if (flow->nb == 1 && take_single(context, &record, hop, record_value))
 		return true;
-	share = common_share(flow, hop, &most);
+	share = common_share(flow, hop);
 	if (share == NULL)
 		return false;
 	record.share = share;
@@ -711,8 +717,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	packets = share->packets + observation->packets;
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
-		!follows(&context->flows, &record) || share->partial ||
-		is_contradicted(&record, packets))
+		!follows(&context->flows, &record) || is_contradicted(&record, packets))
 		return false;
 	if (flow->nb > 1 &&
 		(roles_lost_since(&context->roles, observation->exporter, record.before) ||
@@ -722,6 +727,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	counted = flow->packets;
 	if (packets > counted) {
 		record_value->packets = fresh(&record, packets);
+		most = most_bytes(flow);
 		most = bytes > most ? bytes : most;
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		if (!is_plausible(&record, record_value))

@@ -48,6 +48,17 @@ struct dedup_check {
 	uint32_t failed_at; /* end of the last epoch in which too many records differed, ticks */
 };
 
+/* Notes whether a record with duplicates ends at the front. */
+static inline void check_meeting(struct dedup_check *check, const struct record_in_progress *record,
+	const struct record_value *value, uint64_t end)
+{
+	if (record->packets < MEETING_LEAST ||
+		!(record->observation->flags & OBSERVATION_CUT_TIMES || record->flow->front_cut))
+		return;
+	check->inexact++;
+	check->met += value->packets == 0 && end == record->flow->packets;
+}
+
 /*
  * Adds the packets of a record. A record without times cannot differ, so it is not compared. end:
  * count reached by the record. doubted: its packets are in doubt already.
@@ -56,28 +67,24 @@ static inline void check_add(struct dedup_check *check, const struct record_in_p
 	const struct record_value *value, uint64_t end, bool doubted)
 {
 	uint64_t dropped = record->packets - value->packets;
-	uint64_t dropped_bytes = record->bytes, counted_bytes = record->bytes;
-	bool inexact =
-		record->observation->flags & OBSERVATION_CUT_TIMES || record->flow->front_cut;
+	uint64_t dropped_bytes = dropped > 0 ? record->bytes : 0;
+	uint64_t counted_bytes = value->packets > 0 ? record->bytes : 0;
 
-	inexact &= dropped > 0 && record->packets >= MEETING_LEAST;
-	check->compared += dropped > 0 && record->has_first;
-	check->inexact += inexact;
-	check->met += inexact && value->packets == 0 && end == record->flow->packets;
+	if (dropped > 0) {
+		check->compared += record->has_first;
+		check_meeting(check, record, value, end);
+	}
 	if (doubted)
 		return;
 	if (dropped > 0 && value->packets > 0) {
 		dropped_bytes = most_part_bytes(record, dropped);
 		counted_bytes = most_part_bytes(record, value->packets);
 	}
-	if (dropped > 0) {
-		check->dropped_packets = counter64_sum(check->dropped_packets, dropped);
-		check->dropped_bytes = counter64_sum(check->dropped_bytes, dropped_bytes);
-	}
-	if (value->packets > 0) {
-		check->counted_packets = counter64_sum(check->counted_packets, value->packets);
-		check->counted_bytes = counter64_sum(check->counted_bytes, counted_bytes);
-	}
+	/* The collector keeps all sums of an epoch below 2^63. */
+	check->dropped_packets += dropped;
+	check->dropped_bytes += dropped_bytes;
+	check->counted_packets += value->packets;
+	check->counted_bytes += counted_bytes;
 }
 
 /* State of the methods besides flows. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/exporters/observe.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "sketch/counter.h"
@@ -11,6 +10,10 @@
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
 #define IP_PACKET_MAX   65535
+
+/* Below these limits, sums and products of a record do not overflow. */
+#define PACKETS_USUAL (UINT64_C(1) << 32)
+#define BYTES_USUAL   (UINT64_C(1) << 48)
 
 static uint64_t times(uint64_t packets, uint32_t bytes)
 {
@@ -68,9 +71,18 @@ static void complete_counts(const struct flow_record *record, struct observation
 	}
 }
 
+/* Returns true if packets and bytes need no change except for link_overhead. */
+static bool is_usual(const struct flow_record *record)
+{
+	const uint32_t unusual = FLOW_SESSION | FLOW_LAYER2_BYTES | FLOW_ENDED;
+
+	return (record->has & unusual) == 0 && record->packets - 1 < PACKETS_USUAL &&
+	       record->bytes < BYTES_USUAL && record->bytes >= record->packets * IPV6_HEADER;
+}
+
 /* Sets packets and bytes. Returns false if the record has none. */
-static bool count(const struct observation_point *point, const struct flow_record *record,
-	struct observation *observation)
+static __attribute__((noinline)) bool count(const struct observation_point *point,
+	const struct flow_record *record, struct observation *observation)
 {
 	bool layer2 = choose_counts(record, observation);
 
@@ -134,13 +146,8 @@ static inline bool has_side(const struct flow_record *record)
 	       ((record->has & both) != both || record->input != 0 || record->output != 0);
 }
 
-static void put_position(const struct observation_point *point, const struct flow_record *record,
-	struct observation *observation)
+static void put_direction(const struct flow_record *record, struct observation *observation)
 {
-	observation->exporter = point->slot;
-	observation->input = record->has & FLOW_INPUT ? record->input : 0;
-	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
-	observation->side = OBSERVED_ANYWHERE;
 	if (has_side(record))
 		observation->side =
 			record->direction == FLOW_EGRESS ? OBSERVED_EGRESS : OBSERVED_INGRESS;
@@ -148,36 +155,49 @@ static void put_position(const struct observation_point *point, const struct flo
 		observation->flags |= OBSERVATION_SAMPLE;
 	if (record->has & FLOW_REVERSE)
 		observation->flags |= OBSERVATION_REVERSE;
+}
+
+static void put_position(const struct observation_point *point, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->exporter = point->slot;
+	observation->input = record->input;
+	observation->output = record->output;
+	observation->side = OBSERVED_ANYWHERE;
+	if (record->has & (FLOW_DIRECTION | FLOW_SAMPLE | FLOW_REVERSE))
+		put_direction(record, observation);
 	if (point->rule != NULL)
 		put_edges(point->rule, observation);
 }
 
-/*
- * Reads the next hop as an IPv6 address; IPv4 is mapped. It loads words, because loading bytes
- * stalls on store forwarding.
- */
-static void read_next_hop(const struct flow_record *record, uint64_t words[2])
+/* Looks up the exporter at the next hop as an IPv6 address; IPv4 is mapped. */
+static __attribute__((noinline)) void find_next(
+	struct observation_point *point, const struct flow_record *record)
 {
-	uint32_t ipv4;
+	struct in6_addr address = {{{0}}};
 
-	memcpy(words, record->next_hop, sizeof(record->next_hop));
-	if (record->next_hop_ipv6)
-		return;
-	memcpy(&ipv4, record->next_hop, sizeof(ipv4));
-	words[0] = 0;
-	words[1] = htobe64(UINT64_C(0xffff) << 32 | be32toh(ipv4));
+	if (record->next_hop_ipv6) {
+		memcpy(&address, record->next_hop, sizeof(address));
+	} else {
+		address.s6_addr[10] = address.s6_addr[11] = 0xff;
+		memcpy(&address.s6_addr[12], record->next_hop, 4);
+	}
+	point->next = exporter_at(point->exporters, &address);
+	memcpy(point->next_hop, record->next_hop, sizeof(point->next_hop));
+	point->next_hop_ipv6 = record->next_hop_ipv6;
+	point->next_known = true;
 }
 
+/* It compares words, because loading bytes stalls on store forwarding. */
 static uint32_t exporter_of(struct observation_point *point, const struct flow_record *record)
 {
 	uint64_t words[2], last[2];
 
-	read_next_hop(record, words);
-	memcpy(last, &point->next_hop, sizeof(last));
-	if (words[0] != last[0] || words[1] != last[1]) {
-		memcpy(&point->next_hop, words, sizeof(words));
-		point->next = exporter_at(point->exporters, &point->next_hop);
-	}
+	memcpy(words, record->next_hop, sizeof(words));
+	memcpy(last, point->next_hop, sizeof(last));
+	if (((words[0] ^ last[0]) | (words[1] ^ last[1])) != 0 ||
+		record->next_hop_ipv6 != point->next_hop_ipv6 || !point->next_known)
+		find_next(point, record);
 	return point->next;
 }
 
@@ -236,8 +256,8 @@ static void put_times(const struct flow_record *record, struct observation *obse
 {
 	observation->flags |=
 		(uint16_t)((record->has & (FLOW_AGE | FLOW_IDLE | FLOW_CUT_TIMES)) >> TIMES_SHIFT);
-	observation->first = record->has & FLOW_AGE ? (uint32_t)record->age : 0;
-	observation->last = record->has & FLOW_IDLE ? (uint32_t)record->idle : 0;
+	observation->first = record->age;
+	observation->last = record->idle;
 	observation->ttl = record->ttl;
 	observation->segment = record->segment;
 }
@@ -246,8 +266,12 @@ bool observe(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->flags = point->after_loss ? OBSERVATION_AFTER_LOSS : 0;
-	if (!count(point, record, observation))
+	if (is_usual(record)) {
+		observation->packets = record->packets;
+		observation->bytes = record->bytes + record->packets * point->link_overhead;
+	} else if (!count(point, record, observation)) {
 		return false;
+	}
 	put_key(point, record, observation);
 	put_position(point, record, observation);
 	put_times(record, observation);

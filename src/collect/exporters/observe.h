@@ -22,8 +22,9 @@ struct observation_point {
 	const struct exporter_rule *rule; /* matching --exporter; NULL: none */
 	struct sampling_knowledge sampling;
 	const struct exporter_table *exporters;
-	/* Cache: last next hop, and the slot of its exporter. */
-	struct in6_addr next_hop;
+	/* Cache: last next hop as in struct flow_record, and the slot of its exporter. */
+	uint8_t next_hop[16];
+	bool next_hop_ipv6, next_known;
 	uint32_t next;
 	/*
 	 * Largest and smallest sampling interval of the usable records; 0: no records. The largest

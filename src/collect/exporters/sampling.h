@@ -124,8 +124,11 @@ static inline bool sampling_is_uniform(const struct sampling_knowledge *knowledg
 static inline bool sampling_is_same(const struct sampling_knowledge *knowledge,
 	const struct sampling_basis *basis, const struct flow_record *record)
 {
-	if (((record->has & SAMPLING_BASIS_HAS) ^ basis->has) != 0 ||
-		record->sampling != basis->sampling || record->sampler != basis->sampler)
+	uint64_t different = ((record->has & SAMPLING_BASIS_HAS) ^ basis->has) |
+			     (record->sampling ^ basis->sampling) |
+			     (record->sampler ^ basis->sampler);
+
+	if (different != 0)
 		return false;
 	return sampling_is_uniform(knowledge) ||
 	       (record->input == basis->input && record->output == basis->output &&

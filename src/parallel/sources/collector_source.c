@@ -532,6 +532,7 @@ static void take_packets(struct collector_source *source, struct rte_mbuf **pkts
 		else if (datagram.proto != 0)
 			collector_take_stream(source->collector, &datagram);
 	}
+	collector_flush(source->collector);
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
@@ -553,6 +554,7 @@ static uint32_t take_datagrams(struct collector_source *source)
 			count_drops(source, datagrams[i].socket);
 		collector_take(source->collector, &datagrams[i]);
 	}
+	collector_flush(source->collector);
 	atomic_fetch_add_explicit(&source->datagrams, n, memory_order_relaxed);
 	return n;
 }
