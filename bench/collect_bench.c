@@ -254,6 +254,12 @@ void collect_bench_take(struct collect_bench *bench, const struct datagram *data
 		collector_take(bench->collector, datagram);
 }
 
+void collect_bench_flush(struct collect_bench *bench)
+{
+	if (bench->collector != NULL)
+		collector_flush(bench->collector);
+}
+
 static void ignore_exporter(void *arg, const struct exporter_row *row)
 {
 	(void)arg;

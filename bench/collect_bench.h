@@ -32,6 +32,9 @@ void collect_bench_destroy(struct collect_bench *bench);
 
 void collect_bench_take(struct collect_bench *bench, const struct datagram *datagram);
 
+/* Processes the records that wait. Call it when no datagram is ready. */
+void collect_bench_flush(struct collect_bench *bench);
+
 void collect_bench_end_epoch(struct collect_bench *bench, int64_t now);
 
 /* The datagrams arrive within one second from *now. Then the epoch ends, and *now advances. */

@@ -74,6 +74,7 @@ static void receive(struct listener *listener, struct collect_bench *bench)
 
 		for (uint32_t i = 0; i < n; i++)
 			collect_bench_take(bench, &datagrams[i]);
+		collect_bench_flush(bench);
 		if (n > 0 && datagrams[n - 1].time >= end) {
 			collect_bench_end_epoch(bench, datagrams[n - 1].time);
 			end += SECOND_NS;
