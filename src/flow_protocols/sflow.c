@@ -273,20 +273,22 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *type = take(&record, 4);
 	struct flow_record *out = sample->record;
-	uint32_t len;
+	bool ipv6;
 
 	if (type == NULL)
 		return false;
-	switch (read_u32(type)) {
-	case ADDRESS_IPV4: len = 4; break;
-	case ADDRESS_IPV6: len = 16; break;
-	default: return true;
-	}
-	if (record.left < len)
+	ipv6 = read_u32(type) == ADDRESS_IPV6;
+	if (!ipv6 && read_u32(type) != ADDRESS_IPV4)
+		return true;
+	if (record.left < (ipv6 ? 16 : 4))
 		return false;
-	memset(out->next_hop, 0, sizeof(out->next_hop));
-	memcpy(out->next_hop, record.at, len);
-	out->next_hop_ipv6 = len == 16;
+	if (ipv6) {
+		memcpy(out->next_hop, record.at, 16);
+	} else {
+		memset(out->next_hop, 0, sizeof(out->next_hop));
+		memcpy(out->next_hop, record.at, 4);
+	}
+	out->next_hop_ipv6 = ipv6;
 	out->has |= FLOW_NEXT_HOP;
 	return true;
 }
@@ -369,20 +371,20 @@ static inline bool is_known(struct sflow_interface interface)
 static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
 	struct sflow_interface input, struct sflow_interface output)
 {
-	bool is_interface = source >> CLASS_SHIFT == 0;
+	bool from = is_known(input), to = is_known(output);
 
-	if (is_known(input)) {
+	if (from) {
 		record->input = input.value;
 		record->has |= FLOW_INPUT;
 	}
-	if (is_known(output)) {
+	if (to) {
 		record->output = output.value;
 		record->has |= FLOW_OUTPUT;
 	}
-	if (is_interface && is_known(input) && (input.value & index_bits) == source) {
+	if (from && (input.value & index_bits) == source) {
 		record->direction = FLOW_INGRESS;
 		record->has |= FLOW_DIRECTION;
-	} else if (is_interface && is_known(output) && (output.value & index_bits) == source) {
+	} else if (to && (output.value & index_bits) == source) {
 		record->direction = FLOW_EGRESS;
 		record->has |= FLOW_DIRECTION;
 	}

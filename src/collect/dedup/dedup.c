@@ -2,6 +2,7 @@
 
 #include "collect/dedup/dedup.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/assertion.h"
@@ -597,30 +598,36 @@ static struct record_value take(struct dedup *dedup, struct record_in_progress *
 	return record_value;
 }
 
-/* Returns true for the common record, which only adds to an existing share. Few branches, for speed. */
+/* Returns true for the common record, which only adds to an existing share. */
 static inline bool is_common(const struct dedup_context *context,
 	const struct observation *observation, const struct flow *flow, const struct key_hash *hash,
 	uint32_t now)
 {
 	const uint32_t flags = FLOW_USED | FLOW_MORE | FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE;
-	uint64_t different = (flow->hash.lo ^ hash->lo) | (flow->hash.hi ^ hash->hi) |
-			     ((flow->flags & flags) ^ (FLOW_USED | FLOW_UNSAMPLED)) |
-			     (observation->sampling ^ 1) |
-			     (observation->flags & OBSERVATION_SINCE_START);
 
-	return different == 0 && observation->packets < SHARE_PACKETS_LIMIT &&
-	       observation->bytes < SHARE_BYTES_LIMIT && (uint32_t)(flow->nb - 1) < FLOW_SHARES &&
-	       (int32_t)(now - flow->last) <= (int32_t)context->flows.timeout;
+	return flow->hash.lo == hash->lo && flow->hash.hi == hash->hi &&
+	       (flow->flags & flags) == (FLOW_USED | FLOW_UNSAMPLED) &&
+	       (uint8_t)(flow->nb - 1) < FLOW_SHARES &&
+	       (int32_t)(now - flow->last) <= (int32_t)context->flows.timeout &&
+	       observation->sampling == 1 && !has_totals(observation) &&
+	       observation->packets < SHARE_PACKETS_LIMIT && observation->bytes < SHARE_BYTES_LIMIT;
 }
 
-/* Adds the record to the evidence about interfaces, and updates the times of its share and flow. */
-static inline void note_record(struct dedup_context *context, struct record_in_progress *record)
+/*
+ * Stores the position of the record's share, which has no flags, and updates the times of share and
+ * flow. Adds the record to the evidence about interfaces.
+ */
+static inline void store_share(struct dedup_context *context, struct record_in_progress *record,
+	uint32_t hop, uint64_t packets, uint64_t bytes)
 {
 	struct share *share = record->share;
 	struct flow *flow = record->flow;
+	uint64_t last = share->last;
 
 	if ((int32_t)(record->last - record->before) > 0)
-		share_set_time(&context->flows, share, record->last);
+		last = share_time_of(&context->flows, record->last);
+	share->state = share_state(packets, hop);
+	share->bytes_and_last = bytes | last << 50;
 	if ((int32_t)(record->now - flow->last) > 0)
 		flow->last = record->now;
 	if (roles_want(&context->roles, flow, false)) {
@@ -646,13 +653,11 @@ static inline bool take_single(struct dedup_context *context, struct record_in_p
 		return false;
 	record->share = share;
 	record->before = share_time(&context->flows, share, record->now);
-	share->state = share_state(packets, hop);
-	share->bytes_and_last = bytes | (uint64_t)share->last << 50;
 	record->later = is_later(record);
 	flow->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 	flow->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	advance(flow, record, counted, packets);
-	note_record(context, record);
+	store_share(context, record, hop, packets, bytes);
 	*record_value = (struct record_value){record->packets, record->bytes, 1};
 	return true;
 }
@@ -735,9 +740,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
-	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	note_record(context, &record);
+	store_share(context, &record, hop, packets, bytes);
 	if (flow->nb > 1)
 		check_add(&context->check, &record, record_value, packets, false);
 	return true;
@@ -762,11 +765,15 @@ static void fill_burst(const struct observation *observations, uint32_t n, struc
 	}
 }
 
+/* Members from `flags` to `next`: what determines the hop, and the sampling interval. */
+#define HOP_BYTES                                                                                  \
+	(offsetof(struct observation, next) + sizeof(uint32_t) -                                   \
+		offsetof(struct observation, flags))
+
 /* Often true for records of one datagram. */
 static inline bool is_same_hop(const struct observation *a, const struct observation *b)
 {
-	return a->exporter == b->exporter && a->side == b->side && a->input == b->input &&
-	       a->output == b->output && a->next == b->next && a->flags == b->flags;
+	return memcmp(&a->flags, &b->flags, HOP_BYTES) == 0;
 }
 
 /* Prefetches for the whole burst. */
@@ -776,9 +783,8 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	struct dedup_context *context = &dedup->known;
 
 	hash_burst(&dedup->hash_key, burst);
-	for (uint32_t i = 0; i < n; i++)
-		observed_flows_prefetch(&context->flows, &burst->hash[i]);
 	for (uint32_t i = 0; i < n; i++) {
+		observed_flows_prefetch(&context->flows, &burst->hash[i]);
 		if (!dedup->keeps && !has_totals(&observations[i]))
 			continue;
 		if (i > 0 && is_same_hop(&observations[i], &observations[i - 1])) {

@@ -67,8 +67,6 @@ static inline void check_add(struct dedup_check *check, const struct record_in_p
 	const struct record_value *value, uint64_t end, bool doubted)
 {
 	uint64_t dropped = record->packets - value->packets;
-	uint64_t dropped_bytes = dropped > 0 ? record->bytes : 0;
-	uint64_t counted_bytes = value->packets > 0 ? record->bytes : 0;
 
 	if (dropped > 0) {
 		check->compared += record->has_first;
@@ -76,15 +74,17 @@ static inline void check_add(struct dedup_check *check, const struct record_in_p
 	}
 	if (doubted)
 		return;
-	if (dropped > 0 && value->packets > 0) {
-		dropped_bytes = most_part_bytes(record, dropped);
-		counted_bytes = most_part_bytes(record, value->packets);
-	}
 	/* The collector keeps all sums of an epoch below 2^63. */
 	check->dropped_packets += dropped;
-	check->dropped_bytes += dropped_bytes;
 	check->counted_packets += value->packets;
-	check->counted_bytes += counted_bytes;
+	if (dropped == 0) {
+		check->counted_bytes += record->bytes;
+	} else if (value->packets == 0) {
+		check->dropped_bytes += record->bytes;
+	} else {
+		check->dropped_bytes += most_part_bytes(record, dropped);
+		check->counted_bytes += most_part_bytes(record, value->packets);
+	}
 }
 
 /* State of the methods besides flows. */

@@ -306,10 +306,16 @@ static inline uint32_t share_time(
 	return now - (steps << table->share_shift);
 }
 
+/* Returns the value of share.last for this time. */
+static inline uint32_t share_time_of(const struct observed_flows *table, uint32_t time)
+{
+	return time >> table->share_shift & ((1 << SHARE_TIME_BITS) - 1);
+}
+
 static inline void share_set_time(
 	const struct observed_flows *table, struct share *share, uint32_t time)
 {
-	share->last = time >> table->share_shift & ((1 << SHARE_TIME_BITS) - 1);
+	share->last = share_time_of(table, time) & ((1 << SHARE_TIME_BITS) - 1);
 }
 
 static inline uint32_t flow_number(const struct observed_flows *table, const struct flow *flow)
