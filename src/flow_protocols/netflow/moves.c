@@ -13,6 +13,7 @@ enum move_op {
 	MOVE_BYTES_2,
 	MOVE_BYTES_3,
 	MOVE_BYTES_4,
+	MOVE_BYTES_8,
 	MOVE_BYTES_16,
 	MOVE_U32_1,
 	MOVE_U32_2,
@@ -349,10 +350,31 @@ static bool is_other(const struct move_choice *choices, enum element_use use)
 	return false;
 }
 
+/* Returns the number of bytes that the move copies unchanged; 0: it does not. */
+static uint32_t copied_bytes(const struct move *move)
+{
+	return move->op <= MOVE_BYTES_4 ? move->op - MOVE_BYTES_1 + 1U : 0;
+}
+
+/*
+ * Extends `last` by the next move, which copies adjacent bytes, such as the second address. Returns
+ * false if it cannot.
+ */
+static bool extend_move(struct move *last, const struct move *move)
+{
+	uint32_t before = copied_bytes(last), bytes = copied_bytes(move);
+
+	if (before == 0 || bytes != before || bytes == 3 || last->from + before != move->from ||
+		last->to + before != move->to)
+		return false;
+	last->op = (uint8_t)(bytes == 4 ? MOVE_BYTES_8 : MOVE_BYTES_1 + 2 * bytes - 1);
+	return true;
+}
+
 static uint32_t add_moves(
 	struct move_plan *plan, const struct move_choice *choices, bool wide, bool variable)
 {
-	uint32_t has = 0;
+	uint32_t has = 0, first = plan->nb_moves;
 
 	for (uint32_t use = 0; use < ELEMENT_USE_COUNT; use++) {
 		const struct move_choice *choice = &choices[use];
@@ -373,6 +395,8 @@ static uint32_t add_moves(
 									: MOVE_OTHER_1));
 		else
 			has |= targets[use].has;
+		if (!variable && plan->nb_moves > first && extend_move(move - 1, move))
+			continue;
 		if (use == plan->start)
 			plan->start_move = plan->nb_moves;
 		if (use == plan->end)
@@ -668,6 +692,7 @@ void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	case MOVE_BYTES_1: EACH(to[0] = from[0]); break;
 	case MOVE_BYTES_2: EACH(memcpy(to, from, 2)); break;
 	case MOVE_BYTES_4: EACH(memcpy(to, from, 4)); break;
+	case MOVE_BYTES_8: EACH(memcpy(to, from, 8)); break;
 	case MOVE_BYTES_16: EACH(memcpy(to, from, 16)); break;
 	case MOVE_U32_1: EACH(store_u32(to, from[0])); break;
 	case MOVE_U32_2: EACH(store_u32(to, read_u16(from))); break;
