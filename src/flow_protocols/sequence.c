@@ -17,6 +17,8 @@
 #define OLD_ENOUGH   3
 /* Datagrams that an exporter can lose at once. With a lower number, it may have started in this run. */
 #define BURST        65536
+/* Messages until a unit of the numbers is recognized, if there is one. */
+#define UNSURE_MOST  64
 #define RATE_FACTOR  16 /* an exporter can reach 16 times its mean rate */
 #define RATE_MAX     1000000
 
@@ -622,7 +624,8 @@ static bool take_next(struct sequence *sequence, const struct sequence_message *
 	/* No vote changes, and nothing was lost. */
 	if (right != 0 && right == sequence->settled && are_counted(sequence, message))
 		return true;
-	if (sequence->convention == SEQUENCE_UNSURE)
+	/* Some exporters never have numbers that count messages or records. */
+	if (sequence->convention == SEQUENCE_UNSURE && sequence->taken <= UNSURE_MOST)
 		sequence_result->maybe_lost =
 			gap_by(sequence, standard(sequence->protocol), message) > 0;
 	vote(sequence, message, right);

@@ -610,7 +610,7 @@ static inline bool is_common(const struct dedup_context *context,
 	       (uint8_t)(flow->nb - 1) < FLOW_SHARES &&
 	       (int32_t)(now - flow->last) <= (int32_t)context->flows.timeout &&
 	       observation->sampling == 1 && !has_totals(observation) &&
-	       observation->packets < SHARE_PACKETS_LIMIT && observation->bytes < SHARE_BYTES_LIMIT;
+	       observation->packets < SHARE_PACKETS_LIMIT && observation->bytes < SHARE_BYTES_MAX;
 }
 
 /*
@@ -737,12 +737,16 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		if (!is_plausible(&record, record_value))
 			return false;
+	}
+	if (!record.has_first)
+		context->roles.exporters[observation->exporter].timeless = true;
+	if (flow->nb > 1) /* before the front advances */
+		check_add(&context->check, &record, record_value, packets, false);
+	if (packets > counted) {
 		flow_add(flow, record_value->packets, record_value->bytes);
 		advance(flow, &record, counted, packets);
 	}
 	store_share(context, &record, hop, packets, bytes);
-	if (flow->nb > 1)
-		check_add(&context->check, &record, record_value, packets, false);
 	return true;
 }
 
@@ -770,7 +774,7 @@ static void fill_burst(const struct observation *observations, uint32_t n, struc
 	(offsetof(struct observation, next) + sizeof(uint32_t) -                                   \
 		offsetof(struct observation, flags))
 
-/* Often true for records of one datagram. */
+/* Often true for records of one exporter. The times may differ: a burst spans datagrams. */
 static inline bool is_same_hop(const struct observation *a, const struct observation *b)
 {
 	return memcmp(&a->flags, &b->flags, HOP_BYTES) == 0;
@@ -784,10 +788,13 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 
 	hash_burst(&dedup->hash_key, burst);
 	for (uint32_t i = 0; i < n; i++) {
+		bool same;
+
 		observed_flows_prefetch(&context->flows, &burst->hash[i]);
 		if (!dedup->keeps && !has_totals(&observations[i]))
 			continue;
-		if (i > 0 && is_same_hop(&observations[i], &observations[i - 1])) {
+		same = i > 0 && is_same_hop(&observations[i], &observations[i - 1]);
+		if (same && observations[i].time == observations[i - 1].time) {
 			ahead->hop[i] = ahead->hop[i - 1];
 			continue;
 		}
@@ -797,7 +804,9 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 		if (__builtin_expect(observations[i].flags & OBSERVATION_AFTER_LOSS, 0))
 			roles_lose(&context->roles, observations[i].exporter,
 				ticks_of(observations[i].time));
-		ahead->hop[i] = observation_points_hop(&context->observers, &observations[i]);
+		ahead->hop[i] =
+			same ? ahead->hop[i - 1]
+			     : observation_points_hop(&context->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&context->flows, &burst->hash[i]);

@@ -420,6 +420,7 @@ static void set_bytes(struct dedup_context *context, struct record_in_progress *
 		doubt_bytes(context, record, value);
 		for (uint32_t i = 0; i < flow->nb; i++)
 			observed_flows_share(&context->flows, flow, i)->estimated = 1;
+		flow->flags |= FLOW_UNSURE;
 	}
 	align_bytes(record->share, flow->bytes + value->bytes);
 }
