@@ -15,7 +15,10 @@
 #define COPY_DELAY   MS /* ns */
 /* successive messages that prove a restart with a clock set back */
 #define OLD_ENOUGH   3
-/* Datagrams that an exporter can lose at once. With a lower number, it may have started in this run. */
+/*
+ * Datagrams that an exporter can lose at once. An exporter whose first number is lower may have started
+ * in this run.
+ */
 #define BURST        65536
 /* Messages until a unit of the numbers is recognized, if there is one. */
 #define UNSURE_MOST  64

@@ -76,8 +76,8 @@ struct sequence_result {
 	bool jumped;        /* the numbers continue out of range; the loss is unknown */
 	bool recognized;
 	/*
-	 * Messages may be missing before this one, but it is not known: the unit of the numbers is
-	 * unsure, or this is the first message of an exporter that started recently.
+	 * It is unknown whether messages are missing before this one: the unit of the numbers is
+	 * unsure, or this is the first message heard of an exporter that started recently.
 	 */
 	bool maybe_lost;
 };

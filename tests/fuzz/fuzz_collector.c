@@ -237,7 +237,8 @@ static size_t take_datagram(const uint8_t *data, size_t size, uint8_t step)
 	make_fit(copy, len, step);
 	datagram.data = copy;
 	collector_take(t.collector, &datagram);
-	collector_flush(t.collector);
+	if (len % 4 == 0) /* else records wait for the next datagram */
+		collector_flush(t.collector);
 	free(copy);
 	t.taken++;
 	return 4 + len;

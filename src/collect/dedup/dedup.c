@@ -23,7 +23,7 @@
 #define OVERHEAD_MAX    256                 /* maximum of link-overhead, in bytes */
 /* See struct dedup_check. */
 #define DIFFER_ONE_IN   16
-#define MEET_ONE_IN     32
+#define MEET_ONE_IN     2
 #define INEXACT_LEAST   16
 #define INEXACT_MAX     256
 

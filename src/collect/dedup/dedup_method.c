@@ -511,6 +511,19 @@ static void catch_up(struct record_in_progress *record, uint64_t end)
 		move_share(record, least - record->packets);
 }
 
+/* The evidence of interface_roles.h has only some flows, and may lack the longest records. */
+static void note_duration(struct dedup_context *context, const struct record_in_progress *record)
+{
+	struct role_exporter *exporter = &context->roles.exporters[record->observation->exporter];
+	uint32_t duration = record->now - record->first;
+
+	if (!record->has_first)
+		exporter->timeless = true;
+	else if (duration > exporter->longest)
+		exporter->longest =
+			duration < context->flows.timeout ? duration : context->flows.timeout;
+}
+
 static struct record_value best_unsampled(
 	struct dedup_context *context, struct record_in_progress *record)
 {
@@ -523,8 +536,7 @@ static struct record_value best_unsampled(
 		note_gap(context, record);
 	if (record->is_new)
 		note_begin(context, record);
-	if (!record->has_first)
-		context->roles.exporters[record->observation->exporter].timeless = true;
+	note_duration(context, record);
 	flow->flags |= FLOW_UNSAMPLED;
 	if (is_earlier) {
 		check_moved(context, record);

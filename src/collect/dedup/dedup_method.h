@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/dedup/deferred_flows.h"
+#include "collect/dedup/flow_front.h"
 #include "collect/dedup/interface_roles.h"
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/observers.h"
@@ -21,6 +22,8 @@
 #define CHECK_CERTAIN 8
 /* A record of fewer packets can end at the front by chance. */
 #define MEETING_LEAST 16
+/* After this time without packets, the flow has probably ended. */
+#define ENDED_TICKS   (MARGIN_TICKS + 2 * CUT_TICKS)
 
 /*
  * Test of the assumption of method `best` that unsampled exporters on one path see the same packets,
@@ -36,11 +39,11 @@ struct dedup_check {
 	 */
 	uint64_t differed;
 	/*
-	 * Where times are inexact, few records can contradict others. There, some duplicates of two
-	 * observers must end at the same packet, as at the end of a flow. Halved in time.
+	 * Where times are inexact, records can rarely contradict others. But observers of one path
+	 * agree on the end of a flow, except for drops. Halved in time.
 	 */
-	uint64_t inexact; /* records with duplicates, of MEETING_LEAST packets or more */
-	uint64_t met;     /* those that ended at the front */
+	uint64_t inexact; /* last records of flows, with MEETING_LEAST packets or more */
+	uint64_t met;     /* those that end at the front */
 	/* Packets and bytes of this epoch, without those in doubt already. */
 	uint64_t dropped_packets, dropped_bytes;
 	uint64_t counted_packets, counted_bytes;
@@ -48,15 +51,22 @@ struct dedup_check {
 	uint32_t failed_at; /* end of the last epoch in which too many records differed, ticks */
 };
 
-/* Notes whether a record with duplicates ends at the front. */
+/*
+ * Notes whether the last record of a flow, with duplicates, ends at the front. Records of an active
+ * timeout end at any packet.
+ */
 static inline void check_meeting(struct dedup_check *check, const struct record_in_progress *record,
 	const struct record_value *value, uint64_t end)
 {
-	if (record->packets < MEETING_LEAST ||
+	uint64_t apart;
+
+	if (record->packets < MEETING_LEAST || record->now - record->last < ENDED_TICKS ||
 		!(record->observation->flags & OBSERVATION_CUT_TIMES || record->flow->front_cut))
 		return;
 	check->inexact++;
-	check->met += value->packets == 0 && end == record->flow->packets;
+	apart = end > record->flow->packets ? end - record->flow->packets
+					    : record->flow->packets - end;
+	check->met += value->packets < record->packets && apart <= record->packets / DROPPED_ONE_IN;
 }
 
 /*

@@ -153,7 +153,10 @@ static uint32_t longest(const struct roles *roles)
 
 uint32_t roles_record_most(const struct roles *roles, uint32_t exporter)
 {
-	return roles->exporters[exporter].timeless ? INT32_MAX : longest(roles) + RECORD_DELAY;
+	const struct role_exporter *of = &roles->exporters[exporter];
+	uint32_t most = of->longest > longest(roles) ? of->longest : longest(roles);
+
+	return of->timeless ? INT32_MAX : most + RECORD_DELAY;
 }
 
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)

@@ -91,7 +91,8 @@ struct role_exporter {
 	uint16_t generation;    /* incremented to invalidate evidence */
 	uint8_t rate;           /* index of its sampling interval; ROLE_RATES: none */
 	bool alive, in_doubt;
-	bool timeless; /* some unsampled records have no times */
+	bool timeless;    /* some unsampled records have no times */
+	uint32_t longest; /* longest unsampled record, ticks */
 	/* Samples of this epoch that were dropped because the exporter reports their flows whole. */
 	uint64_t covered_packets, covered_bytes;
 	int64_t kept_at; /* time at which its roles were saved, ns since 1970-01-01 UTC; 0: none */
