@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/assertion.h"
 #include "base/router_names.h"
 #include "base/units.h"
@@ -258,10 +259,7 @@ static struct exporter_id id_of_original(
 		.protocol = sender->protocol,
 	};
 
-	if (record->exporter_ipv6)
-		memcpy(&id.address, record->exporter, sizeof(id.address));
-	else
-		datagram_map_ipv4(&id.address, record->exporter);
+	address_map(&id.address, record->exporter, record->exporter_ipv6);
 	return id;
 }
 
@@ -923,10 +921,7 @@ static void identify(const struct datagram *datagram, const struct datagram_head
 	if (header->agent_family == 0 ||
 		memcmp(header->agent, none, header->agent_family == 4 ? 4 : 16) == 0)
 		return;
-	if (header->agent_family == 4)
-		datagram_map_ipv4(&id->address, header->agent);
-	else
-		memcpy(&id->address, header->agent, sizeof(id->address));
+	address_map(&id->address, header->agent, header->agent_family != 4);
 }
 
 void collector_count_other(

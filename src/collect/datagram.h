@@ -3,7 +3,6 @@
 
 #include <netinet/in.h>
 #include <stdint.h>
-#include <string.h>
 
 /* IPv4 addresses are mapped to IPv6 (::ffff:a.b.c.d). */
 struct datagram {
@@ -17,9 +16,3 @@ struct datagram {
 	/* 0: UDP; IPPROTO_TCP or IPPROTO_SCTP: `data` is part of a stream */
 	uint8_t proto;
 };
-
-static inline void datagram_map_ipv4(struct in6_addr *address, const void *ipv4)
-{
-	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-	memcpy(address->s6_addr + 12, ipv4, 4);
-}

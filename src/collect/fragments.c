@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
@@ -349,8 +350,8 @@ static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *
 		memcpy(&out->src, parsed->key6.src_ip, 16);
 		memcpy(&out->dst, parsed->key6.dst_ip, 16);
 	} else {
-		datagram_map_ipv4(&out->src, parsed->key4.src_ip);
-		datagram_map_ipv4(&out->dst, parsed->key4.dst_ip);
+		address_map_ipv4(&out->src, parsed->key4.src_ip);
+		address_map_ipv4(&out->dst, parsed->key4.dst_ip);
 	}
 }
 
@@ -411,8 +412,8 @@ static bool read_fragment4(
 	};
 	fragment->identity.id = read_u16(ip + 4);
 	fragment->identity.proto = ip[9];
-	datagram_map_ipv4(&fragment->identity.src, ip + 12);
-	datagram_map_ipv4(&fragment->identity.dst, ip + 16);
+	address_map_ipv4(&fragment->identity.src, ip + 12);
+	address_map_ipv4(&fragment->identity.dst, ip + 16);
 	return fragment->offset + fragment->len <= IP_LENGTH_MAX - IPV4_HEADER;
 }
 

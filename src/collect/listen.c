@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 
 /* Buffers are more than 64 KB apart, so that they use different cache sets. */
@@ -94,7 +95,7 @@ static bool parse_address(const char *text, size_t len, struct listen_address *a
 	}
 	if (inet_pton(AF_INET, copy, &ipv4) != 1)
 		return false;
-	datagram_map_ipv4(&address->address.sin6_addr, &ipv4);
+	address_map_ipv4(&address->address.sin6_addr, &ipv4);
 	return true;
 }
 
@@ -270,7 +271,7 @@ static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 		return false;
 	if (from->sa_family == AF_INET) {
 		memcpy(&narrow, from, sizeof(narrow));
-		datagram_map_ipv4(address, &narrow.sin_addr);
+		address_map_ipv4(address, &narrow.sin_addr);
 	} else {
 		memcpy(&wide, from, sizeof(wide));
 		*address = wide.sin6_addr;
@@ -430,7 +431,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 		struct sockaddr_in narrow;
 
 		memcpy(&narrow, sender, sizeof(narrow));
-		datagram_map_ipv4(&datagram->src, &narrow.sin_addr);
+		address_map_ipv4(&datagram->src, &narrow.sin_addr);
 	} else {
 		datagram->src = sender->sin6_addr;
 	}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/address.h"
 #include "sketch/counter.h"
 
 #define ETHERNET_HEADER 14
@@ -174,14 +175,9 @@ static void put_position(const struct observation_point *point, const struct flo
 static __attribute__((noinline)) void find_next(
 	struct observation_point *point, const struct flow_record *record)
 {
-	struct in6_addr address = {{{0}}};
+	struct in6_addr address;
 
-	if (record->next_hop_ipv6) {
-		memcpy(&address, record->next_hop, sizeof(address));
-	} else {
-		address.s6_addr[10] = address.s6_addr[11] = 0xff;
-		memcpy(&address.s6_addr[12], record->next_hop, 4);
-	}
+	address_map(&address, record->next_hop, record->next_hop_ipv6);
 	point->next = exporter_at(point->exporters, &address);
 	memcpy(point->next_hop, record->next_hop, sizeof(point->next_hop));
 	point->next_hop_ipv6 = record->next_hop_ipv6;

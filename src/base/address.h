@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* IPv4 addresses as IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2). */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+
+static inline void address_map_ipv4(struct in6_addr *address, const void *ipv4)
+{
+	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	memcpy(address->s6_addr + 12, ipv4, 4);
+}
+
+/* `bytes` has 16 bytes for IPv6, else 4. */
+static inline void address_map(struct in6_addr *address, const void *bytes, bool ipv6)
+{
+	if (ipv6)
+		memcpy(address, bytes, sizeof(*address));
+	else
+		address_map_ipv4(address, bytes);
+}
