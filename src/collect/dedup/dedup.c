@@ -671,20 +671,6 @@ static inline struct share *common_share(struct flow *flow, uint32_t hop)
 	return NULL;
 }
 
-/* Returns the largest bytes of an unsampled share. */
-static inline uint64_t most_bytes(const struct flow *flow)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		const struct share *share = &flow->shares[i];
-
-		if (!share->total && !share->sampled && share->bytes > most)
-			most = share->bytes;
-	}
-	return most;
-}
-
 /*
  * Method best for the common case: an unsampled record of an observer that reported the flow
  * before, without paths. Same result as dedup_methods[], in one function for speed. Returns false
@@ -732,7 +718,7 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	counted = flow->packets;
 	if (packets > counted) {
 		record_value->packets = fresh(&record, packets);
-		most = most_bytes(flow);
+		most = most_unsampled_bytes(&context->flows, flow);
 		most = bytes > most ? bytes : most;
 		record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		if (!is_plausible(&record, record_value))

@@ -9,8 +9,6 @@
 
 /* With this number of samples, an observer selected by them is unbiased. */
 #define SAMPLES_UNBIASED 16
-/* A flow with this number of samples is not idle. */
-#define SAMPLES_MANY     20
 
 /*
  * An observer saw the flow's first packets if its first record begins at most this part of its
@@ -62,20 +60,6 @@ static void doubt_duplicate(
 	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, packets);
 	doubt->duplicate_bytes =
 		counter64_sum(doubt->duplicate_bytes, most_part_bytes(record, packets));
-}
-
-/* Returns the largest byte count of an unsampled observer. */
-static uint64_t most_bytes(struct dedup_context *context, const struct record_in_progress *record)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < record->flow->nb; i++) {
-		const struct share *share = observed_flows_share(&context->flows, record->flow, i);
-
-		if (!share->total && !share->sampled && !share->estimated && share->bytes > most)
-			most = share->bytes;
-	}
-	return most;
 }
 
 /* --- unsampled: positions in the flow --- */
@@ -410,7 +394,7 @@ static void set_bytes(struct dedup_context *context, struct record_in_progress *
 	uint64_t most;
 
 	if (!record->share->estimated) {
-		most = most_bytes(context, record);
+		most = most_unsampled_bytes(&context->flows, flow);
 		value->bytes = most > flow->bytes ? most - flow->bytes : 0;
 		if (is_plausible(record, value))
 			return;
@@ -742,7 +726,7 @@ static void add_covered(const struct record_in_progress *record, uint32_t silent
 static bool is_covered(struct dedup_context *context, const struct record_in_progress *record,
 	uint32_t silent, uint32_t most)
 {
-	uint64_t many = (uint64_t)SAMPLES_MANY * record->observation->sampling;
+	uint64_t many = (uint64_t)ROLE_SAMPLES_LARGE * record->observation->sampling;
 	uint32_t since = record->is_new ? silent : record->now - record->before;
 	bool deferred = (record->flow->flags & FLOW_DEFERRED) != 0;
 

@@ -31,7 +31,6 @@
 #define COMMON_NONE         0.5f  /* evidence below which two exporters have no common flow */
 #define SHARE_FEEDS         0.05f /* least share of flows of an exporter on some paths */
 #define SHARE_BLIND         0.2f
-#define SAMPLES_LARGE       20 /* fewest samples of a large flow; its other exporters must see it */
 #define WRONG_MOST          3  /* large flows of an interface that no exporter counts */
 #define WRONG_ONE_IN        10 /* one in N: above both limits, the interface loses its role */
 #define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* in addition to the longest record */
@@ -520,7 +519,7 @@ static void check_roles(
 	for (uint32_t i = 0; i < n; i++) {
 		struct role_interface *interface = &roles->interfaces[seen[i].interface];
 
-		if (interface->role != ROLE_FED || seen[i].samples < SAMPLES_LARGE)
+		if (interface->role != ROLE_FED || seen[i].samples < ROLE_SAMPLES_LARGE)
 			continue;
 		interface->right += counted;
 		interface->wrong += !counted;

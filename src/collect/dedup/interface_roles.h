@@ -20,9 +20,11 @@
 #include "collect/exporters/collector_rows.h"
 #include "sketch/sketch.h"
 
-#define ROLE_RATES     8 /* sampling intervals in use at once, rounded up to powers of two */
-#define ROLE_DISTANCES 8 /* distances between exporters on a path; 0: order unknown */
-#define INTERFACE_NONE UINT32_MAX
+/* Fewest samples of a large flow: it is not idle, and its other exporters must see it. */
+#define ROLE_SAMPLES_LARGE 20
+#define ROLE_RATES         8 /* sampling intervals in use at once, rounded up to powers of two */
+#define ROLE_DISTANCES     8 /* distances between exporters on a path; 0: order unknown */
+#define INTERFACE_NONE     UINT32_MAX
 
 struct role_interface {
 	uint32_t point; /* observation_points_number() of its exporter and side */

@@ -276,6 +276,20 @@ static inline struct share *observed_flows_share(
 	return i < FLOW_SHARES ? &flow->shares[i] : observed_flows_more_share(table, flow, i);
 }
 
+/* Returns the largest bytes of an unsampled share whose bytes compare with those of the flow. */
+static inline uint64_t most_unsampled_bytes(struct observed_flows *table, struct flow *flow)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(table, flow, i);
+
+		if (!share->total && !share->sampled && !share->estimated && share->bytes > most)
+			most = share->bytes;
+	}
+	return most;
+}
+
 /* Adds an empty share. Returns NULL if the table is full. */
 struct share *observed_flows_add_share(
 	struct observed_flows *table, struct flow *flow, uint32_t now);
