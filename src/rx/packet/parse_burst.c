@@ -12,6 +12,7 @@
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
 #include "rx/packet/link_type.h"
+#include "rx/packet/plain.h"
 #include "rx/packet/unaligned.h"
 
 enum origin {
@@ -19,20 +20,13 @@ enum origin {
 	ORIGIN_REPLAY,
 };
 
-/* Ethernet and IPv4 headers without options, and ports: 14 + 20 + 4 bytes */
-#define PLAIN_LEN       38
-#define PLAIN_IP_AT     14
-#define PLAIN_FLAGS_AT  (34 + 13)
-#define PROTO_TCP       6
-#define TCP_READ        16 /* bytes of a TCP header up to its window */
-#define IPV4_HEADER     20
-#define IPV6_HEADER     40
-#define IP_LENGTHS      6 /* bytes of an IP header up to its length field */
-/* Ethernet and IPv6 headers, and ports: 14 + 40 + 4 bytes */
-#define PLAIN6_LEN      58
-#define PLAIN6_FLAGS_AT (54 + 13)
-#define VLAN_TAG_LEN    4
-#define VLAN_ID         0x0fff
+#define PROTO_TCP    6
+#define TCP_READ     16 /* bytes of a TCP header up to its window */
+#define IPV4_HEADER  20
+#define IPV6_HEADER  40
+#define IP_LENGTHS   6 /* bytes of an IP header up to its length field */
+#define VLAN_TAG_LEN 4
+#define VLAN_ID      0x0fff
 
 static inline uint32_t be16(const uint8_t *p)
 {
@@ -42,58 +36,6 @@ static inline uint32_t be16(const uint8_t *p)
 static inline uint32_t be32(const uint8_t *p)
 {
 	return rte_be_to_cpu_32(load32(p));
-}
-
-static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
-{
-	/* EtherType 0x0800, version 4, IHL 5; the TOS byte is masked out. */
-	return len >= PLAIN_LEN &&
-	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
-}
-
-/* Returns true if the IPv4 fragment offset is 0. */
-static inline bool is_first(const uint8_t *data)
-{
-	return (load16(data + 20) & RTE_BE16(0x1fff)) == 0;
-}
-
-/*
- * Bytes 22 to 37 of the frame are TTL, protocol, checksum, addresses, ports. A mask clears absent
- * ports, because a branch would often be mispredicted.
- */
-static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
-{
-	typedef uint8_t bytes16 __attribute__((vector_size(16)));
-	static const bytes16 masks[2] = {
-		{255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 255},
-		{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-	};
-	static const uint8_t has_ports[256] = {[PROTO_TCP] = 1, [17] = 1, [132] = 1};
-	uint32_t ports = is_first(data) & has_ports[data[23]];
-	bytes16 v;
-
-	memcpy(&v, data + 22, sizeof(v));
-	v = __builtin_shufflevector(v, v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 0, 0, 0);
-	v &= masks[ports];
-	memcpy(key, &v, sizeof(*key));
-}
-
-static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
-{
-	return len >= PLAIN6_LEN && load16(data + 12) == RTE_BE16(0x86dd) && data[14] >> 4 == 6 &&
-	       (data[20] == 17 || data[20] == 6 || data[20] == 132);
-}
-
-/*
- * Addresses and ports have the same order in the frame and in the key. `key` must be in the burst:
- * copying a local key would stall, because its loads are wider than these stores.
- */
-static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
-{
-	memcpy(key, data + 22, offsetof(struct key6, proto));
-	key->proto = data[20];
-	memset(key->spare, 0, sizeof(key->spare));
-	key->reserved = 0;
 }
 
 /* Headers rarely continue in a second segment, because a segment has 2 KB. */
@@ -116,13 +58,6 @@ enum parse_verdict parse_mbuf(
 	if (unlikely(parsed->cut && mbuf->nb_segs > 1))
 		verdict = parse_chained(mbuf, wire_len, link, parsed);
 	return verdict;
-}
-
-static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
-{
-	bool flags = is_first(data) & (data[23] == PROTO_TCP) & (len > PLAIN_FLAGS_AT);
-
-	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
 }
 
 static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct key_extra *extra)
@@ -217,7 +152,7 @@ static inline __attribute__((always_inline)) bool parse_second(const uint8_t *da
 		data += VLAN_TAG_LEN;
 		len -= VLAN_TAG_LEN;
 	}
-	if (is_plain_ipv6(data, len)) {
+	if (plain_is_ipv6(data, len)) {
 		plain_ipv6_key(data, &out->key6[m]);
 		out->v6 |= UINT64_C(1) << m;
 		counts->verdicts[PARSE_IPV6]++;
@@ -225,7 +160,7 @@ static inline __attribute__((always_inline)) bool parse_second(const uint8_t *da
 			out->tcp_flags[m] = data[20] == PROTO_TCP && len > PLAIN6_FLAGS_AT
 						    ? data[PLAIN6_FLAGS_AT]
 						    : 0;
-	} else if (is_plain_ipv4(data, len)) {
+	} else if (plain_is_ipv4(data, len)) {
 		plain_ipv4_key(data, &out->key4[m]);
 		counts->verdicts[PARSE_IPV4]++;
 		if (details)
@@ -326,7 +261,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			wire_len = meta->wire_len;
 		}
 		/* If the TCP flags are in a later segment, parse_any() reads them. */
-		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
+		if (likely(link == LINK_ETHERNET && plain_is_ipv4(data, mbuf->data_len) &&
 			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
 			plain_ipv4_key(data, &out->key4[m]);
 			if (details)
