@@ -12,6 +12,7 @@
 #include "key/key.h"
 #include "rx/packet/link_type.h"
 #include "rx/packet/parse.h"
+#include "rx/packet/plain.h"
 
 struct packet_part {
 	const uint8_t *data;
@@ -76,19 +77,36 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 	return room;
 }
 
-/* Returns 0 under labels and in tunnels, where the TTL does not count network segments. */
-static inline uint16_t segment_of(const struct packet_part *part, uint64_t ip_at)
+/* `frame` begins with an Ethernet header. */
+static inline uint16_t segment_of(const uint8_t *frame)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint16_t)(((read_u64(frame) * odd ^ read_u32(frame + 8)) * odd) >> 48 | 1);
+}
+
+/* Returns false under labels and in tunnels, where the TTL does not count network segments. */
+static inline bool has_segment(const struct packet_part *part, uint64_t ip_at)
+{
 	uint16_t type;
 
 	if (part->link != LINK_ETHERNET || ip_at < ETHERNET_HEADER)
-		return 0;
-	type = (uint16_t)read_u16(part->data + ip_at - 2);
-	if (type != ETHERTYPE_IP && type != ETHERTYPE_IPV6)
-		return 0;
-	return (uint16_t)(((read_u64(part->data) * odd ^ read_u32(part->data + 8)) * odd) >> 48 |
-			  1);
+		return false;
+	type = read_u16(part->data + ip_at - 2);
+	return type == ETHERTYPE_IP || type == ETHERTYPE_IPV6;
+}
+
+/* Gives the result of the general path below, in half the time. */
+static inline void read_plain_ipv4(const struct packet_part *part, struct key *key,
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
+{
+	*bytes = layer3_bytes(part, false, PLAIN_IP_AT);
+	*ttl = part->data[PLAIN_IP_AT + PART_IPV4_TTL];
+	*segment = segment_of(part->data);
+	*extra = (struct key_extra){.tcp_flags = {plain_tcp_flags(part->data, part->len)}};
+	key_extra_set_tos(extra, part->data[PLAIN_IP_AT + 1]);
+	*key = (struct key){.family = KEY_IPV4};
+	plain_ipv4_key(part->data, &key->v4);
 }
 
 /* Without SECTION_FLOW, only `extra` is set. Truncated ports give SECTION_CUT. */
@@ -96,9 +114,14 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict = parse_captured(part->data, part->len,
-		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
+	enum parse_verdict verdict;
 
+	if (part->link == LINK_ETHERNET && plain_is_ipv4(part->data, part->len)) {
+		read_plain_ipv4(part, key, extra, bytes, ttl, segment);
+		return SECTION_FLOW;
+	}
+	verdict = parse_captured(part->data, part->len,
+		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
 		/*
@@ -111,7 +134,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	*bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
 	*ttl = part->data[parsed.ip_at +
 			  (verdict == PARSE_IPV6 ? PART_IPV6_HOP_LIMIT : PART_IPV4_TTL)];
-	*segment = segment_of(part, parsed.ip_at);
+	*segment = has_segment(part, parsed.ip_at) ? segment_of(part->data) : 0;
 	if (ports_are_cut(&parsed, part->len, *bytes))
 		return SECTION_CUT;
 	if (verdict == PARSE_IPV4)
