@@ -58,7 +58,6 @@ enum address_type {
 
 /* mask of the index; all bits set: unknown interface, or the agent itself */
 #define INTERFACE_VALUE 0x3fffffffu
-#define INTERFACE_SHIFT 30
 #define SOURCE_INDEX    0xffffffu /* mask of the index in a source of one word */
 #define CLASS_SHIFT     32        /* in sampler_state.source */
 #define VLAN_ID_MAX     4094
@@ -84,10 +83,9 @@ enum address_type {
 #define FULL_DUPLEX    1
 #define ADMIN_AND_OPER 3
 
-/* Unread data. take() checks each length against `left`. */
+/* Unread data. take() checks each length against `end`. */
 struct sflow_words {
-	const uint8_t *at;
-	uint32_t left;
+	const uint8_t *at, *end;
 };
 
 struct sflow_decoder {
@@ -112,14 +110,18 @@ static inline void fault(struct sflow_decoder *decoder, enum decode_fault what)
 		decoder->result->fault = what;
 }
 
-static inline const uint8_t *take(struct sflow_words *words, uint32_t n)
+static inline size_t left(const struct sflow_words *words)
+{
+	return (size_t)(words->end - words->at);
+}
+
+static inline const uint8_t *take(struct sflow_words *words, size_t n)
 {
 	const uint8_t *at = words->at;
 
-	if (words->left < n)
+	if (left(words) < n)
 		return NULL;
 	words->at += n;
-	words->left -= n;
 	return at;
 }
 
@@ -128,24 +130,28 @@ static inline bool take_structure(
 	struct sflow_words *words, uint32_t *format, struct sflow_words *inner)
 {
 	const uint8_t *head = take(words, FORMAT_AND_SIZE);
-	uint32_t filling;
+	size_t len, padded;
 
 	if (head == NULL)
 		return false;
 	*format = read_u32(head);
-	inner->left = read_u32(head + 4);
-	inner->at = take(words, inner->left);
-	if (inner->at == NULL)
+	len = read_u32(head + 4);
+	if (left(words) < len)
 		return false;
-	filling = -inner->left & 3;
-	take(words, filling < words->left ? filling : words->left);
+	inner->at = words->at;
+	inner->end = words->at + len;
+	/* The last structure of a datagram may lack its padding. */
+	padded = (len + 3) & ~(size_t)3;
+	words->at = left(words) < padded ? words->end : words->at + padded;
 	return true;
 }
 
 static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 {
+	*link = LINK_ETHERNET;
+	if (protocol == HEADER_ETHERNET)
+		return true;
 	switch (protocol) {
-	case HEADER_ETHERNET: *link = LINK_ETHERNET; return true;
 	case HEADER_PPP:
 	case HEADER_POS: *link = LINK_PPP; return true;
 	case HEADER_MPLS: *link = LINK_MPLS; return true;
@@ -175,7 +181,7 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 	struct key_extra extra;
 	uint64_t bytes;
 
-	if (head == NULL || record.left < read_u32(head + 12))
+	if (head == NULL || left(&record) < read_u32(head + 12))
 		return false;
 	if (sample->header)
 		return true;
@@ -190,10 +196,10 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 		sample->detail = read_u32(head);
 		return true;
 	}
-	sample->why = DECODE_SKIP_HEADER;
-	sample->detail = 0;
 	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl, &out->segment);
 	if (verdict != SECTION_FLOW) {
+		sample->why = DECODE_SKIP_HEADER;
+		sample->detail = 0;
 		sample->non_ip = verdict == SECTION_NON_IP;
 		return true;
 	}
@@ -280,7 +286,7 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 	ipv6 = read_u32(type) == ADDRESS_IPV6;
 	if (!ipv6 && read_u32(type) != ADDRESS_IPV4)
 		return true;
-	if (record.left < (ipv6 ? 16 : 4))
+	if (left(&record) < (ipv6 ? 16 : 4))
 		return false;
 	if (ipv6) {
 		memcpy(out->next_hop, record.at, 16);
@@ -325,7 +331,7 @@ static void flush(struct sflow_decoder *decoder)
 }
 
 /* All records of a sample describe one packet. */
-static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sflow_words *words,
+static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sflow_words words,
 	struct flow_record *record)
 {
 	struct sample sample = {.record = record};
@@ -333,7 +339,7 @@ static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sf
 	uint32_t format;
 
 	while (count-- > 0) {
-		if (!take_structure(words, &format, &inner) ||
+		if (!take_structure(&words, &format, &inner) ||
 			!read_flow_record(format, inner, &sample)) {
 			fault(decoder, DECODE_LENGTH);
 			break;
@@ -357,34 +363,17 @@ static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sf
 		flush(decoder);
 }
 
-struct sflow_interface {
-	uint32_t format, value;
-};
-
-static inline bool is_known(struct sflow_interface interface)
+/* input, output: 0: unknown; index_bits: mask of the interface index in `source` */
+static inline void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
+	uint32_t input, uint32_t output)
 {
-	return interface.format == INTERFACE_INDEX && interface.value != INTERFACE_VALUE &&
-	       interface.value != 0;
-}
-
-/* index_bits: mask of the interface index in `source` */
-static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
-	struct sflow_interface input, struct sflow_interface output)
-{
-	bool from = is_known(input), to = is_known(output);
-
-	if (from) {
-		record->input = input.value;
-		record->has |= FLOW_INPUT;
-	}
-	if (to) {
-		record->output = output.value;
-		record->has |= FLOW_OUTPUT;
-	}
-	if (from && (input.value & index_bits) == source) {
+	record->input = input;
+	record->output = output;
+	record->has |= (input != 0 ? FLOW_INPUT : 0) | (output != 0 ? FLOW_OUTPUT : 0);
+	if (input != 0 && (input & index_bits) == source) {
 		record->direction = FLOW_INGRESS;
 		record->has |= FLOW_DIRECTION;
-	} else if (to && (output.value & index_bits) == source) {
+	} else if (output != 0 && (output & index_bits) == source) {
 		record->direction = FLOW_EGRESS;
 		record->has |= FLOW_DIRECTION;
 	}
@@ -395,29 +384,32 @@ static inline uint64_t source_of(uint32_t class, uint32_t index)
 	return (uint64_t) class << CLASS_SHIFT | index;
 }
 
-static inline struct sflow_interface interface_of(uint32_t word)
+/* Returns 0 if the interface is unknown, or if the format is not INTERFACE_INDEX. */
+static inline uint32_t interface_of(uint32_t word)
 {
-	return (struct sflow_interface){word >> INTERFACE_SHIFT, word & INTERFACE_VALUE};
+	return word < INTERFACE_VALUE ? word : 0;
 }
 
-static inline struct sflow_interface interface_expanded(const uint8_t *words)
+/* An unknown interface may have the value of the compact form. Other indexes may exceed 30 bits. */
+static inline uint32_t interface_expanded(const uint8_t *words)
 {
 	uint32_t value = read_u32(words + 4);
 
-	/* Converts "unknown" to that of the compact form. Other indexes may exceed 30 bits. */
-	return (struct sflow_interface){
-		read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
+	return read_u32(words) == INTERFACE_INDEX && value != INTERFACE_VALUE && value != UNKNOWN32
+		       ? value
+		       : 0;
 }
 
 /*
  * Words: sequence, source, sampling, pool, drops, input, output, number of records. Expanded: two
  * words per source and interface.
  */
-static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
+static inline __attribute__((always_inline)) void read_flow_sample(
+	struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
 	const uint8_t *head = take(&words, expanded ? 44 : 32);
 	struct flow_record *record = &decoder->sink->batch[decoder->batched];
-	struct sflow_interface input, output;
+	uint32_t input, output;
 	struct sampler_state sampler;
 	const uint8_t *rest;
 
@@ -446,7 +438,17 @@ static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words w
 		record->has |= FLOW_SAMPLING;
 	}
 	set_interfaces(record, sampler.source, expanded ? UINT32_MAX : SOURCE_INDEX, input, output);
-	read_packet(decoder, read_u32(words.at - 4), &words, record);
+	read_packet(decoder, read_u32(words.at - 4), words, record);
+}
+
+static void read_compact(struct sflow_decoder *decoder, struct sflow_words words)
+{
+	read_flow_sample(decoder, words, false);
+}
+
+static void read_expanded(struct sflow_decoder *decoder, struct sflow_words words)
+{
+	read_flow_sample(decoder, words, true);
 }
 
 /* sflow_drops.txt: discarded packets do not represent the traffic; only the sampler state is read. */
@@ -513,7 +515,7 @@ static void read_counters_sample(
 	}
 	for (uint32_t count = read_u32(words.at - 4); count > 0; count--) {
 		if (!take_structure(&words, &format, &record) ||
-			(format == COUNTERS_GENERIC && record.left < GENERIC_RECORD)) {
+			(format == COUNTERS_GENERIC && left(&record) < GENERIC_RECORD)) {
 			fault(decoder, DECODE_LENGTH);
 			return;
 		}
@@ -525,8 +527,8 @@ static void read_counters_sample(
 static void read_sample(struct sflow_decoder *decoder, uint32_t format, struct sflow_words words)
 {
 	switch (format) {
-	case SAMPLE_FLOW: read_flow_sample(decoder, words, false); break;
-	case SAMPLE_FLOW_EXPANDED: read_flow_sample(decoder, words, true); break;
+	case SAMPLE_FLOW: read_compact(decoder, words); break;
+	case SAMPLE_FLOW_EXPANDED: read_expanded(decoder, words); break;
 	case SAMPLE_COUNTERS: read_counters_sample(decoder, words, false); break;
 	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
@@ -577,7 +579,7 @@ static struct decode_result decode_sflow(const struct datagram_header *header,
 		result.fault = DECODE_SHORT;
 		return result;
 	}
-	words = (struct sflow_words){data + header->len, len - header->len};
+	words = (struct sflow_words){data + header->len, data + len};
 	for (uint32_t count = header->count; count > 0; count--) {
 		if (!take_structure(&words, &format, &sample)) {
 			fault(&decoder, DECODE_LENGTH);
@@ -586,7 +588,7 @@ static struct decode_result decode_sflow(const struct datagram_header *header,
 		result.samples++;
 		read_sample(&decoder, format, sample);
 	}
-	if (!flow_protocol_is_padding(words.at, words.left))
+	if (!flow_protocol_is_padding(words.at, (uint32_t)left(&words)))
 		fault(&decoder, DECODE_COUNT);
 	flush(&decoder);
 	result.data_records = result.records + result.unusable;
