@@ -545,10 +545,10 @@ static void on_sampler(void *arg, const struct sampler_state *sampler)
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
 	struct session *session = collector->session;
-	struct sampler_result result =
-		sampling_check(collector->checks, session->owner, session->breaks, sampler);
+	struct sampler_result result;
 
-	if (collector->copy)
+	if (!sampling_check(collector->checks, session->owner, session->breaks, sampler, &result) ||
+		collector->copy)
 		return;
 	domain->row.lost_agent += result.lost;
 	collector_note_lost(collector, result.lost, sampler->sampling);

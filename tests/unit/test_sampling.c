@@ -428,6 +428,19 @@ static void it_is_written_and_read(void **state)
 	free(bytes);
 }
 
+/* Also checks that the return value fits the result. */
+static struct sampler_result check_sample(
+	struct sampling_checks *checks, uint32_t breaks, const struct sampler_state *sampler)
+{
+	struct sampler_result result;
+	bool any = sampling_check(checks, 1, breaks, sampler, &result);
+
+	assert_true(any || (result.measured == 0 && result.lost == 0 && result.pool_interval == 0 &&
+				   result.excess == 0));
+	assert_true(!any || result.lost != 0 || result.pool_interval != 0);
+	return result;
+}
+
 /*
  * Takes one of `real` packets at random and announces one of `said`. Returns the reported interval.
  */
@@ -453,7 +466,7 @@ static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_
 			sampler.drops++;
 		else
 			sampler.sequence++;
-		now = sampling_check(checks, 1, 0, &sampler).measured;
+		now = check_sample(checks, 0, &sampler).measured;
 		assert_true(told == 0 || now == 0);
 		told |= now;
 	}
@@ -484,7 +497,7 @@ static void a_pool_that_stands_still_says_nothing(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
 		sampler.sequence++;
-		assert_int_equal(sampling_check(checks, 1, 0, &sampler).measured, 0);
+		assert_int_equal(check_sample(checks, 0, &sampler).measured, 0);
 	}
 	sampling_checks_destroy(checks);
 }
@@ -496,7 +509,7 @@ static struct sampler_result next_sample(struct sampling_checks *checks,
 	sampler->drops += lost;
 	sampler->sequence += gap + 1;
 	sampler->pool += (lost + gap + 1) * sampler->sampling;
-	return sampling_check(checks, 1, breaks, sampler);
+	return check_sample(checks, breaks, sampler);
 }
 
 static void samples_that_an_agent_lost_are_counted(void **state)
@@ -517,7 +530,7 @@ static void samples_that_an_agent_lost_are_counted(void **state)
 	/* Samples missing in a lost datagram were not lost by the agent. */
 	assert_int_equal(next_sample(checks, &sampler, 1, 2, 3).lost, 2);
 	assert_int_equal(next_sample(checks, &sampler, 1, 0, 0).lost, 0);
-	assert_int_equal(sampling_check(checks, 1, 2, &late).lost, 0);
+	assert_int_equal(check_sample(checks, 2, &late).lost, 0);
 	assert_int_equal(next_sample(checks, &sampler, 2, 1, 0).lost, 1);
 	/* Another interval does not hide them. */
 	sampler.sampling = 200;

@@ -460,8 +460,8 @@ void sampling_checks_destroy(struct sampling_checks *checks)
 	free(checks);
 }
 
-static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
-	const struct sampler_state *sampler)
+static __attribute__((noinline)) void start(struct pool_check *check, uint64_t owner,
+	uint32_t breaks, const struct sampler_state *sampler)
 {
 	bool reported =
 		check->owner == owner && check->source == sampler->source && check->reported;
@@ -480,26 +480,31 @@ static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 }
 
 /* Reassigns the least recently used cell of its set if the sampler has none. */
-static struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
-	uint32_t breaks, const struct sampler_state *sampler)
+static __attribute__((noinline)) struct pool_check *search_check(struct sampling_checks *checks,
+	uint64_t owner, uint32_t breaks, const struct sampler_state *sampler)
 {
-	struct pool_check *recent = checks->recent, *set, *oldest;
+	struct pool_check *set =
+		checks->cells[random_mix(owner ^ sampler->source << 20) % CHECK_SETS];
+	struct pool_check *oldest = &set[0];
 
-	if (recent != NULL && recent->owner == owner && recent->source == sampler->source)
-		return recent;
-	set = checks->cells[random_mix(owner ^ sampler->source << 20) % CHECK_SETS];
-	oldest = &set[0];
 	for (uint32_t i = 0; i < CHECK_WAYS; i++) {
-		if (set[i].owner == owner && set[i].source == sampler->source) {
-			checks->recent = &set[i];
+		if (set[i].owner == owner && set[i].source == sampler->source)
 			return &set[i];
-		}
 		if (set[i].used < oldest->used)
 			oldest = &set[i];
 	}
 	start(oldest, owner, breaks, sampler);
-	checks->recent = oldest;
 	return oldest;
+}
+
+static inline struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
+	uint32_t breaks, const struct sampler_state *sampler)
+{
+	const struct pool_check *recent = checks->recent;
+
+	if (recent == NULL || recent->owner != owner || recent->source != sampler->source)
+		checks->recent = search_check(checks, owner, breaks, sampler);
+	return checks->recent;
 }
 
 /* Returns the interval by the sample pool; 0: unknown. */
@@ -534,60 +539,71 @@ static bool agrees(const struct pool_check *check)
 	return 2 * apart < samples || 10 * apart + 5 * samples <= expected;
 }
 
-/* `packets` and `samples` count since the last sample of the sampler. */
-static void compare_pool(
+/* Returns true if the pool differed. Not inlined, because most samples agree. */
+static __attribute__((noinline)) bool doubt_pool(
 	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {
-	uint32_t measured;
+	uint32_t measured = measure(check);
 
-	check->samples += samples;
-	check->packets += packets;
-	if (!check->differs && agrees(check))
-		return;
-	measured = measure(check);
 	if (disagrees(check, measured)) {
 		if (!check->reported)
 			result->measured = measured;
 		check->reported = check->differs = true;
 	}
 	if (!check->differs)
-		return;
+		return false;
 	result->pool_interval = measured;
 	if (measured > check->sampling)
 		result->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
+	return true;
 }
 
-struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
-	uint32_t breaks, const struct sampler_state *sampler)
+/*
+ * `packets` and `samples` count since the last sample of the sampler. Returns true if the pool
+ * differed once.
+ */
+static inline bool compare_pool(
+	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {
-	struct sampler_result result = {0};
-	struct pool_check *check;
-	uint32_t samples, drops;
+	check->samples += samples;
+	check->packets += packets;
+	return (check->differs || !agrees(check)) && doubt_pool(check, packets, samples, result);
+}
 
+bool sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct sampler_state *sampler, struct sampler_result *result)
+{
+	uint32_t samples, drops, lost = 0;
+	struct pool_check *check;
+	bool differs;
+
+	*result = (struct sampler_result){0};
 	if (sampler->discarded || sampler->sampling == 0)
-		return result;
+		return false;
 	check = find_check(checks, owner, breaks, sampler);
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
 	/* A late sample is ignored. If the numbers jump, the agent restarted or was silent. */
 	if (samples == 0 || samples > UINT32_MAX - 64)
-		return result;
+		return false;
 	if (samples > 1U << 20 || drops > 1U << 20) {
 		start(check, owner, breaks, sampler);
-		return result;
+		return false;
 	}
 	if (check->steady)
-		result.lost = drops + (check->breaks == breaks ? samples - 1 : 0);
+		lost = drops + (check->breaks == breaks ? samples - 1 : 0);
+	result->lost = lost;
 	if (sampler->sampling != check->sampling) {
 		start(check, owner, breaks, sampler);
-		return result;
+		return lost > 0;
 	}
-	compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, &result);
+	differs =
+		compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, result);
 	check->sequence = sampler->sequence;
 	check->pool = sampler->pool;
 	check->drops = sampler->drops;
 	check->breaks = breaks;
 	check->steady = true;
-	return result;
+	return lost > 0 || differs;
 }

@@ -160,6 +160,9 @@ struct sampler_result {
 	int64_t excess;
 };
 
-/* owner: session ID, not 0. breaks: gaps so far, whose samples the agent did not lose. */
-struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
-	uint32_t breaks, const struct sampler_state *sampler);
+/*
+ * owner: session ID, not 0. breaks: gaps so far, whose samples the agent did not lose. Returns false
+ * if all of *result is 0.
+ */
+bool sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct sampler_state *sampler, struct sampler_result *result);
