@@ -3,7 +3,8 @@
 /*
  * Any bytes on any link. The first byte selects the link type and the number of bytes that were not
  * captured; the rest is the packet. The parser reads nothing beyond the packet, and the first
- * `need` bytes give the same verdict and key. A packet of known length lacks no bytes.
+ * `need` bytes give the same verdict and key. A packet of known length lacks no bytes. The fast path
+ * of plain.h gives the same key.
  */
 
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "rx/packet/parse.h"
+#include "rx/packet/plain.h"
 #include "rx/packet/rss_hash.h"
 
 #define UNCAPTURED 41 /* bytes per step of the first byte */
@@ -46,6 +48,27 @@ static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_
 	return verdict;
 }
 
+/* The fast path must give the result of the parser. */
+static void check_plain(
+	const uint8_t *data, uint32_t len, const struct parsed *parsed, enum parse_verdict verdict)
+{
+	struct key4 key4;
+	struct key6 key6;
+
+	if (plain_is_ipv4(data, len)) {
+		plain_ipv4_key(data, &key4);
+		require(verdict == PARSE_IPV4);
+		require(memcmp(&key4, &parsed->key4, sizeof(key4)) == 0);
+		require(plain_tcp_flags(data, len) == parsed->extra.tcp_flags[0]);
+		require(parsed->ip_at == PLAIN_IP_AT && parsed->transport_at + 4 <= len);
+	}
+	if (plain_is_ipv6(data, len)) {
+		plain_ipv6_key(data, &key6);
+		require(verdict == PARSE_IPV6);
+		require(memcmp(&key6, &parsed->key6, sizeof(key6)) == 0);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct parsed whole, prefix;
@@ -62,6 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	verdict = parse_exact(data, len, wire_len, link, &whole);
 	require(verdict < PARSE_VERDICT_COUNT);
 	require(whole.need <= len);
+	if (link == LINK_ETHERNET)
+		check_plain(data, len, &whole, verdict);
 	require(parse_exact(data, whole.need, wire_len, link, &prefix) == verdict);
 	require(prefix.need == whole.need);
 	require(prefix.fragment == whole.fragment);
