@@ -15,6 +15,7 @@
 #include "base/assertion.h"
 #include "base/signals.h"
 #include "tune/measure/cpus.h"
+#include "tune/measure/queue_keys.h"
 #include "parallel/workers/poll.h"
 #include "base/random.h"
 #include "rx/generate/synthetic.h"
@@ -29,9 +30,7 @@
 
 struct load_generator_queue {
 	struct rte_ring *ring;
-	const struct key4 *keys; /* [nb_keys], used cyclically */
-	struct key4 *own_keys;
-	uint64_t nb_keys, next_key;
+	uint64_t next_key;       /* index in the keys of the queue, which are used cyclically */
 	struct rte_mbuf **mbufs; /* [nb_mbufs], used cyclically */
 	uint8_t **data;
 	uint32_t nb_mbufs, next_mbuf;
@@ -42,6 +41,7 @@ struct load_generator {
 	struct load_generator_params params;
 	struct rte_mempool *pool;
 	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
+	struct queue_keys keys[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
 	uint64_t cycles;
@@ -101,46 +101,6 @@ static bool take_mbufs(struct load_generator *generator)
 	return fill_mbufs(generator);
 }
 
-static uint32_t queue_of(const struct load_generator *generator, const struct key4 *key)
-{
-	uint64_t words[2];
-
-	memcpy(words, key, sizeof(words));
-	return (uint32_t)(random_mix(words[0] ^ words[1]) % generator->params.nb_queues);
-}
-
-/* A single queue uses the keys of the workload without a copy. */
-static bool spread_keys(struct load_generator *generator)
-{
-	const struct workload *workload = generator->params.workload;
-	uint64_t packets = workload->spec.packets;
-
-	if (generator->params.nb_queues == 1) {
-		generator->queues[0].keys = workload->keys;
-		generator->queues[0].nb_keys = packets;
-		return true;
-	}
-	for (uint64_t i = 0; i < packets; i++)
-		generator->queues[queue_of(generator, &workload->keys[i])].nb_keys++;
-	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
-		struct load_generator_queue *queue = &generator->queues[q];
-
-		queue->own_keys = aligned_alloc(64, (queue->nb_keys + 4) / 4 * 64);
-		if (queue->own_keys == NULL)
-			return false;
-		queue->keys = queue->own_keys;
-	}
-	for (uint64_t i = 0; i < packets; i++) {
-		struct load_generator_queue *queue =
-			&generator->queues[queue_of(generator, &workload->keys[i])];
-
-		queue->own_keys[queue->next_key++] = workload->keys[i];
-	}
-	for (uint32_t q = 0; q < generator->params.nb_queues; q++)
-		generator->queues[q].next_key = 0;
-	return true;
-}
-
 static bool make_port(struct load_generator *generator)
 {
 	struct rte_ring *rings[LOAD_GENERATOR_QUEUES_MAX];
@@ -177,7 +137,9 @@ struct load_generator *load_generator_create(
 	generator->params = *params;
 	generator->port = RTE_MAX_ETHPORTS;
 	snprintf(generator->name, sizeof(generator->name), "offer%u", serial++);
-	if (take_mbufs(generator) && spread_keys(generator) && make_port(generator))
+	if (take_mbufs(generator) &&
+		queue_keys_spread(params->workload, params->nb_queues, generator->keys) &&
+		make_port(generator))
 		return generator;
 	snprintf(error, LOAD_GENERATOR_ERROR_MAX, "cannot create the generator with %u mbufs: %s",
 		params->mbufs, rte_strerror(rte_errno));
@@ -204,8 +166,8 @@ void load_generator_destroy(struct load_generator *generator)
 		rte_ring_free(queue->ring);
 		free(queue->mbufs);
 		free(queue->data);
-		free(queue->own_keys);
 	}
+	queue_keys_free(generator->keys, generator->params.nb_queues);
 	rte_mempool_free(generator->pool);
 	free(generator);
 }
@@ -242,18 +204,19 @@ static void refill(struct load_generator_queue *queue)
  * No worker reads these mbufs: the ring and the workers hold only the mbufs that were sent last,
  * which are fewer than all mbufs.
  */
-static void write_burst(struct load_generator_queue *queue, struct rte_mbuf *burst[BURST_MAX])
+static void write_burst(struct load_generator_queue *queue, const struct queue_keys *keys,
+	struct rte_mbuf *burst[BURST_MAX])
 {
 	for (uint32_t i = 0; i < BURST_MAX; i++) {
 		uint32_t m = queue->next_mbuf + i;
-		const struct key4 *key = &queue->keys[queue->next_key];
+		const struct key4 *key = &keys->keys[queue->next_key];
 
 		if (m >= queue->nb_mbufs)
 			m -= queue->nb_mbufs;
 		memcpy(queue->data[m] + KEY_OFFSET, key, KEY_BYTES);
 		queue->data[m][PROTO_OFFSET] = key->proto;
 		burst[i] = queue->mbufs[m];
-		if (++queue->next_key == queue->nb_keys)
+		if (++queue->next_key == keys->n)
 			queue->next_key = 0;
 	}
 }
@@ -269,12 +232,13 @@ static void used(struct load_generator_queue *queue, uint32_t n)
 }
 
 /* Without a rate, waits until the ring has accepted all packets. Returns how many it accepted. */
-static uint32_t send_burst(struct load_generator *generator, struct load_generator_queue *queue)
+static uint32_t send_burst(struct load_generator *generator, uint32_t q)
 {
+	struct load_generator_queue *queue = &generator->queues[q];
 	struct rte_mbuf *burst[BURST_MAX];
 	uint32_t n;
 
-	write_burst(queue, burst);
+	write_burst(queue, &generator->keys[q], burst);
 	n = rte_ring_enqueue_burst(queue->ring, (void **)burst, BURST_MAX, NULL);
 	while (n < BURST_MAX && generator->params.rate == 0 && !is_over(generator)) {
 		poll_idle(generator->params.yield ? IDLE_YIELD : IDLE_SPIN);
@@ -299,11 +263,11 @@ static void *generate(void *arg)
 
 	generator->until = start + generator->cycles;
 	for (uint32_t q = 0; !is_over(generator); q = (q + 1) % generator->params.nb_queues) {
-		if (generator->queues[q].nb_keys == 0)
+		if (generator->keys[q].n == 0)
 			continue;
 		if (generator->params.rate > 0)
 			wait_until_due(generator, start, offered);
-		taken += send_burst(generator, &generator->queues[q]);
+		taken += send_burst(generator, q);
 		offered += BURST_MAX;
 	}
 	generator->counts = (struct load_generator_counts){
