@@ -255,6 +255,8 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 {
 	struct runner runner;
 	struct queue_model model = {.entries = load->entries,
+		.burst = QUEUE_MODEL_BURST,
+		.poll = QUEUE_MODEL_POLL_S,
 		.seconds = load->seconds,
 		.window = DEMAND_WINDOW_S,
 		.rate = rate_at,

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define POLL_S 4e-6
-
 struct state {
 	const struct queue_model *model;
 	struct queue_result result;
@@ -61,14 +59,16 @@ struct queue_result queue_model_run(const struct queue_model *model)
 	struct state state = {.model = model, .result = {.lost_from = INFINITY}};
 
 	while (state.now < model->seconds) {
-		bool whole = state.backlog >= QUEUE_MODEL_BURST;
-		double n = whole ? QUEUE_MODEL_BURST : floor(state.backlog), seconds;
+		bool whole = state.backlog >= model->burst;
+		double n = whole ? model->burst : floor(state.backlog), seconds;
 
 		if (state.now >= state.window_end)
 			decide(&state);
 		state.backlog -= n;
+		state.result.served += n;
+		state.result.bursts += n > 0;
 		seconds = burst_ns(&state, n) * 1e-9;
-		pass(&state, whole || seconds > POLL_S ? seconds : POLL_S);
+		pass(&state, whole || seconds > model->poll ? seconds : model->poll);
 	}
 	return state.result;
 }

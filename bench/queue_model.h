@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Simulates a worker that reads from a queue at a varying packet rate, and counts lost packets. */
+/* Simulates a thread that reads from a queue at a varying packet rate, and counts lost packets. */
 
 #include "adapt/demand.h"
 
-#define QUEUE_MODEL_BURST 64
+#define QUEUE_MODEL_BURST  64
+#define QUEUE_MODEL_POLL_S 4e-6
 
 struct queue_model {
 	double entries;                           /* packets */
+	double burst;                             /* packets of a full burst */
+	double poll;                              /* shortest s from a poll that is not full */
 	double seconds;                           /* simulated time */
 	double window;                            /* s between calls of decide() */
 	double (*rate)(void *context, double at); /* packets per second at time `at` */
@@ -21,6 +24,7 @@ struct queue_model {
 
 struct queue_result {
 	double arrived, lost;
+	double served, bursts; /* packets, and the bursts they came in */
 	double backlog_max;
 	double lost_from; /* time of the first loss; INFINITY: none */
 };

@@ -635,6 +635,8 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 	static struct modelled modelled;
 	struct controlled_run *governed = &modelled.governed;
 	struct queue_model queue = {.entries = entries,
+		.burst = QUEUE_MODEL_BURST,
+		.poll = QUEUE_MODEL_POLL_S,
 		.seconds = 1,
 		.window = DEMAND_WINDOW_S,
 		.rate = offered_rate,
