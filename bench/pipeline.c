@@ -21,6 +21,7 @@
 #include "base/signals.h"
 #include "bench/bench.h"
 #include "bench/common.h"
+#include "bench/modelled.h"
 #include "bench/paper_facts.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/setup.h"
@@ -76,6 +77,7 @@ static const struct figures_column columns[] = {
 	{"delay_ns", "delay", 7, "ns"},
 	{"paper_count_ns", "paper's", 7, "ns"},
 	{"note", "", -1, ""},
+	MODELLED_COLUMNS,
 	{.name = NULL},
 };
 
@@ -156,7 +158,7 @@ static const char *paper_text(const struct pipeline_setting *setting, const char
 
 	snprintf(name, sizeof(name), "%s %s %s", setting->design,
 		plan_sharing_word(setting->subject.sharing), setting->subject.sketch->name);
-	paper_fact("wu text", name, quantity, &fact);
+	paper_fact("wu tables", name, quantity, &fact);
 	return fact.none;
 }
 
@@ -169,11 +171,11 @@ static void add_combinations(struct pipeline *pipeline)
 				struct pipeline_setting setting =
 					usual(pipeline, sketches[s]->name);
 
+				setting.design = (*design)->name;
+				setting.subject.sharing = (enum sketch_sharing)sharing;
 				/* the paper measured only combinations that have a PPT */
 				if (pipeline->paper && paper_text(&setting, "PPT")[0] == '\0')
 					continue;
-				setting.design = (*design)->name;
-				setting.subject.sharing = (enum sketch_sharing)sharing;
 				add(pipeline, &setting, FLOWS);
 			}
 }
@@ -327,7 +329,7 @@ static void add_flows(struct pipeline *pipeline)
 static const struct experiment {
 	const char *name;
 	const char *title;
-	void (*add)(struct pipeline *pipeline);
+	void (*add)(struct pipeline *pipeline); /* NULL: modelled_run() */
 	bool paper;
 	bool workers;
 	bool traffic; /* varies the traffic, which is not possible with --port */
@@ -339,6 +341,7 @@ static const struct experiment {
 	{"workers", "workers (Figure 9)", add_workers, true, true, false},
 	{"numa", "NUMA placement (Figure 10)", add_placements, true, false, false},
 	{"width", "table size (Figure 11)", add_widths, true, false, false},
+	{"model", MODELLED_TITLE, NULL, true, true, true},
 	{"atomic", "how a shared sketch is updated", add_atomics, false, false, false},
 	{"flows", "number of flows", add_flows, false, false, true},
 };
@@ -677,6 +680,47 @@ static bool print_ceiling(struct pipeline *pipeline)
 	return true;
 }
 
+static bool run_modelled(struct pipeline *pipeline)
+{
+	if (is_external(pipeline)) {
+		figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
+		figures_cell(&pipeline->figures, "experiment", "%s", MODELLED_TITLE);
+		figures_cell(&pipeline->figures, "note",
+			"not measured: with --port the sender sets the rate");
+		figures_row(&pipeline->figures);
+		return true;
+	}
+	for (uint32_t z = 0; z < pipeline->zipf->n; z++) {
+		char error[LOAD_GENERATOR_ERROR_MAX] = "out of memory for the packets",
+		     traffic[CHOICES_TEXT_MAX];
+		struct modelled_params params = {
+			.config = pipeline->config,
+			.topology = &pipeline->machine.topology,
+			.cpus = &pipeline->cpus,
+			.traffic = traffic,
+			.of_paper = pipeline->zipf->values[z] == BENCH_ZIPF_RANDOM,
+			.rounds = pipeline->rounds,
+			.milliseconds = pipeline->milliseconds,
+			.bench = pipeline->name,
+		};
+		bool right = load_workload(pipeline, pipeline->zipf->values[z], FLOWS);
+
+		choices_traffic(traffic, pipeline->zipf->values[z]);
+		params.workload = pipeline->workload;
+		if (!right || !modelled_run(&params, &pipeline->figures, error)) {
+			log_error("%s", error);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool run_any(struct pipeline *pipeline, const struct experiment *experiment)
+{
+	return experiment->add == NULL ? run_modelled(pipeline)
+				       : run_experiment(pipeline, experiment);
+}
+
 static bool run_all(void *arg)
 {
 	struct pipeline *pipeline = arg;
@@ -687,7 +731,7 @@ static bool run_all(void *arg)
 	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
 		if ((chosen == 0 && pipeline->paper ? experiments[e].paper
 						    : choices_has(chosen, e)) &&
-			!run_experiment(pipeline, &experiments[e]))
+			!run_any(pipeline, &experiments[e]))
 			return false;
 	return true;
 }
@@ -772,8 +816,8 @@ static const struct option_row experiment_rows[] = {
 		OPTION_FIELD(experiment_options, experiments),
 		.default_note = "all; for paper: those of the paper",
 		.help = "Select what to vary: combinations (of design, sharing and sketch), size "
-			"(of packets), mempool, workers, numa (node of the worker), width, atomic, "
-			"flows.",
+			"(of packets), mempool, workers, numa (node of the worker), width, model "
+			"(of six workers), atomic, flows.",
 	},
 	{0},
 };
