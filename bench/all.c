@@ -60,12 +60,12 @@ static const struct step {
 		"--packets 8M --rounds 5", "--packets 200K --rounds 1"},
 	/* Table 1, then Figures 2, 3 and 5, then Figure 4 of Nassopoulos et al. */
 	{"flow-traffic",
-		"flow-table --traffic single,random --collision list,tree --table-hash coralreef",
-		"--flows 16M --packets 4M --buckets 54000000 --rounds 3",
+		"flow-table --traffic single,random,zipf --collision list,tree --table-hash coralreef",
+		"--flows 16M --packets 4M --width 256M --buckets 54000000 --rounds 3",
 		"--flows 10K --packets 64K --buckets 16411 --rounds 1"},
 	{"flow-sizes",
 		"flow-table --traffic zipf --collision list,tree --table-hash jenkins,coralreef",
-		"--flows 4M --packets 4M --width 16K,64K,256K,1M,4M,16M,64M "
+		"--flows 4M --packets 4M --width 16K,64K,256K,1M,4M,16M,64M,256M "
 		"--buckets 16411,65537,262147,1048583,4194319,16777259,67108879 --rounds 3",
 		"--flows 10K --packets 64K --width 16K --buckets 16411 --rounds 1"},
 	{"flow-chains",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/chains.h"
 
+#include <stdlib.h>
+
 #include "base/assertion.h"
 #include "parallel/plan/plan.h"
 #include "parallel/workers/node_memory.h"
@@ -47,26 +49,38 @@ static void count_keys(struct spread *spread)
 	count_burst(spread);
 }
 
-static void describe(const struct spread *spread, struct chains *chains)
+static uint32_t longest(const struct spread *spread)
 {
-	uint64_t of_length[CHAINS_LENGTHS + 1] = {0}, tail = 0;
+	uint32_t most = 0;
+
+	for (uint32_t b = 0; b < spread->nb_buckets; b++)
+		most = spread->lengths[b] > most ? spread->lengths[b] : most;
+	return most;
+}
+
+static bool describe(const struct spread *spread, struct chains *chains)
+{
+	uint64_t tail = 0;
 	double used;
 
-	*chains = (struct chains){0};
+	*chains = (struct chains){.longest = longest(spread)};
+	chains->of_length = calloc(chains->longest + 1, sizeof(chains->of_length[0]));
+	if (chains->of_length == NULL)
+		return false;
 	for (uint32_t b = 0; b < spread->nb_buckets; b++) {
 		uint32_t length = spread->lengths[b];
 
 		chains->used += length > 0;
-		of_length[length < CHAINS_LENGTHS ? length : CHAINS_LENGTHS]++;
+		chains->of_length[length]++;
 		tail += length >= CHAINS_LONG;
-		chains->longest = length > chains->longest ? length : chains->longest;
 	}
 	VERIFY(chains->used, <=, spread->workload->distinct);
 	used = (double)chains->used;
-	for (uint32_t l = 1; l <= CHAINS_LENGTHS; l++)
-		chains->of_length[l] = (double)of_length[l] / used;
+	for (uint32_t l = 1; l <= chains->longest; l++)
+		chains->of_length[l] /= used;
 	chains->mean = (double)spread->workload->distinct / used;
 	chains->tail = (double)tail / used;
+	return true;
 }
 
 bool chains_of(const struct workload *workload, enum table_hash hash, uint32_t nb_buckets,
@@ -75,13 +89,20 @@ bool chains_of(const struct workload *workload, enum table_hash hash, uint32_t n
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct spread spread = {.workload = workload, .hash = hash, .nb_buckets = nb_buckets};
 	size_t size = nb_buckets * sizeof(spread.lengths[0]);
+	bool right;
 
 	if (size < node_memory_available())
 		spread.lengths = memory.alloc(size, memory.arg);
 	if (spread.lengths == NULL)
 		return false;
 	count_keys(&spread);
-	describe(&spread, chains);
+	right = describe(&spread, chains);
 	memory.free(spread.lengths, size, memory.arg);
-	return true;
+	return right;
+}
+
+void chains_free(struct chains *chains)
+{
+	free(chains->of_length);
+	*chains = (struct chains){0};
 }

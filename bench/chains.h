@@ -6,18 +6,22 @@
 #include "tune/measure/workload.h"
 #include "bench/table_hash.h"
 
-#define CHAINS_LONG    4
-/* the last one includes longer chains */
-#define CHAINS_LENGTHS 16
+#define CHAINS_LONG 4
 
 struct chains {
 	uint64_t used;
-	double mean;                          /* E[L] */
-	double tail;                          /* P(L >= CHAINS_LONG) */
-	double of_length[CHAINS_LENGTHS + 1]; /* P(L = l), from 1 on */
+	double mean; /* E[L] */
+	double tail; /* P(L >= CHAINS_LONG) */
 	uint32_t longest;
+	double *of_length; /* P(L = l), [longest + 1], from 1 on */
 };
 
-/* Returns false if out of memory. The hash rss needs a workload with flow hashes. */
+/*
+ * Returns false if out of memory. The hash rss needs a workload with flow hashes. The result must
+ * be passed to chains_free().
+ */
 bool chains_of(const struct workload *workload, enum table_hash hash, uint32_t nb_buckets,
 	struct chains *chains);
+
+/* Chains that are all 0 are allowed. */
+void chains_free(struct chains *chains);

@@ -17,6 +17,7 @@
 #include "bench/flow_variants.h"
 #include "bench/bench_rounds.h"
 #include "bench/hosts.h"
+#include "bench/nassopoulos.h"
 #include "bench/paper_facts.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
@@ -65,6 +66,15 @@ static const struct figures_column columns[] = {
 	{.name = "length"},
 	{.name = "probability"},
 	{"note", "", -1, ""},
+	{.name = "item"},
+	{.name = "setting"},
+	{.name = "quantity"},
+	{.name = "unit"},
+	{.name = "printed"},
+	{.name = "ours"},
+	{.name = "ours_min"},
+	{.name = "ours_max"},
+	{.name = "how"},
 	{.name = NULL},
 };
 
@@ -101,6 +111,8 @@ struct flow_tables {
 	double power_ns[FLOW_VARIANTS_MAX];
 	struct fastest fastest[FASTEST_MAX];
 	uint32_t nb_fastest;
+	const struct workload *capture; /* NULL: none */
+	struct nassopoulos paper;
 };
 
 /* Ascending order, so that a size close to a power of two comes after it. */
@@ -263,7 +275,9 @@ static void print_lengths(struct flow_tables *bench, const char *traffic,
 
 	figures->table = NULL;
 	for (uint32_t hash = 0; hash < TABLE_HASH_COUNT; hash++)
-		for (uint32_t l = 1; chains[hash].used > 0 && l <= CHAINS_LENGTHS; l++) {
+		for (uint32_t l = 1; chains[hash].used > 0 && l <= chains[hash].longest; l++) {
+			if (chains[hash].of_length[l] <= 0)
+				continue;
 			figures_cell(figures, "bench", "flow-table chains");
 			figures_cell(figures, "traffic", "%s", traffic);
 			figures_cell(figures, "buckets", "%" PRIu64, setup->width);
@@ -273,6 +287,28 @@ static void print_lengths(struct flow_tables *bench, const char *traffic,
 			figures_row(figures);
 		}
 	figures->table = table;
+}
+
+static void note_point(struct flow_tables *bench, uint32_t t, const char *traffic,
+	const struct bench_rounds *setup, const struct chains *chains, uint32_t rounds)
+{
+	const struct bench_rounds_result *result = &bench->results[t];
+	struct nassopoulos_point point = {
+		.capture = setup->workload == bench->capture,
+		.variant = bench->variants[t],
+		.buckets = setup->width,
+		.load = (double)setup->workload->distinct / (double)setup->width,
+		.missing = result->last.missing != NULL,
+	};
+
+	snprintf(point.traffic, sizeof(point.traffic), "%.90s", traffic);
+	if (chains->used > 0) {
+		point.p_single = chains->of_length[1];
+		point.mean = chains->mean;
+	}
+	if (!point.missing)
+		point.ns = bench_stats_of(result->ns, rounds);
+	nassopoulos_add(&bench->paper, &point);
 }
 
 static void note_fastest(
@@ -356,6 +392,10 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 			find_chains(workload, setup->width, chains, bench->variants[t].hash),
 			rounds);
 	print_lengths(bench, traffic, setup, chains);
+	for (uint32_t t = 0; t < bench->nb_tables; t++)
+		note_point(bench, t, traffic, setup, &chains[bench->variants[t].hash], rounds);
+	for (uint32_t hash = 0; hash < TABLE_HASH_COUNT; hash++)
+		chains_free(&chains[hash]);
 	note_fastest(bench, fastest, setup->width, rounds);
 	return true;
 }
@@ -417,6 +457,7 @@ static bool run_capture(struct flow_tables *bench)
 	struct workload_intake intake;
 	struct workload *workload = NULL;
 	char error[SOURCE_ERROR_MAX];
+	bool right;
 	struct source *source = replay_open(
 		replay_options(config)->pcap.texts, replay_options(config)->pcap.n, error);
 
@@ -430,7 +471,10 @@ static bool run_capture(struct flow_tables *bench)
 		return false;
 	}
 	setup_say_intake(&intake);
-	return run_traffic(bench, replay_options(config)->pcap.texts[0], workload);
+	bench->capture = workload;
+	right = run_traffic(bench, replay_options(config)->pcap.texts[0], workload);
+	bench->capture = NULL;
+	return right;
 }
 
 static bool run_traffics(struct flow_tables *bench)
@@ -466,6 +510,7 @@ static bool run_all(void *arg)
 	log_misses();
 	right = run_traffics(bench);
 	print_fastest(bench);
+	nassopoulos_print(&bench->paper, &bench->figures);
 	return right;
 }
 

@@ -72,13 +72,63 @@ def test_lengths(test):
     for table in (row for row in rows if row['bench'] == 'flow-table'):
         lengths = {int(row['length']): float(row['probability']) for row in rows
                    if row['bench'] == 'flow-table chains' and row['traffic'] == table['traffic']}
-        assert list(lengths) == list(range(1, 17)), lengths
+        assert list(lengths) == sorted(lengths) and max(lengths) == int(table['longest']) and min(lengths.values()) > 0, lengths
         assert abs(sum(lengths.values()) - 1) < 0.005, lengths
         assert abs(lengths[1] - float(table['p_single'])) < 0.002, (lengths, table)
         assert abs(sum(n * share for n, share in lengths.items()) - float(table['mean_length'])) < 0.02, (lengths, table)
         load = int(table['distinct']) / 4096
         assert abs(float(table['chance_length']) - load / (1 - math.exp(-load))) < 0.006, table
         assert abs(float(table['mean_length']) - float(table['chance_length'])) < 0.05, table
+
+
+def test_long_chains(test):
+    """The distribution includes the longest chain, at its exact share of the buckets in use."""
+    result = test.bench(*BENCH, '--width', '4K', '--traffic', 'crafted', '--collision', 'list',
+                        '--table-hash', 'coralreef', '--output', '-').expect(0)
+    rows = read_rows(result.stdout)
+    table = next(row for row in rows if row['bench'] == 'flow-table')
+    lengths = {int(row['length']): float(row['probability']) for row in rows if row['bench'] == 'flow-table chains'}
+    used = round(float(table['occupancy']) * 4096)
+    assert max(lengths) == int(table['longest']) >= CHAIN, lengths
+    assert abs(lengths[max(lengths)] * used - 1) < 0.02, (lengths, used)
+    assert abs(sum(n * share for n, share in lengths.items()) - float(table['mean_length'])) < 0.02, (lengths, table)
+
+
+def printed_rows(test, *options, within=()):
+    """Returns {(item, setting, quantity): row} of the figures that the paper prints."""
+    result = test.run(*BENCH, *options, '--output', '-', program=[*within, test.bench_binary]).expect(0)
+    rows = read_rows(result.stdout)
+    return rows, {(row['item'], row['setting'], row['quantity']): row for row in rows if row['bench'] == 'flow-table printed'}
+
+
+def test_printed(test):
+    """Figures of the paper in its units: chains at the paper's loads equal those of the table, and
+    ratios those of the rates. Tables that do not fit have a reason. Other rows do not appear."""
+    few = ('--traffic', 'zipf', '--collision', 'list,tree', '--table-hash', 'coralreef', '--flows', '500')
+    rows, _ = printed_rows(test, *few, '--width', '1K')
+    distinct = int(rows[0]['distinct'])
+    near, prime = round(distinct / 0.13), 16411
+    rows, printed = printed_rows(test, *few, '--width', '16K', '--buckets', f'{near},{prime}')
+    rate = {(row['buckets'], row['collision']): 1000 / float(row['ns']) for row in rows if row['bench'] == 'flow-table'}
+    table = next(row for row in rows if row['buckets'] == str(near) and row['collision'] == 'list')
+    for quantity, value in (('P(L=1)', table['p_single']), ('E[L]', table['mean_length'])):
+        row = printed['Fig. 4', 'CoralReef', quantity]
+        assert abs(float(row['ours']) - float(value)) < 0.006 and row['how'] == 'measured', (row, table)
+    assert (printed['Fig. 4', 'CoralReef', 'P(L=1)']['printed'], printed['Fig. 4', 'CoralReef', 'E[L]']['printed']) == ('0.94', '1.068')
+    for key, value in ((('Fig. 4', 'CoralReef', 'rate'), rate[str(near), 'list']),
+                       (('Fig. 3', 'smallest', 'tree / list'), rate['16384', 'tree'] / rate['16384', 'list']),
+                       (('Fig. 5', 'CoralReef; list; power of two against not', 'rate lost'),
+                        rate[str(prime), 'list'] / rate['16384', 'list']),
+                       (('Fig. 5', 'CoralReef; tree; power of two against not', 'rate lost'),
+                        100 * (1 - rate['16384', 'tree'] / rate[str(prime), 'tree']))):
+        assert abs(float(printed[key]['ours']) - value) < 0.02 * abs(value) + 0.5 * (printed[key]['unit'] == '%'), (printed[key], value)
+    assert not any(item in ('Fig. 2', 'Table 1') for item, _, _ in printed), printed
+    _, printed = printed_rows(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list', '--table-hash',
+                              'coralreef', '--flows', '500', within=('prlimit', f'--as={4 << 30}'))
+    assert {(key[1], row['printed'], row['ours'], row['how']) for key, row in printed.items() if key[0] == 'Table 1'} == {
+        ('deterministic (one tuple); list; CoralReef; 54 M rows', '58.1', '', ''),
+        ('CAIDA; list; CoralReef; 54 M rows', '14.6', '', '')}, printed
+    assert all('out of memory' in row['note'] for row in printed.values()), printed
 
 
 def test_ratios(test):
