@@ -407,6 +407,7 @@ static bool run_traffic(struct flow_tables *bench, const char *traffic, struct w
 	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
 	bool right = workload_add_flow_hashes(workload);
 
+	flow_variants_hold(workload->distinct);
 	bench->power = 0;
 	memset(bench->power_ns, 0, sizeof(bench->power_ns));
 	if (!right)

@@ -38,12 +38,56 @@ static const sketch_update_fn updates[FLOW_STRUCTURE_COUNT][TABLE_HASH_COUNT] = 
 	[FLOW_CUCKOO] = {TABLE_HASHES(CUCKOO)},
 };
 
+static uint64_t held_keys;
+
+void flow_variants_hold(uint64_t keys)
+{
+	held_keys = keys;
+}
+
+/* Half of the entries of a table are its width. */
+static struct sketch_params widened(const struct sketch_params *params)
+{
+	struct sketch_params wide = *params;
+	uint64_t entries = params->width + held_keys;
+
+	if (entries > 2 * params->width)
+		wide.width = (entries + 1) / 2;
+	return wide;
+}
+
+static size_t memory_for_keys(const struct sketch_params *params)
+{
+	struct sketch_params wide = widened(params);
+
+	return flow_table_ops.memory(&wide);
+}
+
+static struct sketch *create_for_keys(const struct sketch_params *params)
+{
+	struct sketch_params wide = widened(params);
+	struct sketch *sketch = flow_table_ops.create(&wide);
+	struct flow_table *table;
+
+	if (sketch == NULL)
+		return NULL;
+	table = flow_table_of(sketch);
+	table->nb_buckets = (uint32_t)params->width;
+	table->modulus_inverse = flow_modulus_inverse(table->nb_buckets);
+	atomic_store_explicit(&table->used, table->nb_buckets, memory_order_relaxed);
+	return sketch;
+}
+
 const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 {
 	static struct sketch_ops all[FLOW_STRUCTURE_COUNT][TABLE_HASH_COUNT];
 	struct sketch_ops *ops = &all[variant.structure][variant.hash];
 
 	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
+	if (variant.structure != FLOW_CUCKOO) {
+		ops->memory = memory_for_keys;
+		ops->create = create_for_keys;
+	}
 	for (int s = 0; s < SHARING_COUNT; s++)
 		ops->update[s] = ops->update_weighted[s] = NULL;
 	/* A run uses list with aes, which is also the reference for the other variants. */

@@ -24,6 +24,12 @@ struct flow_variant {
 
 #define FLOW_VARIANTS_MAX (FLOW_STRUCTURE_COUNT * TABLE_HASH_COUNT)
 
+/*
+ * Lets lists and trees have entries for this number of keys, whatever their number of buckets, as
+ * in Nassopoulos et al. (2014). A table of a run has entries for as many keys as buckets.
+ */
+void flow_variants_hold(uint64_t keys);
+
 /* Only update[SHARING_SEPARATE] is set: for one thread. */
 const struct sketch_ops *flow_variant_ops(struct flow_variant variant);
 
