@@ -13,6 +13,7 @@ LONG = ('routers_that_die',)
 
 SECOND = 10**9
 OVERHEAD = 14
+ONCE = 'flows=800,zipf=1.0,size=100-1400,packets=1600,rate=800,seed=7'  # 2 s: routers export each flow once
 EDGES = range(101, 105)  # ingress ports of all routers of generate --export-format
 EDGE = ('--exporter', '192.0.2.0/24,edge=101-104')
 METHODS = ('best', 'exporter', 'window', 'edge', 'none')
@@ -34,6 +35,7 @@ class Flow:
         self.last = None
         self.packets = self.bytes = 0  # counted so far
         self.window = None  # when an unsampled record counted
+        self.waiting = {}  # `window`: {exporter: [packets, bytes]} of samples
 
 
 def best(flow, record, packets, size):
@@ -67,16 +69,25 @@ def exporter(flow, record, packets, size):
 
 
 def window(flow, record, packets, size):
+    """Samples wait for the end; an unsampled record discards them."""
+    told, when = flow.waiting, record['when']
     if record['sampling'] == 1 and 'pool' not in record:  # sFlow is sampled even at 1:1
-        if flow.window is not None and not later(record['when'], flow.window, record['timeout']):
+        if flow.window is not None and not later(when, flow.window, record['timeout']):
             return 0, 0
-        first, flow.window = flow.window is None, record['when']
-        # Skips packets that samples have reported in this window.
-        return part(max(0, packets - flow.packets), packets, size) if first and flow.packets else (packets, size)
-    if flow.window is not None:
-        return 0, 0
-    mean = sum(share[0] for share in flow.told.values()) // len(flow.told)
-    return part(max(0, mean - flow.packets), packets, size)
+        flow.window = when
+        told.clear()
+        return packets, size
+    if flow.window is None or later(when, flow.window, 2 * record['timeout']):
+        flow.window = None
+        share = told.setdefault(record['exporter'], [0, 0])
+        share[:] = share[0] + packets, share[1] + size
+    return 0, 0
+
+
+def mean_of_samples(flow):
+    """Counts the samples of `window` at the end of the interval."""
+    told = flow.waiting.values()
+    return [sum(column) // len(told) for column in zip(*told)] if told else (0, 0)
 
 
 def edge(_, record, packets, size):
@@ -120,7 +131,7 @@ def expected(method, path, timeout=120 * SECOND, count=None):
     flows, sums, received = {}, {}, 0
     for record in records_of(path, timeout):
         flow = flows.get(record['key'])
-        if flow is None or later(record['when'], flow.last, timeout):
+        if flow is None or later(record['when'], flow.last, timeout * (2 if method == 'window' else 1)):
             flow = flows[record['key']] = Flow()
         flow.last = record['when']
         packets = record['packets'] * record['sampling']
@@ -134,6 +145,10 @@ def expected(method, path, timeout=120 * SECOND, count=None):
             exports.add(sums, record['key'], fresh, size)
             if count is not None:
                 count(record, fresh, size)
+    for key, flow in flows.items():
+        packets, size = mean_of_samples(flow)
+        if packets:
+            exports.add(sums, key, packets, size)
     return sums, received
 
 
@@ -226,12 +241,12 @@ def test_windows_of_time(test):
     whole = generate(test, 'whole.pcap', '--as', 'v5', '--routers', '3', '--path', '3', spec=SMALL)
     path = lossy(test, whole, 0.3, 'v5')
     seen = []
-    for seconds in (2.5, 7.5, 12.5):  # not near the multiples of 5 s at which routers export
+    for seconds in (2.4, 7.4, 12.4):  # nor is twice the time near the multiples of 5 s at which routers export
         for method in ('exporter', 'window'):
             seen.append(sum(packets for packets, _ in check_rule(
                 test, method, path, '--export-timeout', f'{int(seconds * 1000)}ms',
                 timeout=int(seconds * SECOND)).values()))
-    # Exporters export every 10 s: silence for 2.5 s also lasts 7.5 s.
+    # Exporters export every 10 s: silence for 2.4 s also lasts 7.4 s.
     assert len(set(seen)) >= len(seen) - 1, f'the timeout makes no difference: {seen}'
 
 
@@ -319,7 +334,8 @@ def test_paper_with_both_at_once(test):
 
 
 def test_unsampled_wins_over_samples_before(test):
-    """The samples of a flow arrive first: within an epoch, the unsampled records decide."""
+    """The samples of a flow arrive first: within an epoch, the unsampled records decide. Each router exports a
+    flow once to `window`."""
     truth = truth_of(test)
     for routers in ('1', '3'):
         captures = [generate(test, f'{protocol}-{routers}.pcap', '--as', protocol, '--routers', routers,
@@ -327,6 +343,14 @@ def test_unsampled_wins_over_samples_before(test):
                     for protocol, sampling in (('v5', '1'), ('sflow', '20'))]
         rows, _, _, _ = collect(test, '--pcap', captures[0], '--pcap', captures[1], *EVERYTHING, *FLOWS)
         got = figures(rows)
+        assert got == truth, differences(got, truth)
+    once = generate(test, 'once.pcap', '--as', 'v5', '--routers', '3', '--path', '2', spec=ONCE)
+    samples = generate(test, 'samples.pcap', '--as', 'sflow', '--routers', '3', '--path', '2', '--sampling', '5',
+                       spec=ONCE)
+    truth = truth_of(test, ONCE)
+    for seconds in (-15, 0, 15):
+        both = merged(test, f'both{seconds}.pcap', once, moved(test, f'moved{seconds}.pcap', samples, seconds))
+        got = check_rule(test, 'window', both)
         assert got == truth, differences(got, truth)
 
 

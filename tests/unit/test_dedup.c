@@ -794,25 +794,212 @@ static void test_exporter_and_window(void **state)
 	bed_destroy(bed);
 }
 
-/* The mean of two observation points is as coarse as the coarser one, in any order. */
+/* Gives `packets` samples of flow 0, each of 100 bytes. */
+static void give_samples(struct bed *bed, uint32_t exporter, uint32_t sampling, uint64_t packets)
+{
+	struct observation o = report(0, exporter, packets, packets * 100);
+
+	o.flags = OBSERVATION_SAMPLE;
+	o.sampling = sampling;
+	give(bed, 0, o);
+	flush(bed);
+}
+
+/*
+ * The mean of two observation points is as coarse as the coarser one, in any order. It is known at
+ * the end of the epoch.
+ */
 static void test_window_of_samples(void **state)
 {
+	(void)state;
+	for (uint32_t order = 0; order < 2; order++) {
+		struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
+
+		for (uint32_t k = 0; k < 2; k++) {
+			if (k == order)
+				give_samples(bed, 4, 1000, 10);
+			else
+				give_samples(bed, 2, 10, 3000);
+		}
+		assert_int_equal(bed->packets[0], 0);
+		assert_int_equal(settle(bed), 1);
+		assert_int_equal(bed->packets[0], (10000 + 30000) / 2);
+		assert_int_equal(bed->bytes[0], (10000 + 30000) / 2 * 100);
+		assert_true(bed->counts.sampling >= 1000 && bed->counts.sampling <= 1000);
+		assert_int_equal(bed->counts.duplicate_packets, 20000);
+		assert_int_equal(bed->counts.new_packets, 20000);
+		bed_destroy(bed);
+	}
+}
+
+#define ARRIVALS     5
+#define RECORD_FIRST 3 /* arrivals before it are samples */
+
+/* Arrivals of a flow: samples of exporters 1 and 2, records of 3 and 4 that state all packets. */
+static void arrive(
+	struct bed *bed, uint32_t which, uint32_t sampling, uint64_t samples, uint64_t all)
+{
+	if (which < RECORD_FIRST)
+		give_samples(bed, 1 + which % 2, sampling, samples);
+	else
+		pass_late(bed, 0, which, all, 0, 0, (uint32_t)((bed->time - START) / SECOND));
+}
+
+/* Counts of samples as the method has them, and what a record then adds. */
+struct window_rule {
+	uint64_t waiting[2], counted, from_samples;
+	bool recorded;
+};
+
+static void rule_arrive(struct window_rule *rule, uint32_t which, uint64_t samples, uint64_t all)
+{
+	uint64_t covered = rule->from_samples < all ? rule->from_samples : all;
+
+	if (rule->recorded)
+		return;
+	if (which < RECORD_FIRST) {
+		rule->waiting[which % 2] += samples;
+		return;
+	}
+	rule->recorded = true;
+	rule->waiting[0] = rule->waiting[1] = 0;
+	rule->counted += all - covered;
+	rule->from_samples -= covered;
+}
+
+static void rule_end_epoch(struct window_rule *rule)
+{
+	uint32_t observers = (rule->waiting[0] > 0) + (rule->waiting[1] > 0);
+	uint64_t mean = observers > 0 ? (rule->waiting[0] + rule->waiting[1]) / observers : 0;
+
+	rule->waiting[0] = rule->waiting[1] = 0;
+	rule->counted += mean;
+	rule->from_samples += mean;
+}
+
+/*
+ * One order of arrival, with ends of epochs after the arrivals in `ends`. Samples and records of the
+ * same packets count once: exactly, if they are in one epoch, or when the next record arrives.
+ */
+static void check_order(
+	const uint32_t *order, uint32_t ends, uint32_t sampling, uint64_t samples, uint64_t all)
+{
 	struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
-	struct observation o = report(0, 4, 10, 1000);
+	struct window_rule rule = {.recorded = false};
+	bool apart = false, sampled = false;
+
+	for (uint32_t i = 0; i < ARRIVALS; i++) {
+		bool record = order[i] >= RECORD_FIRST;
+
+		sampled |= !record && !rule.recorded;
+		arrive(bed, order[i], sampling, samples, all);
+		rule_arrive(&rule, order[i], samples * sampling, all);
+		bed->time += 5 * SECOND;
+		if (!(ends >> i & 1))
+			continue;
+		apart |= sampled && !rule.recorded;
+		end_epoch(bed);
+		rule_end_epoch(&rule);
+		assert_int_equal(bed->packets[0], rule.counted);
+	}
+	end_epoch(bed);
+	assert_int_equal(bed->packets[0], rule.counted);
+	if (!apart)
+		assert_int_equal(bed->packets[0], all);
+	for (uint32_t i = 0; i < 2; i++) {
+		bed->time += TIMEOUT + SECOND;
+		pass_late(bed, 0, 3, 10 * all, 0, 0, (uint32_t)((bed->time - START) / SECOND));
+		end_epoch(bed);
+		assert_int_equal(bed->packets[0], all + 10 * (i + 1) * all);
+		assert_int_equal(bed->bytes[0], bed->packets[0] * 100);
+	}
+	bed_destroy(bed);
+}
+
+/* Sets order[ARRIVALS] to a permutation, number < 5! */
+static void permute(uint32_t *order, uint32_t number)
+{
+	for (uint32_t i = 0; i < ARRIVALS; i++)
+		order[i] = i;
+	for (uint32_t i = ARRIVALS; i > 1; number /= i--) {
+		uint32_t k = number % i, other = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = other;
+	}
+}
+
+/* Each order of arrival, each division into epochs, with samples of too few or too many packets. */
+static void test_window_in_any_order(void **state)
+{
+	static const struct {
+		uint32_t sampling;
+		uint64_t samples, all;
+	} cases[] = {{10, 4, 100}, {10, 30, 100}, {1, 50, 100}};
 
 	(void)state;
-	o.sampling = 1000;
-	give(bed, 0, o);
-	flush(bed);
-	assert_int_equal(bed->packets[0], 10000);
-	bed->counts.sampling = 0;
-	o.exporter = 2;
-	o.sampling = 10;
-	o.packets = 3000;
-	give(bed, 0, o);
-	flush(bed);
-	assert_int_equal(bed->packets[0], (10000 + 30000) / 2);
-	assert_true(bed->counts.sampling >= 1000 && bed->counts.sampling <= 1000);
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+		for (uint32_t number = 0; number < 120; number++) {
+			uint32_t order[ARRIVALS];
+
+			permute(order, number);
+			for (uint32_t ends = 0; ends < 1 << ARRIVALS; ends++)
+				check_order(order, ends, cases[c].sampling, cases[c].samples,
+					cases[c].all);
+		}
+}
+
+/*
+ * A record arrives more than a timeout after the samples of its packets. An exporter without a
+ * record for two timeouts is silent: samples count again.
+ */
+static void test_window_of_slow_records(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
+
+	(void)state;
+	give_samples(bed, 1, 10, 7);
+	end_epoch(bed);
+	assert_int_equal(bed->packets[0], 70);
+	bed->time += TIMEOUT + 5 * SECOND;
+	pass_late(bed, 0, 3, 100, 0, 0, 65);
+	end_epoch(bed);
+	assert_int_equal(bed->packets[0], 100);
+	for (uint32_t i = 0; i < 4; i++) {
+		bed->time += TIMEOUT / 2 - SECOND;
+		give_samples(bed, 1, 10, 7);
+		end_epoch(bed);
+		assert_int_equal(bed->packets[0], 100);
+	}
+	bed->time += 5 * SECOND;
+	give_samples(bed, 1, 10, 7);
+	end_epoch(bed);
+	assert_int_equal(bed->packets[0], 170);
+	bed_destroy(bed);
+}
+
+/* With a full table of deferred flows, samples count at once, and records still cover them. */
+static void test_window_without_room(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_WINDOW, 1000, false);
+	uint64_t sum = 0;
+
+	(void)state;
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t flow = 0; flow < 800; flow += 2) {
+			struct observation o = report(flow, 1 + 2 * pass, 100, 10000);
+
+			o.sampling = pass == 0 ? 10 : 1;
+			o.packets = pass == 0 ? 5 : 100;
+			give(bed, flow, o);
+			flush(bed);
+		}
+	}
+	end_epoch(bed);
+	for (uint32_t flow = 0; flow < FLOWS; flow++)
+		sum += bed->packets[flow];
+	assert_int_equal(sum, 400 * 100);
+	assert_int_equal(bed->counts.measured, 400 * 100);
 	bed_destroy(bed);
 }
 
@@ -1658,6 +1845,9 @@ int main(void)
 		cmocka_unit_test(test_unknown_counts),
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
+		cmocka_unit_test(test_window_in_any_order),
+		cmocka_unit_test(test_window_of_slow_records),
+		cmocka_unit_test(test_window_without_room),
 		cmocka_unit_test(test_edge_and_full_table),
 		cmocka_unit_test(test_totals_without_room),
 		cmocka_unit_test(test_edges_are_known),

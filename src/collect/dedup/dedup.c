@@ -55,7 +55,13 @@ static bool wants_paths(const struct dedup_params *params)
 /* The other methods decide at the first record. */
 static bool holds_flows(const struct dedup_params *params)
 {
-	return params->method == DEDUP_BEST;
+	return dedup_methods[params->method].settle != NULL;
+}
+
+/* A record of the method window covers samples up to one timeout before its own. */
+static uint64_t flow_timeout(const struct dedup_params *params)
+{
+	return params->method == DEDUP_WINDOW ? 2 * params->timeout : params->timeout;
 }
 
 static size_t paths_bytes(const struct dedup_params *params)
@@ -83,7 +89,7 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 	const struct sketch_allocator *allocator = &params->allocator;
 	struct dedup_context *context = &dedup->known;
 
-	if (!observed_flows_init(&context->flows, params->flows, params->timeout, allocator) ||
+	if (!observed_flows_init(&context->flows, params->flows, flow_timeout(params), allocator) ||
 		!observation_points_init(
 			&context->observers, params->exporters, params->seed, allocator) ||
 		!routes_init(&context->routes, params->flows, params->seed, context->flows.timeout,
@@ -92,6 +98,7 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 		return false;
 	context->routes.epoch = 1;
 	context->edges = params->edges;
+	context->aligns = params->method == DEDUP_BEST;
 	if (holds_flows(params) && !deferred_flows_init(&context->held, params->flows, allocator))
 		return false;
 	context->flows.keep = params->paths;
@@ -269,7 +276,7 @@ static void begin_anew(struct dedup_context *context, struct flow *flow)
  */
 static bool waits(const struct dedup_context *context, const struct record_in_progress *record)
 {
-	return context->held.room > 0 && record->observation->sampling > 1;
+	return context->held.room > 0 && record->sampled;
 }
 
 static void set_hop(struct record_in_progress *record, uint32_t hop)
@@ -284,12 +291,11 @@ static void set_hop(struct record_in_progress *record, uint32_t hop)
 /* Restarts a share that changes between sampled and unsampled. */
 static void set_sampled(struct record_in_progress *record)
 {
-	bool sampled = record->observation->sampling > 1;
 	struct share *share = record->share;
 
-	if (share->sampled == sampled)
+	if (share->sampled == record->sampled)
 		return;
-	share->sampled = sampled;
+	share->sampled = record->sampled;
 	record->is_new = true;
 	share->packets = 0;
 	share->bytes = 0;
@@ -307,7 +313,7 @@ static void add_to_share(
 	set_sampled(record);
 	record->before = share_time(&context->flows, share, record->now);
 	/* The methods of EMC2 use arrival times. */
-	last = context->held.room > 0 ? record->last : record->now;
+	last = context->aligns ? record->last : record->now;
 	if ((int32_t)(last - record->before) > 0)
 		share_set_time(&context->flows, share, last);
 	if (waits(context, record))
@@ -315,7 +321,7 @@ static void add_to_share(
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		begin_anew(context, record->flow);
-	if (context->held.room > 0)
+	if (context->aligns)
 		find_begin(context, record);
 	if (record->begin + record->packets >= 2 * SHARE_PACKETS_LIMIT) {
 		begin_anew(context, record->flow);
@@ -408,6 +414,7 @@ static inline void set_record(
 	*record = (struct record_in_progress){
 		.observation = observation,
 		.now = ticks_of(observation->time),
+		.sampled = observation->sampling > 1,
 		.has_first = (observation->flags & (OBSERVATION_FIRST | OBSERVATION_SINCE_START)) ==
 			     OBSERVATION_FIRST,
 		.packets = multiplied(
@@ -823,6 +830,8 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	struct record_value record_value;
 
 	set_record(&record, observation);
+	record.sampled |=
+		dedup->params.method == DEDUP_WINDOW && observation->flags & OBSERVATION_SAMPLE;
 	record_value = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
 	if (dedup->params.routes && holds_flows(&dedup->params))
 		await_routers(dedup, &record, &record_value);
@@ -924,7 +933,7 @@ static void settle_deferred(struct dedup *dedup, struct deferred_flow *deferred,
 	struct key_burst *burst, struct dedup_counts *counts)
 {
 	struct flow *flow = &dedup->known.flows.flows[deferred->flow];
-	struct record_value record_value = value_of_deferred(&dedup->known, deferred);
+	struct record_value record_value = dedup->ops->settle(&dedup->known, deferred);
 
 	flow_add(flow, record_value.packets, record_value.bytes);
 	record_value.packets += deferred->sure_packets;

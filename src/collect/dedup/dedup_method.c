@@ -854,7 +854,8 @@ static void add_share(struct record_value *value, const struct share *share)
 	value->bytes += share->bytes;
 }
 
-struct record_value value_of_deferred(
+/* Returns the value of the samples of a deferred flow by the current roles. */
+static struct record_value value_of_deferred(
 	struct dedup_context *context, const struct deferred_flow *deferred)
 {
 	struct flow *flow = &context->flows.flows[deferred->flow];
@@ -934,52 +935,108 @@ static struct record_value take_exporter(
 	return whole(record);
 }
 
-/* The mean covers only observers with a sample; it is too large for small flows. */
+/*
+ * The next unsampled record of the flow, expected within another timeout, tells the packets of
+ * samples that follow the last one.
+ */
+static bool awaits_record(
+	const struct dedup_context *context, const struct record_in_progress *record)
+{
+	const struct flow *flow = record->flow;
+
+	return flow->flags & FLOW_UNSAMPLED &&
+	       (int32_t)(record->now - flow->counted) <= (int32_t)context->flows.timeout;
+}
+
+/* Without room to defer it, a sample counts at once. */
 static struct record_value window_sampled(
 	struct dedup_context *context, struct record_in_progress *record)
 {
-	uint64_t packets = 0, observers = 0, value;
-	uint32_t sampling = record->observation->sampling;
+	struct record_value value;
 
-	if (record->flow->flags & FLOW_UNSAMPLED)
+	if (awaits_record(context, record))
 		return NOTHING;
-	if (sampling > record->flow->coarsest)
-		record->flow->coarsest = sampling;
-	for (uint32_t i = 0; i < record->flow->nb; i++) {
-		const struct share *share = observed_flows_share(&context->flows, record->flow, i);
-
-		if (share->total || share->packets == 0)
-			continue;
-		packets += share->packets;
-		observers++;
-	}
-	if (observers == 0)
+	record->flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
+	if (hold_samples(context, record))
 		return NOTHING;
-	value = fresh(record, packets / observers);
-	doubt_new(context, record, record->packets - value);
-	doubt_duplicate(context, record, value);
-	return part(record, value, (double)record->flow->coarsest);
+	value = without_room(context, record);
+	record->flow->from_samples += value.packets;
+	return value;
 }
 
+/* Discards the deferred samples of the flow. */
+static void discard_samples(struct dedup_context *context, struct flow *flow)
+{
+	if (!(flow->flags & FLOW_DEFERRED))
+		return;
+	deferred_flow_of(&context->held, flow)->packets = 0;
+	forget_samples(context, flow);
+}
+
+/*
+ * An unsampled record counts unless it is within the timeout of the last one that counted. Samples
+ * that wait for the end of the epoch are of its packets, and so are those that counted before.
+ */
 static struct record_value take_window(
 	struct dedup_context *context, struct record_in_progress *record)
 {
+	int32_t window = (int32_t)(context->flows.timeout / 2);
 	struct flow *flow = record->flow;
-	bool first = !(flow->flags & FLOW_UNSAMPLED);
+	struct record_value value;
+	uint64_t covered;
 
-	if (record->observation->sampling > 1 || record->observation->flags & OBSERVATION_SAMPLE)
+	if (record->sampled)
 		return window_sampled(context, record);
-	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)context->flows.timeout) {
+	if (flow->flags & FLOW_UNSAMPLED && (int32_t)(record->now - flow->counted) <= window) {
 		if (record->share->packets > flow->packets)
 			doubt_new(context, record, fresh(record, record->share->packets));
 		return NOTHING;
 	}
 	flow->flags |= FLOW_UNSAMPLED;
 	flow->counted = record->now;
-	/* Samples already counted these packets in this window. */
-	if (first && flow->packets > 0)
-		return part(record, fresh(record, record->packets), 1);
-	return whole(record);
+	discard_samples(context, flow);
+	covered = flow->from_samples < record->packets ? flow->from_samples : record->packets;
+	if (covered == 0)
+		return whole(record);
+	flow->from_samples -= covered;
+	value = part(record, record->packets - covered, 1);
+	/* Samples tell only about how many packets an earlier interval has. */
+	doubt_new(context, record, covered);
+	doubt_duplicate(context, record, value.packets);
+	return value;
+}
+
+/* The mean covers only observers with a sample; it is too large for small flows. */
+static struct record_value value_of_window(
+	struct dedup_context *context, const struct deferred_flow *deferred)
+{
+	struct flow *flow = &context->flows.flows[deferred->flow];
+	struct record_value value = {0, 0, (double)deferred->sampling};
+	struct role_doubt *doubt = &context->doubt;
+	uint64_t packets = 0, bytes = 0, observers = 0;
+
+	if (deferred->packets == 0)
+		return NOTHING;
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(&context->flows, flow, i);
+
+		if (share->total || !share->sampled || share->packets == 0)
+			continue;
+		packets += share->packets;
+		bytes += share->bytes;
+		observers++;
+	}
+	forget_samples(context, flow);
+	if (observers == 0)
+		return NOTHING;
+	value.packets = packets / observers;
+	value.bytes = bytes / observers;
+	doubt->new_packets = counter64_sum(doubt->new_packets, packets - value.packets);
+	doubt->new_bytes = counter64_sum(doubt->new_bytes, bytes - value.bytes);
+	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, value.packets);
+	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, value.bytes);
+	flow->from_samples += value.packets;
+	return value;
 }
 
 /* Returns true if its slot is the lowest of those that report flows between the prefixes. */
@@ -1031,12 +1088,13 @@ static struct record_value take_all(
 
 const struct dedup_ops dedup_methods[] = {
 	{"best", "the largest count of any exporter; samples count at edge interfaces", true,
-		take_best},
+		take_best, value_of_deferred},
 	{"exporter", "count records of the first exporter that reports the flow", true,
-		take_exporter},
-	{"window", "ignore records within --active-timeout of a counted record", true, take_window},
+		take_exporter, NULL},
+	{"window", "ignore records within --active-timeout of a counted record", true, take_window,
+		value_of_window},
 	{"edge", "count records that enter at an edge interface; keeps no flow cache", false,
-		value_at_edge},
-	{"none", "count every record", false, take_all},
+		value_at_edge, NULL},
+	{"none", "count every record", false, take_all, NULL},
 	{0},
 };

@@ -108,6 +108,7 @@ struct dedup_context {
 	struct dedup_check check;
 	uint8_t *has_ingress; /* indexed by slot: reports flows at ingress */
 	bool edges;           /* the edge of some exporter is known */
+	bool aligns;          /* records have a position in the flow: method best */
 };
 
 struct dedup_ops {
@@ -115,6 +116,9 @@ struct dedup_ops {
 	bool flows; /* keeps flows; records without room follow the edge rule */
 	struct record_value (*take)(
 		struct dedup_context *context, struct record_in_progress *record);
+	/* Returns the value of the samples of a deferred flow. NULL: samples count at once. */
+	struct record_value (*settle)(
+		struct dedup_context *context, const struct deferred_flow *deferred);
 };
 
 /* Returns the route of the record. Caches its key in record->route. */
@@ -125,10 +129,6 @@ void find_begin(struct dedup_context *context, struct record_in_progress *record
 
 /* Adds a record to the evidence of interface roles. Call after its share is updated. */
 void add_evidence(struct dedup_context *context, const struct record_in_progress *record);
-
-/* Returns the value of the samples of a deferred flow by the current roles. */
-struct record_value value_of_deferred(
-	struct dedup_context *context, const struct deferred_flow *deferred);
 
 /* In the order of enum dedup_method. A row without a name ends the list. */
 extern const struct dedup_ops dedup_methods[];

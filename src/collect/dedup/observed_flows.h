@@ -130,11 +130,9 @@ struct flow {
 	};
 	struct share shares[FLOW_SHARES];
 	union {
-		uint32_t counted; /* ticks; when a record of the method `window` counted */
-		uint32_t owner;   /* method `exporter`: index of the share that counts */
-		uint32_t begin;   /* method `best`, not deferred: see flow_begin() */
-		uint32_t held; /* method `best`, deferred: index of its entry, which has `begin` */
-		uint32_t coarsest; /* method `window`, before `counted` is set: sampling interval */
+		uint32_t owner; /* method `exporter`: index of the share that counts */
+		uint32_t begin; /* method `best`, not deferred: see flow_begin() */
+		uint32_t held;  /* deferred: index of its entry, which has `begin` */
 	};
 	/*
 	 * The longest recent gap: no packets were reported in the time `gap` before gap_end, and
@@ -142,9 +140,20 @@ struct flow {
 	 * gap are inserted there. Valid if `gap` > 0 and nb > 1, because one observer reports in
 	 * order.
 	 */
-	uint32_t gap_end; /* ticks */
-	uint64_t before_gap : 40;
-	uint64_t doubted_at : 24; /* last doubt, in units of SPAN_TICKS; 0: never in doubt */
+	union {
+		uint32_t gap_end; /* ticks */
+		uint32_t
+			counted; /* ticks; when an unsampled record of the method `window` counted */
+	};
+	union {
+		struct {
+			uint64_t before_gap : 40;
+			/* last doubt, in units of SPAN_TICKS; 0: never in doubt */
+			uint64_t doubted_at : 24;
+		};
+		/* method `window`: counted as samples; the next unsampled record includes them */
+		uint64_t from_samples;
+	};
 } __attribute__((aligned(64)));
 
 struct more_shares {

@@ -19,6 +19,7 @@ struct record_in_progress {
 	bool moved;           /* the observer saw the flow at other interfaces before */
 	bool bytes_cut;       /* bytes exceeded the limit of a share */
 	bool held;            /* deferred: valued at the end of the epoch */
+	bool sampled;         /* method `window`: also sFlow at 1:1 */
 	bool is_new;          /* first report of the flow by this observer */
 	bool joins;           /* is_new, or the observer returned after others overtook it */
 	bool later;           /* all its packets are later than all reported ones */
