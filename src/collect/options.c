@@ -108,7 +108,8 @@ struct dedup_params collect_dedup_params(const struct config *config)
 		.flows = options->observed_flows,
 		.exporters = options->exporters_max,
 		.timeout = options->export_timeout,
-		.paths = config_asks(config, NULL, "paths"),
+		.paths = config_asks(config, NULL, "paths") ||
+			 config_asks(config, NULL, "neighbours"),
 		.routes = counts_routers(config),
 		.edges = knows_edges(config),
 		.allocator = sketch_allocator_malloc,

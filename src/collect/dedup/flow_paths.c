@@ -52,6 +52,8 @@ void flow_path_report(struct flow_path *path, struct dedup_context *context,
 	path->stale |= !((path->now | path->before) & bit) || record->moved;
 	path->now |= bit;
 	path->reported |= bit;
+	if (record->number < FLOW_PATH_TTLS && record->observation->ttl > 0)
+		path->ttl[record->number] = record->observation->ttl;
 	path->packets += value->packets;
 	path->bytes += value->bytes;
 }
@@ -73,6 +75,24 @@ static uint32_t hops_of(
 			hops[n++] = hop;
 	}
 	return n;
+}
+
+/* Sets the TTL of the hops, each the largest of its exporter. */
+static void set_ttl(const struct flow_path *path, struct dedup_context *context, struct flow *flow,
+	uint32_t shares, struct path_row *row)
+{
+	for (uint32_t i = 0; i < flow->nb && i < FLOW_PATH_TTLS; i++) {
+		const struct hop *hop;
+
+		if (path->ttl[i] == 0 || !(shares >> i & 1))
+			continue;
+		hop = observation_points_living_hop(
+			&context->observers, observed_flows_share(&context->flows, flow, i)->hop);
+		for (uint32_t h = 0; hop != NULL && h < row->nb_hops; h++)
+			if (row->hops[h].exporter == hop->exporter &&
+				row->hops[h].ttl < path->ttl[i])
+				row->hops[h].ttl = path->ttl[i];
+	}
 }
 
 static uint32_t ends_generation(const struct flow_path *path, const struct dedup_context *context)
@@ -150,6 +170,7 @@ void flow_path_emit(struct flow_path *path, struct dedup_context *context, struc
 	set_key(&row.key, path, flow);
 	row.nb_hops =
 		path_order(hops, hops_of(context, flow, shares, hops), row.hops, &row.ordered);
+	set_ttl(path, context, flow, shares, &row);
 	row.observers = (uint32_t)__builtin_popcount(path->reported);
 	row.packets = path->packets;
 	row.bytes = path->bytes;

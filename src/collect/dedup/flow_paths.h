@@ -15,20 +15,23 @@
 #include "collect/exporters/collector_rows.h"
 #include "key/key.h"
 
+#define FLOW_PATH_TTLS 8 /* shares of a flow whose TTL is stored */
+
 struct flow_path {
 	struct key6 key;         /* an IPv4 flow's in its first bytes */
 	uint64_t packets, bytes; /* counted in the epoch */
 	/* Shares, one bit each. */
-	uint32_t reported;    /* in the epoch */
-	uint32_t now, before; /* in this window, in the last one */
-	uint32_t told;        /* those of the last row */
+	uint32_t reported;           /* in the epoch */
+	uint32_t now, before;        /* in this window, in the last one */
+	uint32_t told;               /* those of the last row */
+	uint8_t ttl[FLOW_PATH_TTLS]; /* largest TTL of the first shares; 0: unknown */
 	uint16_t window;
 	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none left */
 	uint16_t ends_generation : 15; /* low bits of the sum of both slot generations */
 	bool stale : 1;                /* the path changed after ingress and egress were set */
 };
 
-_Static_assert(sizeof(struct flow_path) == 80, "ten words");
+_Static_assert(sizeof(struct flow_path) == 88, "eleven words");
 
 /* Returns the memory in bytes, for one path per entry of the flow table. */
 size_t flow_paths_memory(uint64_t flows);

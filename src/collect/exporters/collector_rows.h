@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/router_names.h"
@@ -99,6 +100,7 @@ struct link_row {
 struct path_hop {
 	uint32_t exporter;
 	uint32_t input, output;
+	uint8_t ttl; /* on arrival; 0: unknown */
 };
 
 struct path_row {
@@ -109,4 +111,24 @@ struct path_row {
 	uint32_t nb_hops;
 	uint64_t packets, bytes;
 	struct path_hop hops[PATH_HOPS_MAX]; /* ingress first; must be the last member */
+};
+
+/* Unused hops are not stored. */
+static inline uint64_t path_row_bytes(uint32_t nb_hops)
+{
+	uint64_t bytes = offsetof(struct path_row, hops) + nb_hops * sizeof(struct path_hop);
+
+	return (bytes + _Alignof(struct path_row) - 1) / _Alignof(struct path_row) *
+	       _Alignof(struct path_row);
+}
+
+/* Two neighbours, and the traffic in one direction. */
+struct neighbour_row {
+	uint32_t from, from_interface;  /* exporter and output interface; 0: unknown interface */
+	uint32_t to, to_interface;      /* exporter and input interface */
+	uint64_t flows, packets, bytes; /* flows that pass one directly after the other */
+	double match; /* share of the flows at these two interfaces that pass both */
+	double order; /* share of `flows` in which `from` is known to be, or reported, first */
+	double sure;  /* lower bound of the share of common flows that pass one after the other */
+	uint32_t distance; /* least difference of TTL; 0: unknown */
 };

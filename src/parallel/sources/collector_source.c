@@ -14,6 +14,7 @@
 #include "base/assertion.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/dedup/neighbours.h"
 #include "collect/fragments.h"
 #include "collect/listen.h"
 #include "collect/options.h"
@@ -93,7 +94,8 @@ struct collector_source {
 	_Atomic uint64_t datagrams;
 
 	/* Owned by the reporter. */
-	uint32_t largest_frame; /* largest of the run, bytes */
+	uint32_t largest_frame;        /* largest of the run, bytes */
+	struct neighbours *neighbours; /* NULL: not exported */
 };
 
 _Static_assert(sizeof(struct observation) % 4 == 0, "rte_ring_create_elem() requires this");
@@ -935,6 +937,7 @@ static void collector_source_destroy(void *arg)
 	free(source->counters);
 	collector_destroy(source->collector);
 	role_snapshot_destroy(source->roles);
+	neighbours_destroy(source->neighbours);
 	listener_close(source->listener);
 	fragments_destroy(source->fragments);
 	free(source->linear);
@@ -943,6 +946,14 @@ static void collector_source_destroy(void *arg)
 		free(source->generations[g].links.items);
 	}
 	free(source);
+}
+
+static bool create_neighbours(struct collector_source *source, char *error)
+{
+	if (!config_asks(source->params.config, NULL, "neighbours"))
+		return true;
+	source->neighbours = neighbours_create(source->seed);
+	return source->neighbours != NULL || set_error(error, "out of memory for the collector");
 }
 
 static void *collector_source_create(const struct source_params *params, char *error)
@@ -964,7 +975,7 @@ static void *collector_source_create(const struct source_params *params, char *e
 	for (uint32_t w = 0; w < params->nb_workers; w++)
 		params->workers[w]->source = source;
 	if (create_counters(source, error) && create_collector(source, error) &&
-		create_source(source, error))
+		create_source(source, error) && create_neighbours(source, error))
 		return source;
 	collector_source_destroy(source);
 	return NULL;
@@ -1003,6 +1014,11 @@ static bool collector_source_finish(void *arg)
 uint32_t collector_source_exporters_max(const struct collector_source *source)
 {
 	return source->exporters_max;
+}
+
+struct neighbours *collector_source_neighbours(struct collector_source *source)
+{
+	return source->neighbours;
 }
 
 static uint64_t collector_source_received(const void *arg)

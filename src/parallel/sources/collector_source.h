@@ -40,20 +40,13 @@ struct collector_source_counts {
 	uint64_t nb_paths;
 };
 
-/* Unused hops are not stored. */
-static inline uint64_t path_row_bytes(uint32_t nb_hops)
-{
-	uint64_t bytes = offsetof(struct path_row, hops) + nb_hops * sizeof(struct path_hop);
-
-	return (bytes + _Alignof(struct path_row) - 1) / _Alignof(struct path_row) *
-	       _Alignof(struct path_row);
-}
-
 struct collector_source;
 
 extern const struct option_owner listen_owner, datagrams_owner;
 
 uint32_t collector_source_exporters_max(const struct collector_source *source);
+/* Returns NULL if neighbours are not exported. Owned by the reporter. */
+struct neighbours *collector_source_neighbours(struct collector_source *source);
 /* Only the reporter calls these, for a closed epoch. */
 struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);

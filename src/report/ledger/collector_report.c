@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "collect/dedup/estimate.h"
+#include "collect/dedup/neighbours.h"
 #include "parallel/sources/collector_source.h"
 #include "sketch/counter.h"
 
@@ -159,6 +160,32 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	return true;
 }
 
+static void free_paths(struct report_collected *collected)
+{
+	for (uint32_t i = 0; i < collected->nb_owned; i++)
+		free(collected->owned[i]);
+	free(collected->owned);
+	free(collected->paths);
+	collected->owned = NULL;
+	collected->paths = NULL;
+	collected->nb_owned = 0;
+	collected->nb_paths = 0;
+}
+
+static bool find_neighbours(const struct run *run, struct report_collected *collected)
+{
+	struct neighbours *neighbours = collector_source_neighbours(run->source);
+	bool done;
+
+	if (neighbours == NULL)
+		return true;
+	done = neighbours_find(neighbours, collected->paths, collected->nb_paths,
+		&collected->neighbours, &collected->nb_neighbours);
+	if (!config_asks(run->config, NULL, "paths"))
+		free_paths(collected);
+	return done;
+}
+
 static const struct exporter_row **rows_by_slot(
 	const struct report_collected *collected, uint32_t exporters_max)
 {
@@ -239,7 +266,7 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	collected->links = take_rows(&generation->links, &collected->nb_links);
 	add_counts(run, epoch, collected);
 	complete &= add_roles(run, epoch, report->end, collected);
-	return take_paths(run, epoch, collected) && complete;
+	return take_paths(run, epoch, collected) && find_neighbours(run, collected) && complete;
 }
 
 struct doubt {

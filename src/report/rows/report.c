@@ -168,6 +168,7 @@ static void free_collected(struct report_collected *collected)
 	free(collected->paths);
 	free(collected->exporters);
 	free(collected->links);
+	free(collected->neighbours);
 	free(collected);
 }
 

@@ -362,6 +362,7 @@ struct report_delivery {
 
 struct exporter_row;
 struct link_row;
+struct neighbour_row;
 struct path_row;
 
 /* Rows of sketchtap collect besides the measurements, from malloc(). */
@@ -369,7 +370,8 @@ struct report_collected {
 	struct exporter_row *exporters;
 	struct link_row *links;
 	const struct path_row **paths;
-	uint64_t nb_exporters, nb_links, nb_paths;
+	struct neighbour_row *neighbours;
+	uint64_t nb_exporters, nb_links, nb_paths, nb_neighbours;
 	void **owned; /* [nb_owned]: memory to which `paths` points */
 	uint32_t nb_owned;
 };

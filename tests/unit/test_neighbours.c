@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Neighbours from the paths of flows, compared with the cables of networks: chains and leaf-spine
+ * networks with ECMP, of which exporters miss flows, report in any order, or are silent.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/dedup/neighbours.h"
+
+#define FLOWS_MAX     4000
+#define EXPORTERS     40
+#define HOST_PORT     100
+#define PACKETS       10
+#define SECRET        7
+#define SURE          0.5
+#define FEW_FLOWS     20 /* at fewer flows a link may be missing */
+#define SEEDS         300
+#define HOPS_OF_FLOWS 6
+
+/* A network: exporter `a` at port p is connected to peer[a][p] at its port peer_port[a][p]. */
+struct network {
+	uint32_t peer[EXPORTERS][EXPORTERS], peer_port[EXPORTERS][EXPORTERS];
+	uint32_t ports[EXPORTERS];
+	bool silent[EXPORTERS]; /* does not export */
+	struct path_row paths[FLOWS_MAX];
+	uint64_t nb_paths;
+	/* flows that leave an exporter by a port */
+	uint64_t crossed[EXPORTERS][EXPORTERS];
+	struct random random;
+};
+
+static struct network *network_create(uint64_t seed)
+{
+	struct network *network = calloc(1, sizeof(*network));
+
+	assert_non_null(network);
+	random_init(&network->random, seed);
+	return network;
+}
+
+/* Ports count from 1. */
+static void connect_routers(struct network *network, uint32_t a, uint32_t b)
+{
+	uint32_t port_a = ++network->ports[a], port_b = ++network->ports[b];
+
+	network->peer[a][port_a] = b;
+	network->peer_port[a][port_a] = port_b;
+	network->peer[b][port_b] = a;
+	network->peer_port[b][port_b] = port_a;
+}
+
+static uint32_t port_to(const struct network *network, uint32_t a, uint32_t b)
+{
+	uint32_t port = 1;
+
+	while (port <= network->ports[a] && network->peer[a][port] != b)
+		port++;
+	assert_true(port <= network->ports[a]);
+	return port;
+}
+
+/* Order and completeness of the reports. */
+struct habits {
+	double missed;  /* part of the reports that are missing */
+	double swapped; /* part of the flows whose exporters report in random order */
+	uint8_t ttl;    /* TTL of the first exporter; 0: unknown */
+	bool ordered;   /* next hops are known */
+};
+
+static void shuffle(struct network *network, struct path_row *path)
+{
+	for (uint32_t i = path->nb_hops; i > 1; i--) {
+		uint32_t k = (uint32_t)random_below(&network->random, i);
+		struct path_hop other = path->hops[i - 1];
+
+		path->hops[i - 1] = path->hops[k];
+		path->hops[k] = other;
+	}
+}
+
+static bool happens(struct network *network, double part)
+{
+	return (double)random_below(&network->random, 1000000) < part * 1000000;
+}
+
+/* Sends a flow over way[n] from host port `in` to host port `out`. */
+static void send_flow(struct network *network, const uint32_t *way, uint32_t n, uint32_t in,
+	uint32_t out, const struct habits *habits)
+{
+	struct path_row *path = &network->paths[network->nb_paths];
+
+	assert_true(network->nb_paths < FLOWS_MAX);
+	memset(path, 0, sizeof(*path));
+	path->packets = PACKETS;
+	path->bytes = 1000;
+	for (uint32_t k = 0; k < n; k++) {
+		struct path_hop hop = {
+			.exporter = way[k],
+			.input = k > 0 ? port_to(network, way[k], way[k - 1]) : HOST_PORT + in,
+			.output =
+				k + 1 < n ? port_to(network, way[k], way[k + 1]) : HOST_PORT + out,
+			.ttl = habits->ttl > 0 ? (uint8_t)(habits->ttl - k) : 0,
+		};
+
+		if (k + 1 < n)
+			network->crossed[way[k]][hop.output]++;
+		if (!network->silent[way[k]] && !happens(network, habits->missed))
+			path->hops[path->nb_hops++] = hop;
+	}
+	path->ordered = habits->ordered;
+	if (happens(network, habits->swapped))
+		shuffle(network, path);
+	network->nb_paths += path->nb_hops > 0;
+}
+
+struct found {
+	struct neighbour_row *rows;
+	uint64_t nb;
+};
+
+static struct found find(const struct network *network)
+{
+	static const struct path_row *paths[FLOWS_MAX];
+	struct neighbours *neighbours = neighbours_create(SECRET);
+	struct found found;
+
+	assert_non_null(neighbours);
+	for (uint64_t i = 0; i < network->nb_paths; i++)
+		paths[i] = &network->paths[i];
+	assert_true(neighbours_find(neighbours, paths, network->nb_paths, &found.rows, &found.nb));
+	neighbours_destroy(neighbours);
+	for (uint64_t i = 0; i < found.nb; i++) {
+		const struct neighbour_row *row = &found.rows[i];
+
+		assert_true(row->match > 0 && row->match <= 1);
+		assert_true(row->order >= 0 && row->order <= 1);
+		assert_true(row->sure >= 0 && row->sure <= row->order);
+		assert_int_equal(row->packets, row->flows * PACKETS);
+		assert_int_equal(row->bytes, row->flows * 1000);
+	}
+	return found;
+}
+
+static const struct neighbour_row *row_of(
+	const struct found *found, uint32_t from, uint32_t port, uint32_t to, uint32_t to_port)
+{
+	for (uint64_t i = 0; i < found->nb; i++) {
+		const struct neighbour_row *row = &found->rows[i];
+
+		if (row->from == from && row->from_interface == port && row->to == to &&
+			row->to_interface == to_port)
+			return row;
+	}
+	return NULL;
+}
+
+static bool is_cable(const struct network *network, const struct neighbour_row *row)
+{
+	return row->from_interface < EXPORTERS &&
+	       network->peer[row->from][row->from_interface] == row->to &&
+	       network->peer_port[row->from][row->from_interface] == row->to_interface;
+}
+
+/*
+ * Checks that each sure row is a cable, and that each cable between exporters with enough flows has
+ * a sure row. Returns the number of other rows.
+ */
+static uint32_t check_cables(const struct network *network, bool exact)
+{
+	struct found found = find(network);
+	uint32_t wrong = 0;
+
+	for (uint64_t i = 0; i < found.nb; i++) {
+		wrong += !is_cable(network, &found.rows[i]);
+		if (found.rows[i].sure >= SURE)
+			assert_true(is_cable(network, &found.rows[i]));
+	}
+	for (uint32_t a = 0; a < EXPORTERS; a++)
+		for (uint32_t port = 1; port <= network->ports[a]; port++) {
+			uint32_t b = network->peer[a][port];
+			const struct neighbour_row *row =
+				row_of(&found, a, port, b, network->peer_port[a][port]);
+
+			if (network->silent[a] || network->silent[b] ||
+				network->crossed[a][port] < FEW_FLOWS)
+				continue;
+			assert_non_null(row);
+			assert_true(row->sure >= SURE);
+			if (exact)
+				assert_int_equal(row->flows, network->crossed[a][port]);
+		}
+	free(found.rows);
+	return wrong;
+}
+
+/* Leaves 0 to `leaves` - 1 and spines; the hash of a flow selects the spine. */
+static struct network *leaf_spine(uint64_t seed, uint32_t leaves, uint32_t spines, uint32_t flows,
+	const struct habits *habits)
+{
+	struct network *network = network_create(seed);
+
+	for (uint32_t leaf = 0; leaf < leaves; leaf++)
+		for (uint32_t spine = 0; spine < spines; spine++)
+			connect_routers(network, leaf, leaves + spine);
+	for (uint32_t i = 0; i < flows; i++) {
+		uint32_t from = (uint32_t)random_below(&network->random, leaves);
+		uint32_t to = (uint32_t)random_below(&network->random, leaves);
+		uint32_t spine = leaves + (uint32_t)random_below(&network->random, spines);
+		uint32_t in = (uint32_t)random_below(&network->random, 3);
+		uint32_t out = (uint32_t)random_below(&network->random, 3);
+
+		if (from == to)
+			send_flow(network, &from, 1, in, out, habits);
+		else
+			send_flow(network, (const uint32_t[]){from, spine, to}, 3, in, out, habits);
+	}
+	return network;
+}
+
+/* Matches suffice: exporters report in random order, without TTL. */
+static void test_leaf_spine(void **state)
+{
+	const struct habits habits = {.swapped = 1};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		uint32_t leaves = 2 + seed % 5, spines = 1 + seed / 5 % 3;
+		struct network *network = leaf_spine(seed, leaves, spines, 600, &habits);
+
+		assert_int_equal(check_cables(network, true), 0);
+		free(network);
+	}
+}
+
+/* Exporters miss flows, as samplers do. The exporters around one that missed a flow are not linked. */
+static void test_missed_reports(void **state)
+{
+	const struct habits habits = {.missed = 0.2, .swapped = 1};
+	uint32_t wrong = 0;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		struct network *network =
+			leaf_spine(seed, 2 + seed % 5, 1 + seed / 5 % 3, 3000, &habits);
+
+		wrong += check_cables(network, false);
+		free(network);
+	}
+	assert_true(wrong < SEEDS / 20);
+}
+
+/* A chain with hosts only at its ends. All interfaces have the same flows. */
+static struct network *chain(
+	uint64_t seed, uint32_t routers, uint32_t flows, const struct habits *habits)
+{
+	struct network *network = network_create(seed);
+
+	for (uint32_t i = 0; i + 1 < routers; i++)
+		connect_routers(network, i, i + 1);
+	for (uint32_t i = 0; i < flows; i++) {
+		uint32_t way[HOPS_OF_FLOWS];
+		bool back = random_below(&network->random, 2);
+
+		for (uint32_t k = 0; k < routers; k++)
+			way[k] = back ? routers - 1 - k : k;
+		send_flow(network, way, routers, 0, 0, habits);
+	}
+	return network;
+}
+
+/* Next hops, TTL, or most of the reports tell the order in a chain. */
+static void test_chain_in_order(void **state)
+{
+	static const struct habits habits[] = {
+		{.ordered = true},
+		{.ttl = 64, .swapped = 1},
+		{.swapped = 0},
+		{.swapped = 0.3},
+	};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++)
+		for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+			struct network *network = chain(seed, 2 + seed % 5, 200, &habits[i]);
+
+			assert_int_equal(check_cables(network, true), 0);
+			free(network);
+		}
+}
+
+/* Nothing tells the order in a chain: no row is sure. */
+static void test_chain_without_order(void **state)
+{
+	const struct habits habits = {.swapped = 1};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		struct network *network = chain(seed, 3 + seed % 4, 300, &habits);
+		struct found found = find(network);
+
+		assert_true(found.nb > 0);
+		for (uint64_t i = 0; i < found.nb; i++)
+			assert_true(found.rows[i].sure < 0.75);
+		free(found.rows);
+		free(network);
+	}
+}
+
+/* Hosts at each router of a chain: matches tell the order. */
+static void test_chain_with_hosts(void **state)
+{
+	const struct habits habits = {.swapped = 1};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		struct network *network = network_create(seed);
+		uint32_t routers = 3 + seed % 4;
+
+		for (uint32_t i = 0; i + 1 < routers; i++)
+			connect_routers(network, i, i + 1);
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint32_t from = (uint32_t)random_below(&network->random, routers);
+			uint32_t to = (uint32_t)random_below(&network->random, routers);
+			uint32_t in = (uint32_t)random_below(&network->random, 3);
+			uint32_t out = (uint32_t)random_below(&network->random, 3);
+			uint32_t way[HOPS_OF_FLOWS], n = 0;
+
+			for (uint32_t at = from;; at += to > at ? 1 : UINT32_MAX) {
+				way[n++] = at;
+				if (at == to)
+					break;
+			}
+			send_flow(network, way, n, in, out, &habits);
+		}
+		assert_int_equal(check_cables(network, true), 0);
+		free(network);
+	}
+}
+
+/* A spine does not export: the leaves are neighbours over it, on the ports to the spine. */
+static void test_silent_spine(void **state)
+{
+	const struct habits habits = {.swapped = 1};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 20; seed++) {
+		struct network *network = network_create(seed);
+		struct found found;
+
+		for (uint32_t leaf = 0; leaf < 3; leaf++)
+			connect_routers(network, leaf, 3);
+		network->silent[3] = true;
+		for (uint32_t i = 0; i < 900; i++) {
+			uint32_t from = i % 3, to = (i + 1 + i / 3 % 2) % 3;
+
+			send_flow(network, (const uint32_t[]){from, 3, to}, 3,
+				(uint32_t)random_below(&network->random, 3),
+				(uint32_t)random_below(&network->random, 3), &habits);
+		}
+		found = find(network);
+		for (uint32_t a = 0; a < 3; a++)
+			for (uint32_t b = 0; b < 3; b++) {
+				const struct neighbour_row *row = row_of(&found, a, 1, b, 1);
+
+				if (a == b)
+					continue;
+				assert_non_null(row);
+				assert_int_equal(row->flows, 150);
+				assert_true(row->match > 0.3 && row->match < 0.4);
+				assert_true(row->sure > SURE);
+			}
+		assert_int_equal(found.nb, 6);
+		free(found.rows);
+		free(network);
+	}
+}
+
+/* Long paths, and more groups than are searched. */
+static void test_limits(void **state)
+{
+	const struct habits habits = {.ordered = true};
+	struct network *network = network_create(1);
+	uint32_t way[PATH_HOPS_MAX];
+	struct found found;
+
+	(void)state;
+	for (uint32_t i = 0; i < PATH_HOPS_MAX; i++)
+		way[i] = i;
+	for (uint32_t i = 0; i + 1 < PATH_HOPS_MAX; i++)
+		connect_routers(network, i, i + 1);
+	/* Each flow is a group of 992 pairs; about a million are stored. */
+	for (uint32_t i = 0; i < 2000; i++)
+		send_flow(network, way, PATH_HOPS_MAX, i, 0, &habits);
+	found = find(network);
+	assert_int_equal(found.nb, PATH_HOPS_MAX - 1);
+	for (uint64_t i = 0; i < found.nb; i++) {
+		assert_true(is_cable(network, &found.rows[i]));
+		assert_in_range(found.rows[i].flows, 1000, 1100);
+		assert_true(found.rows[i].order > 0.99);
+	}
+	free(found.rows);
+	free(network);
+}
+
+/*
+ * Few flows per interval: the rows of an interval have its traffic, and are as sure as the flows of
+ * many intervals make them. The oldest ones are forgotten.
+ */
+static void test_intervals(void **state)
+{
+	const struct habits habits = {.swapped = 1};
+	struct network *network = leaf_spine(3, 3, 2, 800, &habits);
+	struct neighbours *neighbours = neighbours_create(SECRET);
+	uint64_t flows = 0, sum = 0;
+	double surest = 0;
+
+	(void)state;
+	for (uint64_t at = 0; at < network->nb_paths; at += 20) {
+		const struct path_row *paths[20];
+		struct found found;
+
+		for (uint64_t i = 0; i < 20; i++) {
+			paths[i] = &network->paths[at + i];
+			flows += paths[i]->nb_hops - 1;
+		}
+		assert_true(neighbours_find(neighbours, paths, 20, &found.rows, &found.nb));
+		for (uint64_t i = 0; i < found.nb; i++) {
+			const struct neighbour_row *row = &found.rows[i];
+
+			sum += row->flows;
+			assert_int_equal(row->packets, row->flows * PACKETS);
+			if (at < 600)
+				continue;
+			assert_true(is_cable(network, row));
+			assert_true(row->sure > SURE);
+			surest = row->sure > surest ? row->sure : surest;
+		}
+		if (at >= 600)
+			assert_true(sum <= flows);
+		free(found.rows);
+	}
+	assert_true(surest > 0.9);
+	/* No path of the last 32 intervals remains. */
+	for (uint32_t i = 0; i < 40; i++) {
+		struct found found;
+
+		assert_true(neighbours_find(neighbours, NULL, 0, &found.rows, &found.nb));
+		assert_int_equal(found.nb, 0);
+		free(found.rows);
+	}
+	neighbours_destroy(neighbours);
+	free(network);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaf_spine),
+		cmocka_unit_test(test_missed_reports),
+		cmocka_unit_test(test_chain_in_order),
+		cmocka_unit_test(test_chain_without_order),
+		cmocka_unit_test(test_chain_with_hosts),
+		cmocka_unit_test(test_silent_spine),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
