@@ -13,6 +13,8 @@ EXPORTER_COLUMNS = (
 PATH_COLUMNS = (
     'epoch,start,end,src_ip,dst_ip,src_port,dst_port,proto,path,ingress,egress,observers,packets,bytes,'
     'changed,ordered').split(',')
+NEIGHBOUR_COLUMNS = (
+    'epoch,start,end,from,from_interface,to,to_interface,flows,packets,bytes,match,order,sure,distance').split(',')
 LINK_COLUMNS = (
     'epoch,start,end,exporter,interface,name,direction,packets,bytes,bps,speed,utilization,source,'
     'difference,role,fed_by').split(',')

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap collect --export neighbours: links between exporters equal the cables, in random networks and in
+leaf-spine networks of Open vSwitch."""
+
+import functools
+import ipaddress
+import os
+import random
+import signal
+import struct
+import time
+
+import exports
+import lib
+import networks
+import open_vswitch
+from collected import EVERYTHING, NEIGHBOUR_COLUMNS
+
+LONG = ('leaf_spine',)
+
+SURE = 0.75
+WORLDS = 3  # per kind; ten times as many with --full
+INTERVALS = 24
+LEARNED = 8  # intervals until most links are sure
+# Kinds whose networks do not change: the least share of rows that are sure. Few flows have samples of several
+# exporters where rates differ.
+KINDS = {'unsampled': 0.7, 'unsampled: both sides': 0.7, 'unsampled: clocks': 0.7, 'unsampled: dark routers': 0.7,
+         'sflow': 0.7, 'sflow: dark routers': 0.7, 'sflow: rates': 0.3, 'mixed': 0.3, 'all protocols': 0.3}
+# Hosts are only at both ends: just the order of reports can tell the order of exporters.
+AMBIGUOUS = ('wire', 'roots')
+RIGHT = 0.9
+
+FLOWS = 30  # between two hosts
+PACKETS = 4
+RATE = 1500
+
+
+# ---- random networks
+
+
+def number_of(name):
+    return int(name.split('/')[0].rsplit('.', 1)[1]) - 1
+
+
+def beyond(world, node, port):
+    """Returns the (exporter, input) that packets sent from this port reach first."""
+    found, passed = set(), set()
+    waiting = [world.ports[node][port]] if port in world.ports[node] else []
+    while waiting:
+        peer, entered = waiting.pop()
+        if peer in world.exporters:
+            found.add((peer, entered))
+        elif peer not in passed:
+            passed.add(peer)
+            waiting += world.ports[peer].values()
+    return found
+
+
+def is_link(world, row):
+    node, peer = number_of(row['from']), number_of(row['to'])
+    ports = [int(row['from_interface'])] if row['from_interface'] else world.ports[node]
+    return any(peer == other and row['to_interface'] in ('', str(entered))
+               for port in ports for other, entered in beyond(world, node, port))
+
+
+def neighbours_of(test, world, *options):
+    folder = test.path(f'{len(test.processes)}')
+    os.mkdir(folder)
+    path = os.path.join(folder, 'neighbours.csv')
+    test.run(*networks.arguments(world, 'best', folder), '--output', '/dev/null', '--export', f'neighbours={path}',
+             *options).expect(0)
+    return lib.read_csv(path, NEIGHBOUR_COLUMNS)
+
+
+def random_networks(test, name):
+    """A sure row is a cable, or a way over routers that do not export. Most rows are right, and sure."""
+    wrong, sure, right, rows_of = [], 0, 0, 0
+    for seed in range(WORLDS * (10 if test.settings.full else 1)):
+        world = networks.World(name, seed, INTERVALS).run()
+        for row in neighbours_of(test, world):
+            link, known = is_link(world, row), float(row['sure']) >= SURE
+            assert 0 <= float(row['sure']) <= float(row['order']) <= 1 and 0 < float(row['match']) <= 1, row
+            if known and not link:
+                wrong.append((seed, world.topology, row))
+            if int(row['epoch']) >= LEARNED and world.topology not in AMBIGUOUS:
+                rows_of += 1
+                right += link
+                sure += known
+    assert len(wrong) <= 0.01 * sure, f'{len(wrong)} sure rows are no link, such as {wrong[:3]}'
+    assert right >= RIGHT * rows_of and sure >= KINDS[name] * rows_of, (right, sure, rows_of)
+
+
+def test_all_cables(test):
+    """Nearly every cable has a sure row in both directions; workers change nothing."""
+    world = networks.World('unsampled: equal timeouts', 5, INTERVALS).run()
+    rows = neighbours_of(test, world)
+    assert rows == neighbours_of(test, world, '--workers', '2')
+    got = {(number_of(row['from']), row['from_interface'], number_of(row['to'])) for row in rows
+           if float(row['sure']) >= SURE}
+    true = {(node, str(port), peer) for node, ports in world.ports.items() for port, (peer, _) in ports.items()}
+    assert len(got & true) >= RIGHT * len(true) and got <= true, (sorted(true - got), sorted(got - true))
+
+
+# ---- Open vSwitch
+
+
+def frame(source, target, sport):
+    """A UDP packet of 100 bytes."""
+    addresses = ipaddress.ip_address(source).packed + ipaddress.ip_address(target).packed
+    ip = struct.pack('>BBHHHBBH', 0x45, 0, 86, 0, 0, 64, 17, 0) + addresses
+    total = sum(struct.unpack('>10H', ip))
+    total = (total & 0xffff) + (total >> 16)
+    ip = ip[:10] + struct.pack('>H', ~((total & 0xffff) + (total >> 16)) & 0xffff) + ip[12:]
+    return b'\2\0\0\0\0\1\2\0\0\0\0\2\x08\0' + ip + struct.pack('>HHHH', sport, 53, 66, 0) + bytes(58)
+
+
+def send_all(test, switches):
+    """Sends flows between hosts of different leaves, packet after packet in random order."""
+    rng, hosts = random.Random(5), [(leaf, port) for leaf in range(switches.leaves) for port in switches.HOSTS]
+    for source in hosts:
+        flows = [(target, sport) for target in hosts for sport in range(2000, 2000 + FLOWS) if target[0] != source[0]]
+        packets = flows * PACKETS
+        rng.shuffle(packets)
+        frames = [frame('10.{}.{}.1'.format(*source), '10.{}.{}.1'.format(*target), sport) for target, sport in packets]
+        path = lib.write_pcap(test.path('host{}{}.pcap'.format(*source)), list(enumerate(frames)))
+        test.wait(switches.namespace.send(switches.sender(*source), path, RATE)).expect(0)
+
+
+def record(test, switches):
+    path = test.path('everything.pcap')
+    recorder = test.start(path, *map(str, sorted(set(exports.PORTS.values()))), inside=switches.namespace,
+                          program=['python3', os.path.join(os.path.dirname(__file__), 'record.py')])
+    said = os.path.join(recorder.directory, 'stdout')
+    test.until(lambda: os.path.getsize(said) > 0 or not recorder.running(), 'the recorder listens')
+    switches.export('netflow', 'netflow', 'targets="127.0.0.1:2055"', 'active-timeout=1', 'engine_id=NUMBER')
+    switches.export('sflow', 'sflow', 'agent=lo', 'targets="127.0.0.1:6343"', 'header=128', 'sampling=2', 'polling=60')
+    send_all(test, switches)
+    time.sleep(2.5)  # NetFlow flows are sent after their second
+    for column in ('netflow', 'sflow'):
+        switches.silence(column)
+    return path, recorder
+
+
+def leaf_spine(test, leaves, spines):
+    switches = open_vswitch.LeafSpine(test, leaves, spines)
+    path, recorder = record(test, switches)
+    index = {name: switches.namespace.link(name)['ifindex'] for name in switches.names.values()}
+    sent = {place: switches.namespace.sent(name) for place, name in switches.names.items()}
+    switches.end()
+    recorder.signal(signal.SIGTERM)
+    test.wait(recorder).expect(0)
+    check_netflow(switches, sent, links_of(test, path, 'v5'))
+    check_sflow(switches, sent, {number: place for place, name in switches.names.items() for number in [index[name]]},
+                links_of(test, path, 'sflow'))
+
+
+def links_of(test, everything, form):
+    """Returns the rows of a run over the datagrams of one protocol."""
+    path, output = (test.path(f'{form}.{ending}') for ending in ('pcap', 'csv'))
+    lib.write_pcap(path, [(when // 1000, datagram) for when, datagram in exports.frames(everything)
+                          if int.from_bytes(datagram[36:38], 'big') == exports.PORTS[form]])
+    test.run('collect', '--pcap', path, *EVERYTHING, '--output', '/dev/null', '--export',
+             f'neighbours={output}').expect(0)
+    return lib.read_csv(output, NEIGHBOUR_COLUMNS)
+
+
+def check_netflow(switches, sent, rows):
+    """The rows are the cables, with the packets of the kernel's counters. The domain ends with the switch's number."""
+    got = {}
+    for row in rows:
+        start, end = ((int(row[end].split('/')[1]) & 255, int(row[f'{end}_interface'])) for end in ('from', 'to'))
+        got[start, end] = int(row['packets'])
+        assert row['match'] == row['order'] == '1.000000' and float(row['sure']) > 0.9, row
+    assert got == {(start, end): sent[start] for start, end in switches.ports.items()}, got
+
+
+def check_sflow(switches, sent, places, rows):
+    """The rows are the cables. Flows that one switch did not sample are on no link."""
+    got = {}
+    for row in rows:
+        start, end = (places[int(row[f'{end}_interface'])] for end in ('from', 'to'))
+        got[start, end] = int(row['packets'])
+        assert float(row['sure']) > 0.9, row
+    assert set(got) == set(switches.ports.items()), got
+    for (start, _), packets in got.items():
+        assert 0.5 * sent[start] < packets < sent[start] + 6 * sent[start] ** 0.5, (start, packets, sent[start])
+
+
+def cases(settings):
+    sizes = ((2, 2), (3, 2), (4, 3)) if settings.full else ((3, 2),)
+    return [(f'random networks: {name}', functools.partial(random_networks, name=name)) for name in KINDS] + [
+        (f'leaf_spine of {leaves} and {spines}', functools.partial(leaf_spine, leaves=leaves, spines=spines))
+        for leaves, spines in sizes]
