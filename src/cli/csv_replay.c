@@ -71,8 +71,7 @@ __attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *r
 	return false;
 }
 
-/* Returns NULL if quotes enclose only a part of the field. */
-static char *next_field(char **rest)
+char *csv_field(char **rest)
 {
 	char *field = *rest, *to, *from;
 
@@ -99,7 +98,7 @@ static bool split(struct csv_replay *replay, struct csv_replay_rows *rows)
 		if (rows->nb_fields == FIELDS_MAX)
 			return set_error(
 				replay, rows, EXIT_TEXT, "more than %d fields", FIELDS_MAX);
-		rows->fields[rows->nb_fields] = next_field(&rest);
+		rows->fields[rows->nb_fields] = csv_field(&rest);
 		if (rows->fields[rows->nb_fields] == NULL)
 			return set_error(replay, rows, EXIT_TEXT,
 				"field %u: the quotes must enclose the whole field",

@@ -21,6 +21,12 @@ struct csv_replay_files {
 struct csv_replay;
 
 /*
+ * Returns the next field of a line, in place, and moves *rest after it; NULL: end of the line. Returns
+ * NULL if quotes enclose only a part of the field.
+ */
+char *csv_field(char **rest);
+
+/*
  * Files must be in the order in which the run wrote them. On failure, returns NULL with a line in
  * error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */

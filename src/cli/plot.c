@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cli/csv_replay.h"
 #include "cli/error.h"
+#include "cli/plot_network.h"
 #include "report/formats/table.h"
 
 #define EXIT_MACHINE 1
@@ -34,11 +35,15 @@
 
 static const char usage[] =
 	"Usage: sketchtap plot FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]\n"
+	"       sketchtap plot FILE.csv... NETWORK.dot\n"
 	"\n"
 	"Draw a chart of a measurement (default: the first) from files of --output: the rates of\n"
 	"its heaviest flows with their bounds, and their shares, stacked. With files of --stats,\n"
 	"also draw losses. Give rotated files in the order of time. An existing chart is\n"
 	"replaced.\n"
+	"\n"
+	"NETWORK.dot: write the links of --export neighbours as a graph for Graphviz: bytes from\n"
+	"the left / from the right exporter. Links that are less sure than 0.75 are dashed.\n"
 	"\n"
 	"Exit status: 0; 1: a file cannot be read or written; 2: usage error, or malformed file.\n";
 
@@ -743,10 +748,18 @@ static int write_picture(const char *path, const struct text *text)
 	return cli_error(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+	size_t len = strlen(path);
+
+	return len > strlen(end) && strcmp(path + len - strlen(end), end) == 0;
+}
+
 struct plot_asked {
 	struct csv_replay_files outputs, stats;
 	char *measurement;
 	const char *picture;
+	bool network; /* the picture is a .dot file */
 };
 
 /*
@@ -776,10 +789,14 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 			"plot: give files of --output and a chart: FILE.csv... PICTURE.svg");
 	asked->outputs = (struct csv_replay_files){words, names - 1};
 	asked->picture = words[names - 1];
-	if (strlen(asked->picture) < 5 ||
-		strcmp(asked->picture + strlen(asked->picture) - 4, ".svg") != 0)
-		return cli_error(EXIT_TEXT, "plot '%.100s': the last argument must be a .svg file",
+	asked->network = ends_with(asked->picture, ".dot");
+	if (!asked->network && !ends_with(asked->picture, ".svg"))
+		return cli_error(EXIT_TEXT,
+			"plot '%.100s': the last argument must be a .svg or .dot file",
 			asked->picture);
+	if (asked->network && (asked->stats.n > 0 || asked->measurement != NULL))
+		return cli_error(EXIT_TEXT,
+			"plot: --stats and --measurement are only for a .svg file; omit them");
 	return 0;
 }
 
@@ -821,6 +838,20 @@ static int draw_files(const struct plot_asked *asked)
 	return status;
 }
 
+static int draw_network(const struct plot_asked *asked)
+{
+	char error[PLOT_NETWORK_ERROR_MAX];
+	struct text text = {0};
+	int status = plot_network(&asked->outputs, &text, error);
+
+	if (status != 0)
+		cli_error(status, "plot: %s", error);
+	else
+		status = write_picture(asked->picture, &text);
+	text_free(&text);
+	return status;
+}
+
 int plot(int argc, char **argv)
 {
 	struct plot_asked asked = {0};
@@ -836,5 +867,7 @@ int plot(int argc, char **argv)
 		status = reject_pipes(&asked.outputs);
 	if (status == 0)
 		status = reject_pipes(&asked.stats);
-	return status != 0 ? status : draw_files(&asked);
+	if (status == 0)
+		status = asked.network ? draw_network(&asked) : draw_files(&asked);
+	return status;
 }

@@ -35,7 +35,7 @@ static const struct program_other others[] = {
 		follow},
 	{"top", "[NAME | FILE.csv...]", "show a running instance, or its files, on the terminal",
 		top},
-	{"plot", "FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]",
+	{"plot", "FILE.csv... PICTURE.svg|NETWORK.dot [--stats FILE.csv]... [--measurement NAME]",
 		"draw a chart from output files", plot},
 	{0},
 };

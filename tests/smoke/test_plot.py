@@ -222,7 +222,7 @@ def test_what_is_refused(test):
         stream.write(lib.read_text(output).splitlines(keepends=True)[0])
     for words, status, says in (
             ((), 2, 'FILE.csv... PICTURE.svg'), ((output,), 2, 'FILE.csv... PICTURE.svg'),
-            ((output, output), 2, 'must be a .svg file'), ((output, picture, '--nonsense'), 2, 'allowed'),
+            ((output, output), 2, 'must be a .svg or .dot file'), ((output, picture, '--nonsense'), 2, 'allowed'),
             ((output, picture, '--stats'), 2, 'allowed'), ((stats, picture), 2, "no column 'rank'"),
             ((output, picture, '--stats', output), 2, "no column 'distinct_keys'"), ((empty, picture), 2, 'no rows'),
             (('nowhere.csv', picture), 1, 'No such file'), ((test.directory, picture), 1, 'Is a directory'),
