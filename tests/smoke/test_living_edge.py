@@ -11,7 +11,7 @@ import lib
 
 FACTS = ('machine', 'kernel', 'software', 'date', 'command')
 POINTS = ('bench', 'load', 'monitor', 'sampling', 'round', 'seconds', 'mbps', 'gigabytes', 'switch_s', 'agent_s', 'run_s',
-          'export_kbps', 'ping_avg_ms', 'ping_max_ms', 'others_s')
+          'export_kbps', 'ping_avg_ms', 'ping_max_ms', 'others_s', 'streams', 'echo_s')
 
 
 def script_of(test, name='living-edge'):
@@ -25,10 +25,10 @@ def read_rows(path):
     return rows
 
 
-def point(load, monitor, sampling, turn, mbps, switch_s=1.0, agent_s=0.0, others=0):
-    """A transfer of 10 seconds, and the share of the CPUs used by others."""
-    return ('living-edge points', load, monitor, sampling, turn, 10, mbps, mbps / 800, switch_s, agent_s, switch_s + agent_s,
-            5 * turn, 1, 2, 10 * others * os.cpu_count())
+def point(load, monitor, sampling, turn, mbps, switch_s=1.0, agent_s=0.0, others=0, times=30, echo=0.1):
+    """A transfer of 300 seconds; CPU seconds of 10 of them, and the share of the CPUs used by others."""
+    return ('living-edge points', load, monitor, sampling, turn, 10 * times, mbps, times * mbps / 800, times * switch_s,
+            times * agent_s, times * (switch_s + agent_s), 5 * turn, 1, 2, times * 10 * others * os.cpu_count(), 1, echo)
 
 
 def compare(test, points):
@@ -85,8 +85,23 @@ def test_comparison(test):
     assert (added['paper'], added['value'], added['unit']) == ('20', '20', '% of a CPU'), added
     figure4 = only(rows, figure='4', sampling='1', load='unbounded')
     assert (figure4['paper'], figure4['value']) == ('-17', '-17'), figure4
+    assert {row['conditions'] for row in rows} == {''}, rows
     unmeasured = only(rows, figure='4', sampling='800')
     assert unmeasured['value'] == '' and unmeasured['rounds'] == '', unmeasured
+
+
+def test_conditions(test):
+    """A row has the figure of the paper only under its conditions: 5 minutes, and an echo request each 100 ms in
+    Figure 10. Points of before have no echo time."""
+    short = 'seconds 10 instead of 300'
+    for times, echo, five, ten in ((30, 0.1, '', ''), (1, 0.1, short, short), (30, 0.02, '', 'echo_s 0.02 instead of 0.1'),
+                                   (1, '', short, f'{short}; echo_s unknown')):
+        rows = compare(test, [point('100mbit', monitor, sampling, 0, 100, times=times, echo=echo)
+                              for monitor, sampling in (('none', ''), ('sflow', 10), ('netflow', 1))])
+        added = only(rows, figure='5', load='100mbit')
+        assert (added['conditions'], added['paper'], added['value']) == (five, '' if five else '20', '0'), added
+        ping = only(rows, figure='10', quantity='ping_average', monitor='netflow')
+        assert (ping['conditions'], ping['value']) == (ten, '1'), ping
 
 
 def test_rounds(test):
@@ -110,7 +125,8 @@ def test_refusals(test):
     program = [script_of(test)]
     named = test.run('points', '--output', output, '--monitors', 'sflow/3', program=program)
     assert named.status == 1 and 'sflow/3' in named.stderr, named.describe()
-    for words in (('points',), ('points', '--output', output, '--seconds', '0'), ('nothing',)):
+    for words in (('points',), ('points', '--output', output, '--seconds', '0'), ('nothing',),
+                  ('points', '--output', output, '--echo', '0'), ('points', '--output', output, '--echo', 'nan')):
         test.run(*words, program=program).expect(2)
     assert not os.path.exists(output)
     with open(output, 'w', encoding='utf-8') as file:
@@ -151,6 +167,12 @@ def test_two_points(test):
              '100mbit', '--monitors', 'none,sflow/10', '--output', output, program=[script_of(test)]).expect(0)
     rows = {row['monitor']: row for row in read_rows(output)}
     assert set(rows) == {'none', 'sflow'} and all(float(row['seconds']) >= 1 for row in rows.values()), rows
+    for row in rows.values():
+        assert (row['streams'], row['echo_s']) == ('1', '0.1') and row['load'] == '100mbit', row
+        for name, who, cpus in (('switch', 'switch', 1), ('server', 'run', os.cpu_count()),
+                                ('machine', 'machine', os.cpu_count())):
+            true = 100 * float(row[f'{who}_s']) / float(row['seconds']) / cpus
+            assert abs(float(row[f'{name}_cpu']) - true) <= 0.01 * true + 0.01, (name, row)
     assert float(rows['none']['mbps']) > 0 and rows['none']['export_bytes'] == '0', rows
     samples, size = int(rows['sflow']['export_samples']), int(rows['sflow']['export_bytes'])
     # Each sample has 128 bytes of header, or an acknowledgement of 66, and at most about 100 bytes
