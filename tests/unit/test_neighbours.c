@@ -101,6 +101,8 @@ static void send_flow(struct network *network, const uint32_t *way, uint32_t n, 
 
 	assert_true(network->nb_paths < FLOWS_MAX);
 	memset(path, 0, sizeof(*path));
+	path->key.family = KEY_IPV4;
+	memcpy(path->key.v4.src_ip, &network->nb_paths, sizeof(path->key.v4.src_ip));
 	path->packets = PACKETS;
 	path->bytes = 1000;
 	for (uint32_t k = 0; k < n; k++) {

@@ -78,7 +78,7 @@ struct end_flows {
 	struct link_end end;
 	bool input;
 	uint64_t flows;
-	double best; /* largest match of its links */
+	double best; /* largest score of its links */
 };
 
 /* A pair of ends: the flows that pass both in this direction. */
@@ -92,6 +92,7 @@ struct end_pair {
 	uint64_t packets, bytes; /* sums over `next` */
 	double ordered;          /* flows of `next`, times their certainty */
 	double match;
+	double score;      /* see set_score() */
 	double first;      /* see reported_first() */
 	uint32_t distance; /* see struct neighbour_row */
 };
@@ -100,6 +101,7 @@ struct neighbourhood {
 	struct route_group *groups;
 	struct end_flows *ends;
 	struct end_pair *pairs;
+	double *complete;   /* [exporters]: see raise_complete() */
 	uint32_t *matrices; /* storage for all groups */
 	uint64_t nb_groups, nb_ends, nb_pairs;
 };
@@ -181,8 +183,7 @@ static void add_flow(struct route_group *group, const struct path_row *path, boo
 	group->bytes += path->bytes;
 }
 
-static struct path_entry *add_kept(const struct neighbours *neighbours,
-	const struct kept_paths *kept, struct path_entry *place)
+static struct path_entry *add_kept(const struct kept_paths *kept, struct path_entry *place)
 {
 	const char *at = kept->rows;
 
@@ -190,10 +191,38 @@ static struct path_entry *add_kept(const struct neighbours *neighbours,
 		const struct path_row *path = (const struct path_row *)(const void *)at;
 
 		*place = (struct path_entry){.path = path, .old = true};
-		place->hash = hash_of(path, neighbours->seed);
 		at += path_row_bytes(path->nb_hops);
 	}
 	return place;
+}
+
+static uint64_t hash_of_flow(const struct key *key, uint64_t seed)
+{
+	size_t size = key->family == KEY_IPV4 ? sizeof(key->v4) : sizeof(key->v6);
+	uint64_t hash = seed + key->family;
+
+	for (size_t at = 0; at < size; at += sizeof(hash)) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)&key->v6 + at, sizeof(word));
+		hash = random_mix(hash ^ word);
+	}
+	return hash;
+}
+
+/* Keeps the last path of each flow: it has the exporters that report late. */
+static uint64_t keep_last(struct path_entry *entries, uint64_t n, uint64_t seed)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		entries[i].hash = hash_of_flow(&entries[i].path->key, seed);
+	qsort(entries, n, sizeof(*entries), by_hash);
+	for (uint64_t i = 0; i < n; i++)
+		if (kept == 0 || entries[i].hash != entries[kept - 1].hash ||
+			key_compare(&entries[i].path->key, &entries[kept - 1].path->key) != 0)
+			entries[kept++] = entries[i];
+	return kept;
 }
 
 /* Returns the flows of all intervals, sorted so that those of a group are adjacent. */
@@ -209,13 +238,16 @@ static struct path_entry *sort_paths(const struct neighbours *neighbours,
 	if (entries == NULL)
 		return NULL;
 	for (uint64_t i = 0; i < n; i++)
-		entries[i] = (struct path_entry){
-			.path = paths[i], .hash = hash_of(paths[i], neighbours->seed)};
+		entries[i] = (struct path_entry){.path = paths[i]};
 	place = entries + n;
 	for (uint32_t i = 0; i < KEPT_INTERVALS; i++)
-		place = add_kept(neighbours, &neighbours->kept[i], place);
+		place = add_kept(&neighbours->kept[i], place);
+	/* The last path of a flow has the smallest number. */
 	for (uint64_t i = 0; i < *all; i++)
 		entries[i].number = i;
+	*all = keep_last(entries, *all, neighbours->seed);
+	for (uint64_t i = 0; i < *all; i++)
+		entries[i].hash = hash_of(entries[i].path, neighbours->seed);
 	qsort(entries, *all, sizeof(*entries), by_hash);
 	return entries;
 }
@@ -413,6 +445,63 @@ static void set_match(const struct neighbourhood *map, struct end_pair *pair)
 	pair->match = (double)pair->common / (double)all;
 }
 
+/* Returns the lower bound of a share, for 95 % confidence (Wilson 1927). */
+static double lower_bound(double share, double n)
+{
+	double z = QUANTILE * QUANTILE / n;
+	double spread = QUANTILE * sqrt(share * (1 - share) / n + z / (4 * n));
+
+	return (share + z / 2 - spread) / (1 + z);
+}
+
+/*
+ * Raises the share of flows that an exporter reports, of those that pass it: the largest share of the
+ * flows at an interface of another exporter.
+ */
+static void raise_complete(
+	struct neighbourhood *map, uint32_t exporter, uint64_t common, uint64_t flows)
+{
+	double least = lower_bound((double)common / (double)flows, (double)flows);
+
+	if (least > map->complete[exporter])
+		map->complete[exporter] = least;
+}
+
+/*
+ * Sets the match divided by that of two neighbours that report independently as many of their flows as
+ * these two. Otherwise an exporter that reports late or samples seldom would be no neighbour.
+ */
+static void set_score(const struct neighbourhood *map, struct end_pair *pair)
+{
+	double x = map->complete[pair->from.exporter], y = map->complete[pair->to.exporter];
+	double score = pair->match * (x + y - x * y) / (x * y);
+
+	pair->score = score < 1 ? score : 1;
+}
+
+static bool set_scores(struct neighbourhood *map)
+{
+	uint32_t exporters = 0;
+
+	for (uint64_t i = 0; i < map->nb_ends; i++)
+		if (map->ends[i].end.exporter >= exporters)
+			exporters = map->ends[i].end.exporter + 1;
+	map->complete = calloc(exporters + 1UL, sizeof(map->complete[0]));
+	if (map->complete == NULL)
+		return false;
+	for (uint64_t i = 0; i < map->nb_pairs; i++) {
+		const struct end_pair *pair = &map->pairs[i];
+
+		raise_complete(map, pair->to.exporter, pair->common,
+			find_end(map, pair->from, false)->flows);
+		raise_complete(map, pair->from.exporter, pair->common,
+			find_end(map, pair->to, true)->flows);
+	}
+	for (uint64_t i = 0; i < map->nb_pairs; i++)
+		set_score(map, &map->pairs[i]);
+	return true;
+}
+
 static double share(const struct end_pair *pair)
 {
 	return (double)pair->reported / (double)pair->common;
@@ -451,7 +540,7 @@ static bool make_pairs(struct neighbourhood *map)
 		set_match(map, &map->pairs[i]);
 	for (uint64_t i = 0; i < map->nb_pairs; i++)
 		map->pairs[i].first = reported_first(map, &map->pairs[i]);
-	return true;
+	return set_scores(map);
 }
 
 /* --- order of the hops of a group --- */
@@ -485,7 +574,7 @@ static void weigh(struct order_search *search, const struct neighbourhood *map,
 				continue;
 			known = share_before(group->known, search->n, i, j);
 			search->pairs[i][j] = find_pair(map, &group->hops[i], &group->hops[j]);
-			search->next[i][j] = search->pairs[i][j]->match;
+			search->next[i][j] = search->pairs[i][j]->score;
 			search->before[i][j] =
 				KNOWN_WEIGHT * known + REPORT_WEIGHT * search->pairs[i][j]->first;
 		}
@@ -539,18 +628,42 @@ static double find_order(struct order_search *search, uint32_t from, uint32_t to
 	return best;
 }
 
-/* Returns the share of the group's flows in which it is known that hop i comes before hop j. */
+/*
+ * Returns the probability, by the order of reports, that hop k is not between hops i and j, of which i
+ * is known to be first. 1 if hop k is known to be before i or after j.
+ */
+static double is_outside(const struct order_search *search, const struct route_group *group,
+	uint32_t i, uint32_t j, uint32_t k)
+{
+	uint32_t n = search->n;
+	double after_i, before_j, between;
+
+	if (share_before(group->known, n, k, i) > 0.5 || share_before(group->known, n, j, k) > 0.5)
+		return 1;
+	after_i = search->pairs[i][k]->first;
+	before_j = search->pairs[k][j]->first;
+	between = after_i * before_j;
+	between /= between + (1 - after_i) * before_j + after_i * (1 - before_j) + REPORT_WEIGHT;
+	return 1 - between;
+}
+
+/* Returns the share of the group's flows that go from hop i directly to hop j. best: weight. */
 static double certainty(struct order_search *search, const struct route_group *group, double best,
 	uint32_t i, uint32_t j)
 {
 	const struct end_pair *pair = search->pairs[i][j];
-	double spread = 1 / sqrt((double)pair->common), lost;
-	uint32_t n = search->n;
+	double spread = 1 / sqrt((double)pair->common), lost, certain;
 
-	if (share_before(group->known, n, i, j) > 0.5)
-		return share_before(group->known, n, i, j);
 	lost = best - find_order(search, i, j, NULL);
-	return lost > LOST_PART * pair->match && lost > LOST_SPREADS * spread ? 1 : pair->first;
+	if (lost > LOST_PART * pair->score && lost > LOST_SPREADS * spread &&
+		lost < KNOWN_WEIGHT / 2)
+		return 1;
+	certain = share_before(group->known, search->n, i, j);
+	if (certain <= 0.5)
+		return pair->first;
+	for (uint32_t k = 0; k < search->n; k++)
+		certain *= k != i && k != j ? is_outside(search, group, i, j, k) : 1;
+	return certain;
 }
 
 static void add_link(struct end_pair *pair, const struct route_group *group, double certain)
@@ -613,22 +726,13 @@ static void order_groups(struct neighbourhood *map, struct order_search *search)
 
 /* --- rows --- */
 
-/* Returns the lower bound of a share, for 95 % confidence (Wilson 1927). */
-static double lower_bound(double share, double n)
-{
-	double z = QUANTILE * QUANTILE / n;
-	double spread = QUANTILE * sqrt(share * (1 - share) / n + z / (4 * n));
-
-	return (share + z / 2 - spread) / (1 + z);
-}
-
 static void note_best(const struct neighbourhood *map, const struct end_pair *pair)
 {
 	struct end_flows *from = find_end(map, pair->from, false);
 	struct end_flows *to = find_end(map, pair->to, true);
 
-	from->best = pair->match > from->best ? pair->match : from->best;
-	to->best = pair->match > to->best ? pair->match : to->best;
+	from->best = pair->score > from->best ? pair->score : from->best;
+	to->best = pair->score > to->best ? pair->score : to->best;
 }
 
 /* Returns true for two exporters with another one in between, which did not report some flows. */
@@ -642,7 +746,7 @@ static bool is_explained(const struct neighbourhood *map, const struct end_pair 
 
 	if (pair->via >= VIA_LEAST && pair->via * (known ? VIA_ONE_IN : 1) >= pair->next)
 		return true;
-	return pair->match < MATCH_PART * best_from && pair->match < MATCH_PART * best_to;
+	return pair->score < MATCH_PART * best_from && pair->score < MATCH_PART * best_to;
 }
 
 static bool make_rows(
@@ -763,6 +867,7 @@ bool neighbours_find(struct neighbours *neighbours, const struct path_row *const
 	free(map.matrices);
 	free(map.ends);
 	free(map.pairs);
+	free(map.complete);
 	keep_paths(neighbours, paths, n);
 	return done;
 }

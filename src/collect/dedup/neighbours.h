@@ -7,7 +7,7 @@
  *
  * The two ends of a cable carry the same flows. So `match`, the flows that leave one exporter by an
  * interface and enter another one by an interface, divided by the flows at either interface, is
- * largest for neighbours. The order of the exporters of a flow is the one with the largest sum of
+ * largest for neighbours that report all their flows. The order of the exporters of a flow is the one with the largest sum of
  * matches that agrees with next hops, edges and TTL. If several have it, the order in which the
  * exporters reported most of these flows decides.
  */
