@@ -59,8 +59,9 @@ static bool is_empty(const struct exporter_row *row)
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
 {
-	uint32_t interval;
+	uint32_t interval, before = domain->interval_before;
 
+	domain->interval_before = 0;
 	if (domain->had_records)
 		domain->in_doubt = domain->doubted;
 	domain->doubted = domain->had_records = false;
@@ -78,8 +79,11 @@ static void end_sampling(struct collector *collector, struct domain *domain, int
 		epoch->losses_unknown |= domain->in_doubt || interval == SAMPLING_RATIO_UNKNOWN;
 	if (interval == 0 || interval == SAMPLING_RATIO_UNKNOWN)
 		return;
-	if (interval > epoch->coarsest)
-		epoch->coarsest = interval;
+	/* The packets before a change of the interval may be without a sample. */
+	if (before < interval)
+		before = interval;
+	if (before > epoch->coarsest)
+		epoch->coarsest = before;
 	if (epoch->finest == 0 || interval < epoch->finest)
 		epoch->finest = interval;
 }

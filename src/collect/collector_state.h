@@ -106,6 +106,8 @@ struct domain {
 	uint32_t interval;
 	uint64_t interval_position;
 	bool interval_old; /* the exporter restarted after `interval` was set */
+	/* largest value of `interval` in this epoch; 0: `interval` did not decrease */
+	uint32_t interval_before;
 	/* largest sampling interval of records that it forwards as a mediator */
 	uint32_t forwarded;
 	bool after_loss; /* records were lost since its last datagram with records */

@@ -190,6 +190,8 @@ static void note_intervals(struct collector *collector)
 		domain->forwarded = point->coarsest;
 	if (point->coarsest < original->interval && !point->finer && !original->interval_old)
 		return;
+	if (point->coarsest < original->interval && original->interval > original->interval_before)
+		original->interval_before = original->interval;
 	original->interval = point->coarsest;
 	original->interval_position = point->coarsest_place;
 	original->interval_old = false;

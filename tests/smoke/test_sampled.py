@@ -182,6 +182,37 @@ def silent(kind, heard, shared):
     return check
 
 
+def test_changing_rate(test):
+    """An agent changes its rate within an interval. In many intervals, the packets before the change have no
+    sample: the bounds must not be those of the finer rate."""
+    world, agent, chance = World(test), Agent('192.0.2.1', COARSE, 11), random.Random(12)
+    before, after, rest = (to(Flow(n), f'203.0.113.{n}') for n in (1, 2, 3))
+    intervals, without = 800, 0
+    for epoch in range(intervals):
+        fine = chance.choice((5, 10, FINE, 100))
+        traffic = [(before, chance.randrange(1000, 6000), 300)]
+        at = 0.1
+        if epoch % 2 == 0:  # ends at the coarse rate, with a sample of it
+            agent.rate = agent.said = fine
+            agent.see(*traffic, (after, 3000, 300))
+            agent.send(world.capture, epoch + at)
+            agent.rate = agent.said = COARSE
+            traffic += [(rest, 20000, 300)]
+            while not agent.see(traffic[-1]):
+                traffic += traffic[-1:]
+        else:
+            without += not agent.see(*traffic)
+            agent.send(world.capture, epoch + at)
+            agent.rate = agent.said = fine
+            agent.see((after, 3000, 300), *traffic)
+            traffic += traffic
+        agent.send(world.capture, epoch + 0.6)
+        world.passes(epoch, *traffic, (after, 3000, 300))
+    assert without > 100, without
+    _, _, result = world.check(promised=intervals - 5)
+    assert 'its sample pool grows' not in result.stderr, result.describe()
+
+
 def test_large_packets(test):
     """Few large packets among many small ones: some intervals have no sample of a large one."""
     world, agent = World(test), Agent('192.0.2.1', 1000, 3)
