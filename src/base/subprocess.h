@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Runs a program, without a shell, and reads its output. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define SUBPROCESS_OUTPUT 4096
+#define SUBPROCESS_ERROR  200
+
+struct subprocess_result {
+	char output[SUBPROCESS_OUTPUT]; /* start of its standard output */
+	/*
+	 * If it failed: the first line of its standard error, or else the reason, such as "exit
+	 * status 1"
+	 */
+	char error[SUBPROCESS_ERROR];
+};
+
+/*
+ * Runs argv[0], which is searched in PATH, and waits for its end. Returns true if its exit status
+ * is 0. After `seconds`, or once *cancel is true, kills it and its process group. The program has
+ * /dev/null as standard input, and no other open files of this process. Thread-safe.
+ */
+bool subprocess_run(char *const argv[], int seconds, const atomic_bool *cancel,
+	struct subprocess_result *result);
