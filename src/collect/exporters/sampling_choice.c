@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/sampling_choice.h"
+
+#include <math.h>
+
+/* A change aims at this part of a limit, so that chance does not exceed the limit. */
+#define AIM          0.8
+/* Smaller changes are not worth a command. */
+#define LEAST_CHANGE 1.25
+
+static uint32_t to_interval(double interval)
+{
+	if (interval < 1)
+		return 1;
+	return interval < SAMPLING_COARSEST ? (uint32_t)interval : SAMPLING_COARSEST;
+}
+
+/*
+ * Returns the finest interval within the budget; 0: any. Records grow at most in proportion to
+ * samples: a sample is an sFlow record, and adds at most one flow record.
+ */
+static double finest_of(const struct sampling_limits *limits, const struct sampling_seen *seen)
+{
+	return limits->budget > 0 ? seen->interval * seen->records / (AIM * limits->budget) : 0;
+}
+
+static bool is_finer(uint32_t interval, uint32_t now)
+{
+	return (double)interval * LEAST_CHANGE <= now;
+}
+
+static bool is_coarser(uint32_t interval, uint32_t now)
+{
+	return (double)interval >= now * LEAST_CHANGE;
+}
+
+/* Returns the change that one measurement interval wants. */
+static struct sampling_choice wanted(
+	const struct sampling_limits *limits, const struct sampling_seen *seen)
+{
+	double finest = finest_of(limits, seen), aim = AIM * seen->tolerable;
+	uint32_t now = seen->interval, least = to_interval(ceil(finest));
+	struct sampling_choice choice = {.reason = SAMPLING_STAYS, .interval = now};
+	bool too_wide = limits->error && seen->tolerable > 0 && seen->tolerable < now;
+
+	if (limits->budget > 0 && seen->records > limits->budget) {
+		choice.over_budget = now >= SAMPLING_COARSEST;
+		choice.over_error = too_wide;
+		choice.interval = least;
+		if (least > now)
+			choice.reason = SAMPLING_BUDGET;
+		return choice;
+	}
+	if (limits->error) {
+		if (seen->tolerable <= 0)
+			return choice;
+		choice.interval = to_interval(aim) > least ? to_interval(aim) : least;
+		choice.over_error = too_wide && !is_finer(choice.interval, now);
+		if (too_wide && !choice.over_error)
+			choice.reason = SAMPLING_ERROR;
+		else if (is_coarser(choice.interval, now))
+			choice.reason = SAMPLING_CALM;
+		return choice;
+	}
+	choice.interval = least;
+	if (seen->records > 0 && is_finer(least, now))
+		choice.reason = SAMPLING_ROOM;
+	return choice;
+}
+
+static uint32_t smaller_change(uint32_t a, uint32_t b, uint32_t now)
+{
+	bool a_is_smaller = a > now ? a < b : a > b;
+
+	return a_is_smaller ? a : b;
+}
+
+struct sampling_choice sampling_choose(struct sampling_chooser *chooser,
+	const struct sampling_limits *limits, const struct sampling_seen *seen)
+{
+	struct sampling_choice choice = wanted(limits, seen);
+	bool same = choice.reason == chooser->reason;
+
+	if (choice.reason == SAMPLING_STAYS || choice.reason == SAMPLING_BUDGET) {
+		*chooser = (struct sampling_chooser){0};
+	} else {
+		chooser->cautious =
+			same ? smaller_change(chooser->cautious, choice.interval, seen->interval)
+			     : choice.interval;
+		chooser->agreed = same ? chooser->agreed + 1 : 1;
+		chooser->reason = choice.reason;
+		choice.interval = chooser->cautious;
+		if (chooser->agreed < SAMPLING_PATIENCE)
+			choice.reason = SAMPLING_STAYS;
+		else
+			*chooser = (struct sampling_chooser){0};
+	}
+	if (choice.reason == SAMPLING_STAYS)
+		choice.interval = seen->interval;
+	return choice;
+}
+
+const char *sampling_reason_word(enum sampling_reason reason)
+{
+	static const char *const words[] = {
+		[SAMPLING_STAYS] = "stays",
+		[SAMPLING_BUDGET] = "budget",
+		[SAMPLING_ERROR] = "error",
+		[SAMPLING_CALM] = "calm",
+		[SAMPLING_ROOM] = "room",
+	};
+
+	return words[reason];
+}
