@@ -69,6 +69,21 @@ void collector_flush(struct collector *collector);
 /* `datagrams`: dropped by the kernel since the last call for this socket. */
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);
 
+/*
+ * Packets of the exporter in `slot` may be sampled at 1:interval or more densely, until the next
+ * call; 0: unknown. mixed: flow records may contain packets at several intervals, so upper bounds
+ * are unknown. Any thread may call it.
+ */
+void collector_expect_sampling(
+	struct collector *collector, uint32_t slot, uint32_t interval, bool mixed);
+
+/*
+ * IPFIX records of exporters of this rule, which has an ovsdb, count packets times their sampling
+ * interval, and do not state it. It is at most `interval`; 0: unknown, as at the start. Any thread
+ * may call it.
+ */
+void collector_scale_sampling(struct collector *collector, uint32_t rule, uint32_t interval);
+
 /* Counts IPFIX messages in a TCP or SCTP segment of a capture, but does not decode them. */
 void collector_take_stream(struct collector *collector, const struct datagram *segment);
 

@@ -60,6 +60,8 @@ static void end_sampling(struct collector *collector, struct domain *domain, int
 	struct collector_epoch *epoch)
 {
 	uint32_t interval, before = domain->interval_before;
+	uint64_t expected =
+		atomic_load_explicit(&collector->expected[domain->row.slot], memory_order_relaxed);
 
 	domain->interval_before = 0;
 	if (domain->had_records)
@@ -76,12 +78,15 @@ static void end_sampling(struct collector *collector, struct domain *domain, int
 		return;
 	interval = domain_interval(collector, domain);
 	if (domain->row.datagrams > 0)
-		epoch->losses_unknown |= domain->in_doubt || interval == SAMPLING_RATIO_UNKNOWN;
+		epoch->losses_unknown |= domain->in_doubt || (expected & EXPECTED_MIXED) != 0 ||
+					 interval == SAMPLING_RATIO_UNKNOWN;
 	if (interval == 0 || interval == SAMPLING_RATIO_UNKNOWN)
 		return;
 	/* The packets before a change of the interval may be without a sample. */
 	if (before < interval)
 		before = interval;
+	if (before < (uint32_t)expected)
+		before = (uint32_t)expected;
 	if (before > epoch->coarsest)
 		epoch->coarsest = before;
 	if (epoch->finest == 0 || interval < epoch->finest)

@@ -6,11 +6,13 @@
  * thread that decodes.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/log_ratelimit.h"
+#include "base/random.h"
 #include "collect/collector.h"
 #include "collect/exporters/exporter.h"
 #include "collect/exporters/links.h"
@@ -31,6 +33,8 @@
 #define STRANGERS_MAX 64 /* most senders of unknown versions per epoch */
 #define LINES_MAX     64 /* most pending log lines */
 #define PORTS         65536
+
+#define EXPECTED_MIXED (UINT64_C(1) << 32)
 
 /* Upscaled packets and bytes of records, including duplicates. */
 struct record_sums {
@@ -157,6 +161,9 @@ struct collector {
 	uint32_t sessions_max, sessions_used, session_hand;
 	struct waiting *waiting;
 	struct links *links; /* NULL: disabled */
+	/* Written by any thread, relaxed: collector_expect_sampling(), collector_scale_sampling(). */
+	_Atomic uint64_t *expected;               /* [exporters_max]: interval, EXPECTED_MIXED */
+	_Atomic uint32_t scaled[OPTION_LIST_MAX]; /* index: number of the rule */
 	struct sampling_checks *checks;
 	struct exporter_loss *losses; /* [exporters_max] */
 	struct socket_loss sockets[SOCKETS_MAX];
@@ -179,6 +186,7 @@ struct collector {
 	uint64_t lost_packets;
 	uint32_t lost_interval;
 	double overcount;
+	struct random random; /* for records that are scaled by their exporter */
 	bool process_options; /* an observation domain 0 has sent options about sampling */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;

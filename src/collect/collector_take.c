@@ -41,7 +41,7 @@ size_t collector_memory(const struct collector_params *params)
 {
 	return sizeof(struct collector) + exporter_table_memory(params->exporters_max) +
 	       (size_t)params->exporters_max *
-		       (sizeof(struct domain) + sizeof(struct exporter_loss)) +
+		       (sizeof(struct domain) + sizeof(struct exporter_loss) + sizeof(uint64_t)) +
 	       collector_sessions_max(params->exporters_max) * sizeof(struct session) +
 	       waiting_memory(
 		       params->waiting_bytes, collector_sessions_max(params->exporters_max)) +
@@ -230,6 +230,18 @@ static enum sampling_certainty end_original(struct collector *collector)
 	return certainty;
 }
 
+void collector_expect_sampling(
+	struct collector *collector, uint32_t slot, uint32_t interval, bool mixed)
+{
+	atomic_store_explicit(&collector->expected[slot], interval | (mixed ? EXPECTED_MIXED : 0),
+		memory_order_relaxed);
+}
+
+void collector_scale_sampling(struct collector *collector, uint32_t rule, uint32_t interval)
+{
+	atomic_store_explicit(&collector->scaled[rule], interval, memory_order_relaxed);
+}
+
 static uint32_t rule_sampling(const struct exporter_rule *rule)
 {
 	return rule != NULL ? rule->sampling : 0;
@@ -336,6 +348,7 @@ static void take_record(
 		collector->original->harmless += !some;
 	} else if (is_left_out(collector, observation)) {
 		row->records--;
+		row->left_out++;
 	} else if (++collector->nb_observations == BURST_MAX) {
 		collector_flush(collector);
 	}
@@ -790,6 +803,19 @@ static void decode(
 	note_doubt(collector, end_original(collector));
 }
 
+/* Returns 0 if the records of the domain are not scaled by their exporter. */
+static uint32_t scaled_interval(const struct collector *collector, const struct domain *domain)
+{
+	const struct exporter_rule *rule = domain->rule;
+	uint32_t interval;
+
+	if (rule == NULL || rule->ovsdb[0] == '\0' || domain->row.protocol != FLOW_PROTOCOL_IPFIX)
+		return 0;
+	interval = atomic_load_explicit(
+		&collector->scaled[rule - collector->params.rules], memory_order_relaxed);
+	return interval > 0 ? interval : SAMPLING_RATIO_UNKNOWN;
+}
+
 struct sampling_knowledge session_sampling(const struct collector *collector,
 	const struct domain *domain, const struct session *session)
 {
@@ -800,6 +826,7 @@ struct sampling_knowledge session_sampling(const struct collector *collector,
 		domain->row.domain != 0)
 		process = sibling(collector, domain, session, 0);
 	return (struct sampling_knowledge){
+		.scaled = scaled_interval(collector, domain),
 		.own = session != NULL ? &session->sampling : &nothing,
 		.process = process != NULL ? &process->sampling : NULL,
 		.domain = domain->row.domain,
@@ -860,6 +887,7 @@ static void start_point(struct collector *collector, const struct datagram *data
 	point->sampling = session_sampling(collector, domain, collector->session);
 	point->known = domain->interval;
 	point->known_place = domain->interval_position;
+	point->random = &collector->random;
 	point->after_loss = domain->after_loss;
 	point->exporters = collector->exporters;
 	collector->original = collector->domain;
@@ -1168,6 +1196,7 @@ static bool allocate(struct collector *collector)
 	collector->exporters = exporter_table_create(max, collector->params.seed);
 	collector->domains = calloc(max, sizeof(*collector->domains));
 	collector->losses = calloc(max, sizeof(*collector->losses));
+	collector->expected = calloc(max, sizeof(*collector->expected));
 	collector->waiting = waiting_create(
 		collector->params.waiting_bytes, collector->sessions_max, collector->params.seed);
 	collector->checks = sampling_checks_create();
@@ -1176,8 +1205,8 @@ static bool allocate(struct collector *collector)
 		collector->links = links_create(max, collector->params.seed);
 	return collector->exporters != NULL && collector->domains != NULL &&
 	       collector->sessions != NULL && collector->losses != NULL &&
-	       collector->waiting != NULL && collector->checks != NULL &&
-	       collector->problems != NULL &&
+	       collector->expected != NULL && collector->waiting != NULL &&
+	       collector->checks != NULL && collector->problems != NULL &&
 	       (collector->links != NULL || !collector->params.links);
 }
 
@@ -1210,6 +1239,7 @@ struct collector *collector_create(const struct collector_params *params, char *
 		.counters = on_counters,
 		.sampler = on_sampler,
 	};
+	random_init(&collector->random, params->seed);
 	share_sums(collector);
 	if (!share_templates(collector, error) || !collector_restore_templates(collector, error)) {
 		collector_destroy(collector);
@@ -1235,5 +1265,6 @@ void collector_destroy(struct collector *collector)
 	free(collector->domains);
 	free(collector->sessions);
 	free(collector->losses);
+	free(collector->expected);
 	free(collector);
 }

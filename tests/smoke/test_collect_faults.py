@@ -1762,7 +1762,7 @@ BAD_TEXTS = (
     (('--exporter', '192.0.2.1,edge='), 'edge= needs'),
     (('--exporter', '192.0.2.1,edge=5-3'), 'edge= needs'),
     (('--exporter', '192.0.2.1,edge=1-1000'), 'edge= is limited to'),
-    (('--exporter', '192.0.2.1,speed=3'), 'neither sampling=N nor edge='),
+    (('--exporter', '192.0.2.1,speed=3'), 'not sampling=N, edge=LIST or ovsdb='),
     (('--exporters-max', '0'), 'exporters-max'),
     (('--exporters-max', '65001'), 'exporters-max'),
     (('--exporters-max', 'many'), 'exporters-max'),

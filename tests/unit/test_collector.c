@@ -5,6 +5,7 @@
  * and after each test its rows balance. `script` replaces the result of sequence numbers.
  */
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +20,11 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "base/router_names.h"
 #include "base/units.h"
 #include "collect/collector.h"
+#include "collect/dedup/estimate.h"
 #include "flow_protocols/sequence.h"
 
 #define T0 (INT64_C(1700000000) * SECOND_NS)
@@ -329,7 +332,10 @@ static void an_exporter_without_samples_counts(void **state)
 	stop();
 }
 
-/* The coarsest interval of an exporter is that of its interfaces, until one has another. */
+/*
+ * The coarsest interval of an exporter is that of its interfaces, until the end of the epoch in which
+ * one has another.
+ */
 static void the_coarsest_interface_counts(void **state)
 {
 	struct collector_params with = params();
@@ -342,7 +348,7 @@ static void the_coarsest_interface_counts(void **state)
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 500);
 	send_sampled(0x0a000001, T0, 3, 50);
-	check_intervals(50, 50);
+	check_intervals(50, 500);
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 50);
 	/*
@@ -350,6 +356,8 @@ static void the_coarsest_interface_counts(void **state)
 	 * restart.
 	 */
 	restarts++;
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 50);
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 50);
 	send_sampled(0x0a000001, T0, 4, 20);
@@ -1976,6 +1984,132 @@ static void templates_wait_for_the_roles(void **state)
 	remove_kept(&kept);
 }
 
+static void put_scaled_record(uint64_t packets, uint64_t bytes)
+{
+	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {4, 1}, {2, 8}, {1, 8}};
+	const uint32_t template_bytes = 8 + sizeof(fields), data_bytes = 4 + 25;
+
+	len = 0;
+	put(10, 2), put(16 + template_bytes + data_bytes, 2), put(T0 / SECOND_NS, 4), put(0, 4);
+	put(1, 4);
+	put(2, 2), put(template_bytes, 2), put(300, 2), put(5, 2);
+	for (size_t i = 0; i < 5; i++)
+		put(fields[i][0], 2), put(fields[i][1], 2);
+	put(300, 2), put(data_bytes, 2), put(0x0a000001, 4), put(0x0a000002, 4), put(17, 1);
+	put(packets, 8), put(bytes, 8);
+}
+
+static uint64_t sampled(struct random *random, uint64_t packets, uint32_t interval)
+{
+	uint64_t samples = 0;
+
+	for (uint64_t i = 0; i < packets; i++)
+		samples += random_below(random, interval) == 0;
+	return samples;
+}
+
+#define SCALED_SEEDS 600
+
+/*
+ * A switch counts its samples times its interval, and changes the interval while it caches a flow.
+ * Observations have samples at the coarser interval. Their estimates have the true mean, and bounds
+ * fail no more often than they may.
+ */
+static void scaled_records_keep_their_bounds(void **state)
+{
+	static const uint32_t intervals[][2] = {{20, 20}, {20, 50}, {50, 20}, {1, 30}, {7, 64}};
+	struct exporter_rule rule = {.bits = 128, .ovsdb = "unix:none"};
+	struct collector_params with = params();
+	const double log_inverse = 3; /* each end fails with a probability of at most 0.05 */
+	const uint64_t half = 400;
+
+	(void)state;
+	rule.prefix[10] = rule.prefix[11] = 0xff;
+	rule.prefix[12] = 0x0a, rule.prefix[15] = 1;
+	with.rules = &rule;
+	with.nb_rules = 1;
+	for (size_t c = 0; c < sizeof(intervals) / sizeof(intervals[0]); c++) {
+		uint32_t before = intervals[c][0], after = intervals[c][1], failed = 0;
+		uint32_t coarse = before > after ? before : after;
+		double sum = 0, mean;
+
+		for (uint32_t seed = 0; seed < SCALED_SEEDS; seed++) {
+			struct random random;
+			uint64_t estimate = 0, packets;
+			struct estimate_bounds bounds;
+
+			random_init(&random, seed);
+			with.seed = seed + 1;
+			start(&with);
+			collector_scale_sampling(t.collector, 0, coarse);
+			for (int record = 0; record < 4; record++) {
+				packets = sampled(&random, half / 4, before) * before +
+					  sampled(&random, half / 4, after) * after;
+				if (packets == 0)
+					continue;
+				put_scaled_record(packets, packets * 500);
+				send_from(0x0a000001);
+			}
+			for (uint32_t i = 0; i < t.nb_seen; i++) {
+				assert_int_equal(t.seen[i].sampling, coarse);
+				assert_int_equal(t.seen[i].bytes, t.seen[i].packets * 500);
+				estimate += t.seen[i].packets * coarse;
+			}
+			bounds = estimate_bound(estimate, coarse, 1, log_inverse);
+			failed += 2 * half < bounds.low || 2 * half > bounds.high;
+			sum += (double)estimate;
+			assert_false(end_epoch().losses_unknown);
+			stop();
+		}
+		mean = sum / SCALED_SEEDS;
+		/* Five standard errors; the variance of an estimate is at most packets * interval. */
+		assert_true(fabs(mean - 2 * (double)half) <=
+			    5 * sqrt(2 * (double)half * coarse / SCALED_SEEDS));
+		assert_true(failed <= 0.1 * SCALED_SEEDS + 5 * sqrt(0.1 * SCALED_SEEDS));
+	}
+}
+
+/* Until the scale is known, there are no upper bounds. */
+static void an_unknown_scale_has_no_bounds(void **state)
+{
+	struct exporter_rule rule = {.ovsdb = "unix:none"};
+	struct collector_params with = params();
+
+	(void)state;
+	with.rules = &rule;
+	with.nb_rules = 1;
+	start(&with);
+	put_scaled_record(100, 50000);
+	send_from(0x0a000001);
+	assert_int_equal(t.seen[0].packets, 100);
+	assert_int_equal(t.seen[0].sampling, 1);
+	assert_true(end_epoch().losses_unknown);
+	stop();
+}
+
+/* Packets may have been sampled at an interval that no sample has stated yet. */
+static void an_expected_interval_counts(void **state)
+{
+	struct collector_params with = params();
+	struct collector_epoch epoch;
+
+	(void)state;
+	start(&with);
+	put_netflow5(1, 1, 100, 0x4000 | 10);
+	send_from(0x0a000001);
+	collector_expect_sampling(t.collector, 0, 1000, false);
+	epoch = end_epoch();
+	assert_int_equal(epoch.coarsest, 1000);
+	assert_int_equal(epoch.finest, 10);
+	assert_false(epoch.losses_unknown);
+	send_from(0x0a000001);
+	collector_expect_sampling(t.collector, 0, 10, true);
+	epoch = end_epoch();
+	assert_int_equal(epoch.coarsest, 10);
+	assert_true(epoch.losses_unknown);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -2024,6 +2158,9 @@ int main(void)
 		cmocka_unit_test(sampling_outlives_the_collector),
 		cmocka_unit_test(templates_are_saved_where_it_failed),
 		cmocka_unit_test(templates_wait_for_the_roles),
+		cmocka_unit_test(scaled_records_keep_their_bounds),
+		cmocka_unit_test(an_unknown_scale_has_no_bounds),
+		cmocka_unit_test(an_expected_interval_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,7 @@ struct exporter_row {
 	uint64_t datagrams, bytes;
 	/* Records that pass --filter: counted + duplicate + unusable + lost to full rings. */
 	uint64_t records;
+	uint64_t left_out; /* records that do not pass --filter */
 	struct record_counts counts;
 	uint64_t waiting;          /* data sets that wait for a template at the end of the epoch */
 	uint64_t unknown_template; /* data sets dropped without a template */

@@ -129,13 +129,31 @@ static bool read_name(const char *text, struct exporter_rule *rule, char *why)
 	return true;
 }
 
+/* Method:rest as in ovs-vsctl(8); ptcp: and pssl: wait for a switch that connects. */
+static bool read_ovsdb(const char *text, struct exporter_rule *rule, char *why)
+{
+	static const char *const methods[] = {"unix:", "tcp:", "ssl:"};
+
+	if (rule->bits != 128)
+		return set_error(why, "ovsdb= needs a single address, without prefix length", text);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strncmp(text, methods[i], strlen(methods[i])) == 0 &&
+			strlen(text) < sizeof(rule->ovsdb)) {
+			snprintf(rule->ovsdb, sizeof(rule->ovsdb), "%s", text);
+			return true;
+		}
+	return set_error(why, "ovsdb= needs unix:FILE, tcp:ADDRESS:PORT or ssl:ADDRESS:PORT", text);
+}
+
 static bool read_setting(const char *text, struct exporter_rule *rule, char *why)
 {
 	if (strncmp(text, "sampling=", 9) == 0)
 		return read_sampling(text + 9, rule, why);
 	if (strncmp(text, "edge=", 5) == 0)
 		return read_edge_list(text + 5, rule, why);
-	return set_error(why, "neither sampling=N nor edge=LIST", text);
+	if (strncmp(text, "ovsdb=", 6) == 0)
+		return read_ovsdb(text + 6, rule, why);
+	return set_error(why, "not sampling=N, edge=LIST or ovsdb=DATABASE", text);
 }
 
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why)

@@ -7,6 +7,8 @@
 
 #include "collect/exporters/collector_rows.h"
 
+#define EXPORTER_OVSDB_MAX 200
+
 struct exporter_rule {
 	uint8_t prefix[16]; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t bits;      /* length of the prefix, 0 to 128 */
@@ -15,10 +17,11 @@ struct exporter_rule {
 	uint32_t nb_edges;
 	uint32_t edges[64]; /* interface indexes, ascending */
 	bool all_edges;
+	char ovsdb[EXPORTER_OVSDB_MAX]; /* database of the switch; "": none */
 };
 
 /*
- * Parses PREFIX[=NAME][,sampling=N][,edge=IF-LIST]; IF-LIST is I+J+K, with ranges I-J, or all.
+ * Parses PREFIX[=NAME][,sampling=N][,edge=IF-LIST][,ovsdb=DATABASE]; IF-LIST is I+J+K, with ranges I-J, or all.
  * Returns false, with a reason in why[OPTION_WHY_MAX], if malformed.
  */
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);

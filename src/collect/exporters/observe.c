@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/random.h"
 #include "sketch/counter.h"
 
 #define ETHERNET_HEADER 14
@@ -214,7 +215,8 @@ static __attribute__((noinline)) void decide_sampling(struct observation_point *
 {
 	struct sampling_verdict verdict = sampling_of(&point->sampling, record);
 
-	point->decided = true;
+	/* Scaled records are all converted one by one (put_sampling()). */
+	point->decided = point->sampling.scaled == 0;
 	point->basis = sampling_basis_of(record);
 	point->verdict = verdict;
 	if (verdict.interval > point->coarsest && verdict.certainty != SAMPLING_RATIO) {
@@ -229,16 +231,39 @@ static __attribute__((noinline)) void decide_sampling(struct observation_point *
 		point->certainty = verdict.certainty;
 }
 
-static void put_sampling(struct observation_point *point, const struct flow_record *record,
+/*
+ * Converts the estimates of a scaled record to samples at 1:interval. The interval that the
+ * exporter used may be smaller, so the number of samples need not be an integer: it is rounded at
+ * random, without bias. docs/ESTIMATES.md has the proof that the bounds still hold.
+ */
+static void unscale(struct observation_point *point, struct observation *observation)
+{
+	uint64_t interval = point->verdict.interval, packets = observation->packets;
+
+	observation->packets = packets / interval;
+	if (random_below(point->random, interval) < packets % interval)
+		observation->packets++;
+	observation->bytes = (uint64_t)((double)observation->bytes * (double)observation->packets /
+					(double)packets);
+}
+
+/* Returns false if the record has no sample left. */
+static bool put_sampling(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
-	if (!point->decided || !sampling_is_same(&point->sampling, &point->basis, record))
+	if (!point->decided || !sampling_is_same(&point->sampling, &point->basis, record)) {
 		decide_sampling(point, record, observation);
+		if (point->sampling.scaled > 0 && point->verdict.interval > 1)
+			unscale(point, observation);
+		if (observation->packets == 0)
+			return false;
+	}
 	observation->sampling = point->verdict.interval;
 	point->has |= record->has;
 	if (observation->sampling < point->known &&
 		position_of(record, observation) == point->known_place)
 		point->finer = true;
+	return true;
 }
 
 #define TIMES_SHIFT 8
@@ -271,9 +296,8 @@ bool observe(struct observation_point *point, const struct flow_record *record,
 	put_key(point, record, observation);
 	put_position(point, record, observation);
 	put_times(record, observation);
-	put_sampling(point, record, observation);
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(point, record) : EXPORTER_NONE;
 	observation->time = point->time;
-	return true;
+	return put_sampling(point, record, observation);
 }

@@ -21,6 +21,7 @@ struct observation_point {
 	int64_t time;
 	const struct exporter_rule *rule; /* matching --exporter; NULL: none */
 	struct sampling_knowledge sampling;
+	struct random *random; /* for records that are scaled by their exporter */
 	const struct exporter_table *exporters;
 	/* Cache: last next hop as in struct flow_record, and the slot of its exporter. */
 	uint8_t next_hop[16];

@@ -398,6 +398,11 @@ struct sampling_verdict sampling_of(
 	struct sampling_verdict verdict = {0, SAMPLING_OPTIONS, SAMPLING_SURE};
 	enum sampling_source source = flow_protocols[knowledge->protocol]->sampling;
 
+	if (knowledge->scaled == SAMPLING_RATIO_UNKNOWN)
+		return (struct sampling_verdict){1, SAMPLING_CONFIGURED, SAMPLING_RATIO};
+	if (knowledge->scaled > 0)
+		return (struct sampling_verdict){
+			knowledge->scaled, SAMPLING_CONFIGURED, SAMPLING_SURE};
 	if (record->has & FLOW_SAMPLING) {
 		verdict.interval = record->sampling;
 		verdict.source = source;

@@ -73,6 +73,11 @@ struct sampling_knowledge {
 	const struct sampling *process; /* options of domain 0; NULL: none, or `own` has them */
 	uint32_t domain;
 	uint32_t configured;
+	/*
+	 * Records count packets times their sampling interval, which is at most `scaled`, and do
+	 * not state it. 0: they do not; SAMPLING_RATIO_UNKNOWN: the interval is unknown.
+	 */
+	uint32_t scaled;
 	enum flow_protocol protocol;
 };
 

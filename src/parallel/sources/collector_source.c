@@ -1011,6 +1011,18 @@ static bool collector_source_finish(void *arg)
 	return saved;
 }
 
+void collector_source_expect_sampling(
+	struct collector_source *source, uint32_t slot, uint32_t interval, bool mixed)
+{
+	collector_expect_sampling(source->collector, slot, interval, mixed);
+}
+
+void collector_source_scale_sampling(
+	struct collector_source *source, uint32_t rule, uint32_t interval)
+{
+	collector_scale_sampling(source->collector, rule, interval);
+}
+
 uint32_t collector_source_exporters_max(const struct collector_source *source)
 {
 	return source->exporters_max;

@@ -47,6 +47,11 @@ extern const struct option_owner listen_owner, datagrams_owner;
 uint32_t collector_source_exporters_max(const struct collector_source *source);
 /* Returns NULL if neighbours are not exported. Owned by the reporter. */
 struct neighbours *collector_source_neighbours(struct collector_source *source);
+/* As in collect/collector.h. Any thread may call them. */
+void collector_source_expect_sampling(
+	struct collector_source *source, uint32_t slot, uint32_t interval, bool mixed);
+void collector_source_scale_sampling(
+	struct collector_source *source, uint32_t rule, uint32_t interval);
 /* Only the reporter calls these, for a closed epoch. */
 struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);
