@@ -138,6 +138,17 @@ size_t collect_memory(const struct config *config, uint32_t workers)
 	return collector_memory(&collector) + workers * dedup_memory(&dedup);
 }
 
+const char *sampling_target_inapplicable(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	const struct collect_options *options = collect_options(config);
+
+	(void)measurement;
+	return options->sampling_budget > 0 || options->sampling_error > 0
+		       ? NULL
+		       : "without --sampling-budget or --sampling-error";
+}
+
 static bool check_collect(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
@@ -166,7 +177,7 @@ static const struct option_row collect_rows[] = {
 	{
 		.name = "exporter",
 		COLLECT_OPTION,
-		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST]",
+		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST][,ovsdb=DATABASE]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
 		OPTION_FIELD(collect_options, exporters),
@@ -174,7 +185,9 @@ static const struct option_row collect_rows[] = {
 		.help = "Accept datagrams only from senders in PREFIX, and call them NAME. "
 			"sampling=N: sampling interval of records that do not state it. "
 			"edge=LIST: interfaces that lead out of the network, such as 1+3-5 or "
-			"all. Repeatable; the longest prefix wins.",
+			"all. ovsdb=DATABASE: Open vSwitch whose sampling --sampling-budget and "
+			"--sampling-error set, such as unix:/run/openvswitch/db.sock. Repeatable; "
+			"the longest prefix wins.",
 		.man = "For sFlow the rule of the agent address takes precedence over that of the "
 		       "sender.",
 	},
@@ -244,6 +257,43 @@ static const struct option_row collect_rows[] = {
 		.config_only = true,
 		.help = "Add BYTES of layer 2 header to each packet of a record. 14: Ethernet. 0: "
 			"count layer 3 bytes.",
+	},
+	{
+		.name = "sampling-budget",
+		COLLECT_OPTION,
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		OPTION_FIELD(collect_options, sampling_budget),
+		.min = 1,
+		.max = 1000000000,
+		.default_note = "no limit",
+		.help = "Recommend sampling with which each exporter sends at most N records per "
+			"second. --export sampling has the recommendations.",
+	},
+	{
+		.name = "sampling-error",
+		COLLECT_OPTION,
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		OPTION_FIELD(collect_options, sampling_error),
+		.default_note = "no target",
+		.help = "Recommend the coarsest sampling with which the bounds of all reported keys "
+			"(--top, --threshold) are at most FRACTION of the estimate away from it. "
+			"--sampling-budget takes precedence.",
+	},
+	{
+		.name = "sampling-command",
+		.not_for = SOURCE_PACKETS | SOURCE_KEYS | SOURCE_OF_FEEDER,
+		.placeholder = "PROGRAM",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		OPTION_FIELD(collect_options, sampling_command),
+		.default_note = "only recommend, except with ovsdb=",
+		.inapplicable = sampling_target_inapplicable,
+		.help = "Run PROGRAM ADDRESS PROTOCOL N to set the sampling of an exporter to 1:N. "
+			"It must end with status 0 within 10 s, after the change.",
 	},
 	{
 		.name = "exporters-max",

@@ -19,12 +19,19 @@ struct collect_options {
 	uint64_t receive_buffer; /* bytes per socket */
 	uint32_t link_overhead;  /* bytes per packet */
 	uint32_t exporters_max;
+	uint64_t sampling_budget; /* records per second of an exporter; 0: no limit */
+	double sampling_error;    /* in parts of an estimate; 0: no target */
+	const char *sampling_command;
 };
 
 OPTION_OWNER(collect)
 
 /* Only `sketchtap collect` has the option. */
 #define COLLECT_OPTION .not_for = SOURCE_PACKETS | SOURCE_KEYS
+
+/* For option_row.inapplicable: without a budget or target. */
+const char *sampling_target_inapplicable(
+	const struct config *config, const struct measurement_config *measurement);
 
 /* First --listen with a public address if --exporter does not limit the senders, else NULL. */
 const char *collect_open_address(const struct config *config);

@@ -18,6 +18,7 @@
 #include "control/control.h"
 #include "control/drill_down_update.h"
 #include "parallel/epoch.h"
+#include "control/exporter_sampling.h"
 #include "control/follow.h"
 #include "control/shed_controller.h"
 #include "report/ledger/ledger.h"
@@ -59,6 +60,7 @@ struct reporter {
 	uint64_t held;           /* most flow records that end with an epoch */
 	struct service service;
 	struct changes *changes;
+	struct exporter_sampling *sampling; /* NULL: disabled */
 	bool reloading;
 	uint32_t reload; /* request of the control socket for the reload */
 	struct control_reloaded reloaded;
@@ -442,6 +444,8 @@ static void close_epoch(struct reporter *reporter)
 	complete &= drill_down_update(run, reporter->epoch, report);
 	complete &= report == NULL ||
 		    shed_controller_close(reporter->controller, reporter->epoch, report);
+	if (complete)
+		complete = exporter_sampling_close(reporter->sampling, report);
 	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
 		reporter->params.first_epoch + info.number, last, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
@@ -693,7 +697,8 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 	records_init(&reporter->records, run, hand_over_some, reporter);
 	if (run_sheds_load(run))
 		reporter->controller = shed_controller_create(run, profile);
-	if (worker_loads_init(&reporter->loads, run) &&
+	if (exporter_sampling_create(&reporter->sampling, run) &&
+		worker_loads_init(&reporter->loads, run) &&
 		measurement_report_create(run_measurements(run, 0)) &&
 		(reporter->controller != NULL || !run_sheds_load(run)))
 		return reporter;
@@ -705,6 +710,7 @@ void reporter_destroy(struct reporter *reporter)
 {
 	changes_free(reporter->changes);
 	shed_controller_destroy(reporter->controller);
+	exporter_sampling_destroy(reporter->sampling);
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
 		measurement_report_destroy(run_measurements(reporter->run, epoch));
 	measurement_report_destroy(reporter->run->next);
@@ -766,6 +772,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	run_join(reporter->run);
 	if (reporter->changes != NULL)
 		changes_end(reporter->changes);
+	exporter_sampling_end(reporter->sampling);
 	control_stop();
 	follow_end();
 	progress_clear(params->progress);

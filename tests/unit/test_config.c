@@ -1008,6 +1008,12 @@ static const struct refusal without_effect[] = {
 	{"plan --port a --exporters f", "--exporters: has no", "without --listen or --pcap;"},
 	{"plan --port a --paths f", "--paths: has no", "without --listen or --pcap;"},
 	{"plan --port a --links f", "--links: has no", "without --listen or --pcap;"},
+	{"collect --listen :1 --sampling f", "--sampling: has no effect",
+		"without --sampling-budget or --sampling-error;"},
+	{"collect --listen :1 --sampling-command f", "--sampling-command: has no effect",
+		"without --sampling-budget or --sampling-error;"},
+	{"collect --pcap a --sampling-budget 5 --sampling-command f",
+		"--sampling-command: has no effect", "without --listen;"},
 	{"--pcap a --verbose --log-level notice", "--log-level: has no", "with --log-level debug"},
 };
 

@@ -133,3 +133,19 @@ struct neighbour_row {
 	double sure;  /* lower bound of the share of common flows that pass one after the other */
 	uint32_t distance; /* least difference of TTL; 0: unknown */
 };
+
+/* A row of --export sampling. */
+#define SAMPLING_MESSAGE_MAX 200
+struct sampling_row {
+	int64_t time; /* ns since 1970-01-01 UTC */
+	struct in6_addr address;
+	enum flow_protocol protocol;
+	char name[EXPORTER_NAME_MAX];
+	uint32_t from, to;           /* sampling intervals */
+	const char *reason, *action; /* static words */
+	double records;              /* per second, of all domains of the exporter */
+	/* Largest distance of a bound from its estimate, in parts of the estimate. */
+	double error;
+	bool error_known;
+	char message[SAMPLING_MESSAGE_MAX]; /* may be from the program that sets the sampling */
+};

@@ -38,7 +38,7 @@ enum sampling_reason {
 
 /* State of an exporter. Initialize with 0. */
 struct sampling_chooser {
-	enum sampling_reason reason; /* of the last measurement interval */
+	enum sampling_reason reason; /* wanted in the last measurement interval */
 	uint32_t agreed;             /* measurement intervals with this reason in a row */
 	uint32_t cautious;           /* smallest change that one of them wanted */
 };

@@ -372,10 +372,9 @@ void collector_report_widen(
 	const struct collector_report_unit frame = {ledger->largest_frame, ledger->unsampled_frame};
 	uint64_t keys;
 
-	if (!ledger_is_sampled(ledger))
-		return;
 	if (risk <= 0) {
-		forget_bounds(measurement, ledger->sampling);
+		if (ledger_is_sampled(ledger))
+			forget_bounds(measurement, ledger->sampling);
 		return;
 	}
 	/*
@@ -392,6 +391,9 @@ void collector_report_widen(
 				     .high,
 		doubt.not_sampled);
 	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
+	measurement->log_inverse_risk = doubt.log_inverse;
+	if (!ledger_is_sampled(ledger))
+		return;
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
 		struct report_row *row = &measurement->rows[i];
 

@@ -169,6 +169,7 @@ static void free_collected(struct report_collected *collected)
 	free(collected->exporters);
 	free(collected->links);
 	free(collected->neighbours);
+	free(collected->samplings);
 	free(collected);
 }
 

@@ -102,6 +102,10 @@ struct report_measurement {
 	bool incomplete;
 	uint64_t distinct_keys;
 	bool distinct_exact;
+	/*
+	 * Each bound of a sampled figure fails with probability exp(-log_inverse_risk). 0: unknown.
+	 */
+	double log_inverse_risk;
 	double confidence;
 	bool confidence_known; /* false if the driver of a port does not count its losses */
 	/* Measured packets and bytes for which the sketch had no room. */
@@ -364,6 +368,7 @@ struct exporter_row;
 struct link_row;
 struct neighbour_row;
 struct path_row;
+struct sampling_row;
 
 /* Rows of sketchtap collect besides the measurements, from malloc(). */
 struct report_collected {
@@ -371,7 +376,8 @@ struct report_collected {
 	struct link_row *links;
 	const struct path_row **paths;
 	struct neighbour_row *neighbours;
-	uint64_t nb_exporters, nb_links, nb_paths, nb_neighbours;
+	struct sampling_row *samplings;
+	uint64_t nb_exporters, nb_links, nb_paths, nb_neighbours, nb_samplings;
 	void **owned; /* [nb_owned]: memory to which `paths` points */
 	uint32_t nb_owned;
 };
