@@ -85,7 +85,15 @@ void epochs_recycle(struct epochs *epochs, uint64_t epoch)
 static bool check_interval(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
+	static const char *const limits[] = {"sampling-budget", "sampling-error"};
+
 	(void)measurement;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (epoch_options(config)->interval == 0 && config_asks(config, NULL, "listen") &&
+			config_asks(config, NULL, limits[i]))
+			return option_fault(fault, limits[i], NULL,
+				"has no effect with --interval 0: sampling is adapted at the end "
+				"of each interval; give --interval 10s");
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
 		if (epoch_options(config)->interval == 0 &&
 			measurement_params(&config->measurements[m]).load > 0)

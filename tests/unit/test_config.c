@@ -1012,6 +1012,8 @@ static const struct refusal without_effect[] = {
 		"without --sampling-budget or --sampling-error;"},
 	{"collect --listen :1 --sampling-command f", "--sampling-command: has no effect",
 		"without --sampling-budget or --sampling-error;"},
+	{"collect --listen :1 --interval 0 --sampling-budget 5", "--sampling-budget: has no effect",
+		"with --interval 0:"},
 	{"collect --pcap a --sampling-budget 5 --sampling-command f",
 		"--sampling-command: has no effect", "without --listen;"},
 	{"--pcap a --verbose --log-level notice", "--log-level: has no", "with --log-level debug"},
