@@ -274,6 +274,29 @@ def test_ignoring_command(test):
     assert 'was set, but its records state 1:2' in result.stderr, result.describe()
 
 
+def silent_sampling(own, message):
+    """An exporter that does not state its sampling cannot be configured: one line, and a recommendation."""
+    def check(test):
+        options = own if own else ('--sampling-command', program(test, f'touch {test.path("began")}\n'))
+        collector, path = listening(test, '--sampling-budget', '100', *options)
+        router, begin = Router('v5', '127.0.0.1'), time.time()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.connect(('127.0.0.1', collector.port))
+
+            def recommends():
+                out.send(router.v5(time.time() - begin, [Flow(n, 10) for n in range(30)]))
+                return done(path, 'recommended')
+
+            test.until(recommends, 'a recommendation')
+        collector.read_all()
+        _, _, _, result = collector.finish()
+        row = lib.read_csv(path, COLUMNS)[0]
+        assert row['message'] == message and row['from'] == '1' and row['reason'] == 'budget', row
+        assert result.stderr.count('cannot set sampling 1:') == 1, result.describe()
+        assert not os.path.exists(test.path('began')), 'the program ran'
+    return check
+
+
 def test_endless_command(test):
     """The end of the run does not wait for a program that hangs."""
     collector, path = listening(test, '--sampling-budget', '1000', '--sampling-command',
@@ -362,3 +385,10 @@ def test_open_vswitch_unreachable(test):
     _, _, _, result = collector.finish()
     assert lib.read_csv(path, COLUMNS)[0]['message'].startswith('ovs-vsctl: '), path
     assert result.stderr.count('cannot set sampling 1:') == 1, result.describe()
+
+
+def cases(_):
+    return [(f'sampling that is not stated, {name}', silent_sampling(own, message)) for name, own, message in (
+        ('by a command', (), 'its records do not state their sampling'),
+        ('by ovsdb', ('--exporter', '127.0.0.1,ovsdb=unix:/nonexistent'),
+         'Open vSwitch does not sample NetFlow; export sFlow or IPFIX'))]
