@@ -224,6 +224,29 @@ def test_command(test):
     check_bounds(rows, agent, exporters)
 
 
+def test_command_for_error(test):
+    """A program makes the sampling of an agent finer, until the bounds are close enough."""
+    agent_file = test.path('rate')
+    command = program(test, f'echo "$3" > {agent_file}.new && mv {agent_file}.new {agent_file}\n')
+    collector, path = listening(test, '--sampling-error', '0.5', '--confidence', '0.999', '--sampling-command', command)
+    with LiveAgent(test, collector.port, 500) as agent:
+        test.until(lambda: done(path), 'a change')
+        first = len(agent.bursts)
+        test.until(lambda: len(agent.bursts) > first + 40, 'more intervals')
+    collector.read_all()
+    rows, _, exporters, _ = collector.finish()
+    changes = lib.read_csv(path, COLUMNS)
+    assert changes[0]['reason'] == 'error' and changes[0]['action'] == 'set' and changes[0]['from'] == '500', changes
+    assert int(changes[0]['to']) < 100, changes
+    check_bounds(rows, agent, exporters)
+    widths = {}
+    for row in rows:
+        width = int(row['packets_high']) / int(row['packets']) - 1
+        widths[int(row['epoch'])] = max(width, widths.get(int(row['epoch']), 0))
+    after = sorted(width for epoch, width in widths.items() if epoch > int(changes[0]['epoch']) + 1)
+    assert after[len(after) // 2] < float(changes[0]['error']) / 2, (changes, widths)
+
+
 def seconds(text):
     """Returns the seconds since 1970 of a time in a row."""
     return datetime.datetime.fromisoformat(text.replace('Z', '+00:00')).timestamp()
