@@ -96,6 +96,19 @@ def test_calm(test):
     assert int(rows[0]['to']) > 4, rows
 
 
+def test_two_exporters(test):
+    """The coarsest sampling determines the bounds: the coarse exporter becomes finer, and the fine one coarser."""
+    capture, agents = Capture(), [Agent('192.0.2.1', 4, 5), Agent('192.0.2.2', 1000, 6)]
+    for epoch in range(8):
+        for number, agent in enumerate(agents):
+            agent.see(*((to(Flow(10 * number + f), f'203.0.113.{number}'), 20000, 500) for f in range(1, 4)))
+            agent.send(capture, epoch + 0.3 + 0.1 * number)
+    rows, _ = recommended(test, capture, '--sampling-error', '0.2')
+    assert {(row['exporter'], row['reason']) for row in rows} == {('192.0.2.1', 'calm'), ('192.0.2.2', 'error')}, rows
+    fine, coarse = (int(next(row['to'] for row in rows if row['exporter'] == name)) for name in ('192.0.2.1', '192.0.2.2'))
+    assert 8 <= fine < 40 and 8 <= coarse < 40, rows
+
+
 def test_impossible(test):
     """A budget that no sampling meets, and a budget that does not allow the bounds: one line and one row."""
     capture, agent = Capture(), Agent('192.0.2.1', 100, 2)
