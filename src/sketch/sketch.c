@@ -51,6 +51,17 @@ const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketc
 	return NULL;
 }
 
+size_t sketch_memory_sum(const struct sketch_ops *ops, const struct sketch_params *params)
+{
+	struct sketch_memory parts[SKETCH_MEMORY_PARTS_MAX] = {0};
+	size_t sum = 0;
+
+	ops->memory_parts(params, parts);
+	for (uint32_t p = 0; p < SKETCH_MEMORY_PARTS_MAX; p++)
+		sum += parts[p].bytes;
+	return sum;
+}
+
 uint64_t sketch_width_for(
 	const struct sketch_ops *ops, const struct sketch_params *params, size_t size)
 {

@@ -136,6 +136,13 @@ struct sketch_estimate {
 	bool saturated;
 };
 
+#define SKETCH_MEMORY_PARTS_MAX 8
+
+struct sketch_memory {
+	const char *name;
+	size_t bytes;
+};
+
 typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *burst);
 
 /* A function may be NULL only if its comment permits it. */
@@ -152,6 +159,7 @@ struct sketch_ops {
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
+	uint64_t first_width; /* at the start of a run, with params.load; 0: default_width */
 	/* NULL: the eBPF program cannot update the sketch. */
 	const struct kernel_layout *kernel;
 
@@ -166,6 +174,11 @@ struct sketch_ops {
 	const char *(*check_shared)(const struct sketch_params *params, const char **option);
 	/* Returns the bytes of one instance. check() must have accepted `params`. */
 	size_t (*memory)(const struct sketch_params *params);
+	/*
+	 * Writes the parts of these bytes to parts[SKETCH_MEMORY_PARTS_MAX], which are zeroed. NULL:
+	 * memory() has no parts.
+	 */
+	void (*memory_parts)(const struct sketch_params *params, struct sketch_memory *parts);
 
 	/* Returns NULL if out of memory. check() must have accepted `params`. */
 	struct sketch *(*create)(const struct sketch_params *params);
@@ -276,6 +289,9 @@ uint32_t sketch_index(const struct sketch_ops *ops);
 /* Returns NULL, or the reason if the sketch cannot run. `weighted`: some bursts have weights. */
 const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,
 	enum sketch_sharing sharing, bool weighted);
+
+/* Returns the sum of the parts of ops->memory_parts(). */
+size_t sketch_memory_sum(const struct sketch_ops *ops, const struct sketch_params *params);
 
 /* Returns the largest width, a power of two, for an instance of at most `size` bytes, or 0. */
 uint64_t sketch_width_for(

@@ -268,9 +268,11 @@ static void assign_roles(struct plan *plan)
 /* Memory is planned for the largest width to which the sketch can grow. */
 static void plan_growth(struct plan_measurement *m)
 {
+	uint64_t first = m->ops->first_width > 0 ? m->ops->first_width : m->ops->default_width;
+
 	m->params.width_max = m->params.width;
-	if (m->params.width > m->ops->default_width)
-		m->params.width = m->ops->default_width;
+	if (m->params.width > first)
+		m->params.width = first;
 	m->changes = true;
 }
 

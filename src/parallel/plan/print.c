@@ -190,6 +190,28 @@ static void print_pools(const struct plan *plan, FILE *out)
 	}
 }
 
+/* Prints " (PART SIZE, ...)". */
+static void print_parts(const struct plan_measurement *m, FILE *out)
+{
+	struct sketch_memory parts[SKETCH_MEMORY_PARTS_MAX] = {0};
+	struct sketch_params largest = m->params;
+	const char *before = " (";
+
+	if (m->ops->memory_parts == NULL)
+		return;
+	if (m->changes)
+		largest.width = largest.width_max;
+	m->ops->memory_parts(&largest, parts);
+	for (uint32_t p = 0; p < SKETCH_MEMORY_PARTS_MAX; p++) {
+		if (parts[p].bytes == 0)
+			continue;
+		fprintf(out, "%s%s ", before, parts[p].name);
+		print_size(out, parts[p].bytes);
+		before = ", ";
+	}
+	fprintf(out, ")");
+}
+
 static void print_measurements(const struct plan *plan, FILE *out)
 {
 	size_t instances = (size_t)plan->nb_instances * PLAN_GENERATIONS;
@@ -204,6 +226,7 @@ static void print_measurements(const struct plan *plan, FILE *out)
 			fprintf(out, "up to %llu, ", (unsigned long long)m->params.width_max);
 		fprintf(out, "one instance ");
 		print_size(out, m->instance_bytes);
+		print_parts(m, out);
 		fprintf(out, ", %u %s x %u generations%s: ", plan->nb_instances,
 			plan_sharing_word(plan->sharing), PLAN_GENERATIONS,
 			m->merged    ? " + 1 merged"

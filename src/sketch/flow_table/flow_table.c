@@ -95,12 +95,23 @@ static const char *check(struct sketch_params *params)
 	return NULL;
 }
 
+static void memory_parts(const struct sketch_params *params, struct sketch_memory *parts)
+{
+	const uint64_t entries = flow_nb_entries(params);
+
+	parts[0] = (struct sketch_memory){"entries", entries * sizeof(struct flow_entry)};
+	parts[1] = (struct sketch_memory){"IPv6 keys", entries * sizeof(struct key6)};
+	parts[2] = (struct sketch_memory){
+		"IP bytes", params->ip_bytes ? entries * sizeof(uint64_t) : 0};
+	parts[3] = (struct sketch_memory){"details", flow_deep_memory(params)};
+	parts[4] = (struct sketch_memory){
+		"ended records", params->idle_timeout > 0 ? flow_idle_memory(params) : 0};
+	parts[5] = (struct sketch_memory){"header", sizeof(struct flow_table)};
+}
+
 static size_t memory(const struct sketch_params *params)
 {
-	return sizeof(struct flow_table) + flow_deep_memory(params) +
-	       (params->idle_timeout > 0 ? flow_idle_memory(params) : 0) +
-	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6) +
-						 (params->ip_bytes ? sizeof(uint64_t) : 0));
+	return sketch_memory_sum(&flow_table_ops, params);
 }
 
 static void empty(struct flow_table *table)
@@ -574,6 +585,7 @@ const struct sketch_ops flow_table_ops = {
 	.default_width = DEFAULT_WIDTH,
 	.check = check,
 	.memory = memory,
+	.memory_parts = memory_parts,
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,

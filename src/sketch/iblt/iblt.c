@@ -130,14 +130,23 @@ struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t b
 	};
 }
 
-static size_t memory(const struct sketch_params *params)
+static void memory_parts(const struct sketch_params *params, struct sketch_memory *parts)
 {
 	uint32_t depth = params->depth, bits = width_bits(params);
 
-	return line_up(sizeof(struct iblt)) + cells_size(depth, bits, IBLT_SHIFT4) +
-	       cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6) + filter_size(depth, bits) +
-	       pivots_size(depth, bits) + 2 * bitmap_size(depth, bits) +
-	       line_up(sizeof(struct iblt_result));
+	parts[0] = (struct sketch_memory){"IPv4 cells", cells_size(depth, bits, IBLT_SHIFT4)};
+	parts[1] = (struct sketch_memory){
+		"IPv6 cells", cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6)};
+	parts[2] = (struct sketch_memory){"filter", filter_size(depth, bits)};
+	parts[3] = (struct sketch_memory){
+		"decoding", pivots_size(depth, bits) + 2 * bitmap_size(depth, bits)};
+	parts[4] = (struct sketch_memory){
+		"header", line_up(sizeof(struct iblt)) + line_up(sizeof(struct iblt_result))};
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return sketch_memory_sum(&iblt_ops, params);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -588,6 +597,7 @@ const struct sketch_ops iblt_ops = {
 	.default_width = DEFAULT_WIDTH,
 	.check = check,
 	.memory = memory,
+	.memory_parts = memory_parts,
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,
