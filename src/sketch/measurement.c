@@ -251,6 +251,7 @@ static const struct option_row measurement_rows[] = {
 		.read = read_width,
 		.help = "Set the counters of each row, a power of two. depth x log2(width) is at "
 			"most 128. flow-table: buckets, any number; this many keys always fit. "
+			"compact-table: records, any number; an IPv6 key takes two. "
 			"iblt: cells of each row; depth x width x 0.7 flows can be decoded.",
 		.man = "In an iblt, half as many IPv6 flows can be decoded in addition.",
 	},

@@ -652,11 +652,16 @@ UNLIKE_INTERFACES = {
 
 
 @functools.lru_cache(maxsize=None)
-def sketches(binary):
-    """Returns the words of --sketch, from the help."""
+def sketches(binary, sharing='separate'):
+    """Returns the words of --sketch, from the help, that run with this --sharing."""
     text = subprocess.run([binary, '--help', 'all'], check=True, capture_output=True, text=True).stdout
     listed = re.search(r'--sketch SKETCH\s+Select the data structure that counts: (.*?)\. ', ' '.join(text.split()))[1]
-    return tuple(re.findall(r'(\S+) \(', listed))
+    return tuple(name for name in re.findall(r'(\S+) \(', listed) if sharing == 'separate' or shares(name))
+
+
+def shares(sketch):
+    """Returns whether workers can share the sketch."""
+    return sketch != 'compact-table'
 
 
 def index(traces):

@@ -486,7 +486,7 @@ def top_of(protocol, key, metric):
 TOPS = [(f'top 100, {protocol} by {key}, {metric}', top_of(protocol, key, metric)) for protocol, key, metric in (
     ('v9', '5tuple', 'packets'), ('ipfix', 'src-dst', 'bytes'), ('v5', 'src/24', 'packets'),
     ('sflow', '5tuple', 'bytes'), ('v5', 'src-dst', 'packets'), ('ipfix', 'src/24', 'bytes'))]
-EXACT = ('flow-table', 'iblt')
+EXACT = ('flow-table', 'compact-table', 'iblt')
 
 
 def every_sketch(sketch):
@@ -496,7 +496,7 @@ def every_sketch(sketch):
         path = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '5', '--path', '3')
         truth, texts = truth_of(test), {}
         runs = [(sharing, workers, seed) for sharing in ('separate', 'shared') for workers in (1, 2, 3)
-                for seed in (3, 4)]
+                for seed in (3, 4) if sharing == 'separate' or lib.shares(sketch)]
         for sharing, workers, seed in [*runs, ('separate', 1, 3), ('separate', 3, 3)]:
             options = ('--sketch', sketch, '--sharing', sharing, '--workers', workers, '--seed', seed)
             rows, ledger, _, _ = collect(test, '--pcap', path, '--interval', '0', '--top', '200', *FLOWS, *options)

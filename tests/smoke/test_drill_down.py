@@ -165,7 +165,7 @@ def attack_case(file, interval, design, sharing, workers):
     """Each sketch drills into the keys of an exact measurement."""
     def check(test):
         measurements = {'nets': ('dst/24/64', 'packets', None, 0, 0)}
-        sketches = lib.sketches(test.binary)
+        sketches = lib.sketches(test.binary, sharing)
         for sketch in sketches:
             measurements[sketch] = ('src,dst_port', 'packets', 'nets', 0.5, 0)
         config = write_config(test, measurements, interval, lambda name: (

@@ -176,14 +176,14 @@ def case(entry, number):
         packets = packets_of(test.traces, path)
         truths = {key: truth_of(packets, key) for key in KEYS}
         assert truth_of(packets, '5tuple') == lib.load_truth(test.traces, entry['file']), 'the oracle is another one'
-        sketches = lib.sketches(test.binary)
+        sharing = ('separate', 'shared')[number % 2]
+        sketches = lib.sketches(test.binary, sharing)
         others = [sketch for sketch in sketches if sketch != 'flow-table']
         for turn, sketch in enumerate(('flow-table', others[number % len(others)])):
             keys = keys_of(sketch)
             rows, _, _ = test.measure(
                 '--config', configuration(test, sketch, keys, len(packets)), '--pcap', path, '--interval', '0',
-                '--workers', 1 + (number + turn) % 3, '--sharing',
-                ('separate', 'shared')[number % 2],
+                '--workers', 1 + (number + turn) % 3, '--sharing', sharing,
                 status=1 if entry['expected'] != 'measured' else 0)
             for place, key in enumerate(keys):
                 check_rows(lib.in_epoch(rows, '0', f'key{place}'), truths[key], key, sketch,
@@ -211,9 +211,10 @@ def test_vlans_are_never_one(test):
             turn += 1
             if sketch == 'reversible' and key == '5tuple,vlan':
                 continue
+            sharing = 'shared' if turn % 2 == 1 and lib.shares(sketch) else 'separate'
             rows, _, _ = test.measure(
-                '--pcap', path, '--key', key, '--sketch', sketch, '--sharing',
-                ('separate', 'shared')[turn % 2], '--interval', '0', '--workers', 2)
+                '--pcap', path, '--key', key, '--sketch', sketch, '--sharing', sharing, '--interval', '0',
+                '--workers', 2)
             assert {(row['vlan'], row['packets']) for row in rows} == {
                 (str(vlan), '10') for vlan in range(16)}, f'{sketch}, {key}: {rows}'
 

@@ -12,7 +12,7 @@ import lib
 DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'round-robin'),
            ('sync',))
 SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'))
-EXACT = ('flow-table', 'iblt')  # sketches that must be exact
+EXACT = ('flow-table', 'compact-table', 'iblt')  # sketches that must be exact
 
 LARGE = ('mix', 'uplink', 'mix-x4')
 THRESHOLD = 0.01
@@ -69,14 +69,16 @@ def name(file, combination):
 def combinations(settings, attacks):
     """Returns [(file, combination)]."""
     sketches = [(name,) for name in lib.sketches(settings.binary)]
-    every = list(itertools.product(DESIGNS, SHARINGS, sketches, (1, 2, 3, 4)))
+    possible = [way for way in itertools.product(DESIGNS, SHARINGS, sketches)
+                if way[1][0] == 'separate' or lib.shares(way[2][0])]
+    every = [(*way, number) for way in possible for number in (1, 2, 3, 4)]
     if settings.full:
         return [(file, combination) for file in LARGE + attacks for combination in every
                 if file == LARGE[0] or combination[1][-1] in ('separate', 'cas')]
     chosen = []
     files = itertools.cycle(LARGE[1:] + attacks)
     workers = itertools.cycle((2, 1, 4, 3, 3))
-    for design, sharing, sketch in itertools.product(DESIGNS, SHARINGS, sketches):
+    for design, sharing, sketch in possible:
         if sharing[-1] in ('separate', 'cas'):
             chosen.append((LARGE[0], (design, sharing, sketch, next(workers))))
         chosen.append((next(files), (design, sharing, sketch, next(workers))))

@@ -15,7 +15,8 @@ COLUMNS = ('unlisted_packets_high', 'unlisted_bytes_high')
 WAYS = (('rss', 'separate'), ('async', 'shared'), ('sync', 'separate'), ('rss', 'shared'))
 LIMITS = (('--top', '10'), ('--top', '0', '--threshold', '0.002'), ('--top', '50'))
 SMALL = {'count-min': ('--width', '1024', '--depth', '2'), 'simple-hash': ('--width', '1024'),
-         'reversible': ('--width', '1024'), 'flow-table': ('--buckets', '512'), 'iblt': ('--width', '256')}
+         'reversible': ('--width', '1024'), 'flow-table': ('--buckets', '512'),
+         'compact-table': ('--width', '1000'), 'iblt': ('--width', '256')}
 
 
 def told(test, *arguments):
@@ -44,6 +45,7 @@ def test_every_sketch(test):
     ways, limits, odd = itertools.cycle(WAYS), itertools.cycle(LIMITS), itertools.cycle((0, 0, 1, 1, 1))
     for sketch, metric, size in itertools.product(lib.sketches(test.binary), ('packets', 'bytes'), (None, SMALL)):
         design, sharing = next(ways)
+        sharing = sharing if lib.shares(sketch) else 'separate'
         asked = ('--pcap', path, '--sketch', sketch, '--count', metric, '--design', design, '--sharing', sharing,
                  '--workers', '2', '--interval', '0', '--seed', '7', *(size or {}).get(sketch, ()))
         states = ('--states-from', write_states(test, mixed(2, 50000, f'{sketch} {metric}')))

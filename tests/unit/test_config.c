@@ -979,6 +979,7 @@ static const struct refusal without_effect[] = {
 		"without --flow-detail tcp"},
 	{"--pcap a --sketch ft --deep-flows 5", "--deep-flows: has no effect",
 		"without --flow-detail"},
+	{"--pcap a --compact-load 0.5", "--compact-load: has no effect", "--sketch compact-table;"},
 	{"--pcap a --iblt-load 0.5", "--iblt-load: has no effect", "--sketch iblt;"},
 	{"--pcap a --sketch iblt --iblt-load 0.5 --interval 0", "--iblt-load: has no effect",
 		"with --interval 0"},

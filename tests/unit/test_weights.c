@@ -44,7 +44,8 @@ static void for_all(trial_fn trial)
 		params.atomic = n >> 2 == 0 ? ATOMIC_CAS : (enum sketch_atomic)((n >> 2) - 1);
 		for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
 			for (params.seed = 1; params.seed <= SEEDS; params.seed++)
-				trial(*ops, params, sharing);
+				if (sketch_inapplicable(*ops, &params, sharing, true) == NULL)
+					trial(*ops, params, sharing);
 	}
 }
 
