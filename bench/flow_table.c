@@ -250,7 +250,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	figures_cell(figures, "distinct", "%" PRIu64, workload->distinct);
 	figures_cell(figures, "packets", "%" PRIu64, workload->spec.packets);
 	figures_cell(figures, "load", "%.3f", (double)workload->distinct / (double)setup->width);
-	if (chains != NULL && bench->variants[t].structure != FLOW_CUCKOO)
+	if (chains != NULL && bench->variants[t].structure <= FLOW_TREE)
 		cell_chains(figures, chains, setup->width);
 	if (bench->results[t].last.missing == NULL) {
 		cell_result(bench, t, workload, rounds);
@@ -620,7 +620,8 @@ static const struct option_row flow_table_bench_rows[] = {
 		.word = structure_word,
 		OPTION_FIELD(flow_table_bench_options, collisions),
 		.default_note = "all",
-		.help = "Select the structure for keys that share a bucket: list, tree, cuckoo.",
+		.help = "Select the structure for keys that share a bucket: list, tree, cuckoo, "
+			"compact (only with aes).",
 	},
 	{
 		.name = "table-hash",

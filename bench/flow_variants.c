@@ -4,12 +4,14 @@
 #include "bench/flow_cuckoo.h"
 #include "bench/flow_tree.h"
 #include "parallel/workers/node_memory.h"
+#include "sketch/compact_table.h"
 #include "tune/measure/bench_options.h"
 
 const char *const flow_structure_names[FLOW_STRUCTURE_COUNT] = {
 	[FLOW_LIST] = "list",
 	[FLOW_TREE] = "tree",
 	[FLOW_CUCKOO] = "cuckoo",
+	[FLOW_COMPACT] = "compact",
 };
 
 static void flow_list_update(
@@ -83,6 +85,8 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	static struct sketch_ops all[FLOW_STRUCTURE_COUNT][TABLE_HASH_COUNT];
 	struct sketch_ops *ops = &all[variant.structure][variant.hash];
 
+	if (variant.structure == FLOW_COMPACT)
+		return &compact_table_ops;
 	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
 	if (variant.structure != FLOW_CUCKOO) {
 		ops->memory = memory_for_keys;
@@ -117,7 +121,8 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 	for (uint32_t s = 0; s < FLOW_STRUCTURE_COUNT; s++)
 		for (uint32_t h = 0; h < TABLE_HASH_COUNT; h++) {
 			if (!choices_has(bench->collisions, s) ||
-				!choices_has(bench->table_hashes, h))
+				!choices_has(bench->table_hashes, h) ||
+				(s == FLOW_COMPACT && h != TABLE_HASH_AES))
 				continue;
 			variants[n] =
 				(struct flow_variant){(enum flow_structure)s, (enum table_hash)h};

@@ -12,6 +12,7 @@ enum flow_structure {
 	FLOW_LIST,
 	FLOW_TREE,
 	FLOW_CUCKOO,
+	FLOW_COMPACT, /* only with TABLE_HASH_AES */
 	FLOW_STRUCTURE_COUNT,
 };
 

@@ -43,13 +43,15 @@ def test_every_combination(test):
     rows, fastest = measure(test, '--width', '4K', '--buckets', '5003', '--flows', '2K')
     kinds = {(row['traffic'], row['buckets'], row['collision'], row['hash']) for row in rows}
     assert kinds == {(traffic, size, structure, name) for traffic in TRAFFICS for size in sizes
-                     for structure in STRUCTURES for name in HASHES}, kinds
+                     for structure in STRUCTURES for name in HASHES} | {
+                         (traffic, size, 'compact', 'aes') for traffic in TRAFFICS for size in sizes}, kinds
     assert len(rows) == len(kinds), 'a row is there twice'
     for row in rows:
         assert row['note'] == '' and row['packets'] == '8000', row
-        assert float(row['refused']) == 0 and int(row['bytes']) > 208 * int(row['buckets']), row
+        assert float(row['refused']) == 0 and int(row['bytes']) > (
+            53 if row['collision'] == 'compact' else 208) * int(row['buckets']), row
         assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
-        if row['collision'] == 'cuckoo':
+        if row['collision'] in ('cuckoo', 'compact'):
             assert row['mean_length'] == row['longest'] == '', row
         else:
             check_chains(row)
@@ -178,6 +180,7 @@ def test_full(test):
         assert float(row['refused']) == 0 and float(row['load']) == 3.906 and int(row['bytes']) >= (1024 + 4000) * 104, row
     # 4000 keys have two packets each; 2047 of them fit.
     assert abs(4000 * (1 - float(rows[2]['refused'])) - 2047) < 3, rows[2]
+    assert abs(4000 * (1 - float(rows[3]['refused'])) - 1024) < 3, rows[3]
 
 
 def test_too_large(test):
