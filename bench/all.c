@@ -73,7 +73,8 @@ static const struct step {
 		/* Keys per bucket as in the paper, for one hash each: 0.40, 0.13 and 0.10. */
 		"--flows 4M --packets 4M --buckets 1600000,4900000,6400000 --rounds 3",
 		"--flows 10K --packets 64K --width 16K --rounds 1"},
-	{"flow-hosts", "flow-table", "--hosts 200,400,800,1600 --rounds 15 --duration 50ms",
+	{"flow-hosts", "flow-table",
+		"--hosts 200,400,600,800,1000,1200,1400,1600 --rounds 15 --duration 50ms",
 		"--hosts 20 --rounds 1 --duration 20ms"},
 	{"adaptive", "adaptive", "--rounds 5", "--quick"},
 };

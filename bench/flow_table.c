@@ -574,6 +574,7 @@ static bool check_hosts(const struct config *config, const struct measurement_co
 		{"width", bench->widths.n > 0},
 		{"buckets", own->buckets.n > 0},
 		{"flows", bench->flows.n > 0},
+		{"packets", bench->packets > 0},
 	};
 
 	if (own->hosts.n == 0 && bench->duration > 0)
@@ -652,11 +653,12 @@ static const struct option_row flow_table_bench_rows[] = {
 		.type = OPTION_COUNTS,
 		OPTION_FIELD(flow_table_bench_options, hosts),
 		.min = 1,
-		.max = 65536,
+		.max = 14000,
 		.default_note = "the tables are measured",
-		.help = "Measure instead the cost of counting the 6-tuples of N monitored hosts in "
-			"a flow-table (FCAP) and an iblt (SMON), on the receiving core and after a "
-			"ring.",
+		.help = "Measure instead the memory, accuracy and cost of counting the 6-tuples of "
+			"N of 14000 hosts in a compact-table and a flow-table (FCAP) and an iblt "
+			"(SMON), on the receiving core and after a ring, for the packets of 0.5 s "
+			"at 160 and 80 kpps.",
 	},
 	{0},
 };

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench flow-table --hosts: repeats the evaluation of Zha et al., "Towards Software
- * Defined Measurement in Data Centers" (2022). Their FCAP is flow-table here, and their SMON is
- * iblt, either on the receiving core (rss) or after a ring (async).
+ * sketchtap-bench flow-table --hosts: repeats Tables 2 and 3 of Zha et al., "Towards Software
+ * Defined Measurement in Data Centers" (2022). Their FCAP is compact-table or flow-table here, and
+ * their SMON is iblt, either on the receiving core (rss) or after a ring (async).
+ *
+ * Their traffic is a CAIDA trace of 2012 at 160 and 80 kpps, with intervals of 0.5 s. Here, packets
+ * are drawn from 1 M flows to 14 000 hosts with Zipf exponent 1.05. With these numbers, the
+ * monitored hosts have as many flows per interval as in the tables.
  */
 
 #include "bench/hosts.h"
@@ -21,7 +25,9 @@
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
 #include "parallel/run/eal.h"
+#include "parallel/designs/digest_ring.h"
 #include "parallel/workers/node_memory.h"
+#include "rx/generate/zipf.h"
 #include "rx/filter/prefix_file.h"
 #include "base/random.h"
 #include "bench/common.h"
@@ -32,25 +38,36 @@
 #define MILLISECONDS       300
 #define QUICK_ROUNDS       1
 #define QUICK_MILLISECONDS 50
-#define PACKETS            (UINT64_C(1) << 20)
 #define MBUFS              16384
 #define SIZE               64
-#define FLOWS_PER_HOST     64
+#define FLOWS              (UINT64_C(1) << 20)
+#define HOSTS              14000
+#define ZIPF_E6            1050000
+#define INTERVAL           0.5 /* s */
+#define KPPS_HIGH          160
+#define KPPS_LOW           80
+#define KB                 1024.0 /* of the paper: 0.387 MB in Table 2 are 396 KB in Table 1 */
 #define MBUF_CACHE         256
 #define HEAP_MEGABYTES     512
 #define IBLT_ROWS          3
+#define WIDTH_MIN          16
 #define IBLT_LOAD          0.7 /* flows per cell at which all flows can be decoded */
 #define FIRST_HOST         0x0a000001
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
 	{"hosts", "hosts", 5, ""},
+	{"kpps", "kpps", 4, ""},
 	{"flows", "flows", 7, ""},
+	{"paper_flows", "paper's", 7, ""},
+	{"packets", "packets", 7, ""},
 	{"structure", "", -4, ""},
 	{"sketch", "", -10, ""},
 	{"design", "", -6, ""},
 	{"width", "width", 8, ""},
 	{"bytes", "bytes", 10, ""},
+	{"ring_bytes", "ring", 7, "bytes"},
+	{"paper_bytes", "paper's", 8, "bytes"},
 	{"exact", "exact", 6, "ratio"},
 	{.name = "rounds"},
 	{"table_ns", "table", 7, "ns"},
@@ -65,12 +82,41 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Times of Zha et al. (2022), ns per packet. */
-#define PAPER_RING_NS 182
+/* Times and memory of Zha et al. (2022), Table 1: ns per packet, and KB for 1400 hosts. */
+#define PAPER_RING_NS  182
+#define PAPER_KB_HOSTS 1400
 static const struct structure {
 	const char *name, *sketch;
-	double paper_ns;
-} structures[] = {{"FCAP", "flow-table", 515}, {"SMON", "iblt", 848}};
+	double paper_ns, paper_kb;
+	bool smon;
+} structures[] = {
+	{"FCAP", "compact-table", 515, 149.58, false},
+	{"FCAP", "flow-table", 515, 149.58, false},
+	{"SMON", "iblt", 848, 96.97, true},
+};
+
+/* Zha et al. (2022), Tables 2 and 3: flows, and MB of 1024 KB of off-path SMON and FCAP. */
+static const struct paper_row {
+	uint32_t hosts, kpps, flows;
+	double smon_mb, fcap_mb;
+} paper_rows[] = {
+	{200, KPPS_HIGH, 346, 2.039, 2.075},
+	{400, KPPS_HIGH, 703, 2.049, 2.091},
+	{600, KPPS_HIGH, 1067, 2.063, 2.107},
+	{800, KPPS_HIGH, 1402, 2.079, 2.118},
+	{1000, KPPS_HIGH, 1698, 2.087, 2.133},
+	{1200, KPPS_HIGH, 2082, 2.100, 2.149},
+	{1400, KPPS_HIGH, 2550, 2.116, 2.168},
+	{1600, KPPS_HIGH, 3043, 2.132, 2.191},
+	{200, KPPS_LOW, 217, 1.347, 1.386},
+	{400, KPPS_LOW, 487, 1.358, 1.393},
+	{600, KPPS_LOW, 641, 1.360, 1.402},
+	{800, KPPS_LOW, 811, 1.366, 1.410},
+	{1000, KPPS_LOW, 980, 1.371, 1.418},
+	{1200, KPPS_LOW, 1219, 1.379, 1.426},
+	{1400, KPPS_LOW, 1456, 1.387, 1.438},
+	{1600, KPPS_LOW, 1712, 1.395, 1.469},
+};
 
 static const char *const used_designs[] = {"rss", "async"};
 
@@ -93,22 +139,61 @@ struct hosts {
 	struct entry entries[ENTRIES];
 };
 
-/* Draws packets uniformly. The destination of each flow is a monitored host. */
+static uint32_t host_of(uint64_t flow, uint64_t seed)
+{
+	return (uint32_t)(random_mix(flow + seed) % HOSTS);
+}
+
+static void make_key(struct key4 *key, uint64_t flow, uint64_t seed)
+{
+	uint64_t random = random_mix(~flow);
+	uint32_t dst = htobe32(FIRST_HOST + host_of(flow, seed));
+
+	*key = (struct key4){.proto = 6};
+	memcpy(key->src_ip, &random, sizeof(key->src_ip));
+	memcpy(key->dst_ip, &dst, sizeof(dst));
+	memcpy(key->src_port, (const char *)&random + 4, sizeof(key->src_port));
+	key->dst_port[1] = 80;
+}
+
+/* Hosts from 0 to HOSTS - 1 receive the flows. */
 static bool draw_keys(const struct workload_spec *spec, struct key4 *keys)
 {
-	uint64_t hosts = spec->flows / FLOWS_PER_HOST;
+	struct zipf zipf;
 
-	for (uint64_t i = 0; i < spec->packets; i++) {
-		uint64_t flow = random_mix(i) % spec->flows, random = random_mix(~flow);
-		uint32_t dst = htobe32((uint32_t)(FIRST_HOST + flow % hosts));
-
-		keys[i] = (struct key4){.proto = 6};
-		memcpy(keys[i].src_ip, &random, sizeof(keys[i].src_ip));
-		memcpy(keys[i].dst_ip, &dst, sizeof(dst));
-		memcpy(keys[i].src_port, (const char *)&random + 4, sizeof(keys[i].src_port));
-		keys[i].dst_port[1] = 80;
-	}
+	if (zipf_init(&zipf, spec->flows, spec->zipf_e6) != 0)
+		return false;
+	for (uint64_t i = 0; i < spec->packets; i++)
+		make_key(&keys[i], zipf_rank(&zipf, zipf_draw(&zipf, random_mix(spec->seed + i))),
+			spec->seed);
+	zipf_fini(&zipf);
 	return true;
+}
+
+static bool is_monitored(const struct key4 *key, uint32_t nb_hosts)
+{
+	uint32_t dst;
+
+	memcpy(&dst, key->dst_ip, sizeof(dst));
+	return be32toh(dst) - FIRST_HOST < nb_hosts;
+}
+
+/* Returns the packets to monitored hosts. Returns NULL if out of memory. */
+static struct workload *select_monitored(
+	const struct workload *all, uint32_t nb_hosts, uint64_t hash_seed)
+{
+	struct workload *some = workload_allocate(all->spec.packets, hash_seed);
+	uint64_t n = 0;
+
+	if (some == NULL)
+		return NULL;
+	for (uint64_t i = 0; i < all->spec.packets; i++)
+		if (is_monitored(&all->keys[i], nb_hosts))
+			some->keys[n++] = all->keys[i];
+	some->spec = all->spec;
+	some->spec.packets = n;
+	workload_find_truth(some);
+	return some;
 }
 
 static struct prefix_list *make_rules(uint32_t hosts)
@@ -132,13 +217,14 @@ static struct prefix_list *make_rules(uint32_t hosts)
 	return rules;
 }
 
-/* Returns the number of buckets, or of cells per row, that fits all flows. */
+/* Returns the number of records, buckets, or cells per row, that fits all flows. */
 static uint64_t width_for(const struct structure *structure, uint64_t flows)
 {
-	bool iblt = strcmp(structure->sketch, "iblt") == 0;
-	double wanted = iblt ? (double)flows / IBLT_LOAD / IBLT_ROWS : (double)flows;
-	uint64_t width = 16;
+	double wanted = (double)flows / IBLT_LOAD / IBLT_ROWS;
+	uint64_t width = WIDTH_MIN;
 
+	if (!structure->smon)
+		return flows > width ? flows : width;
 	while ((double)width < wanted)
 		width *= 2;
 	return width;
@@ -157,9 +243,8 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 }
 
 /* Returns the share of flows reported with their exact count; -1: out of memory. */
-static double exact_share(const struct entry *entry, uint64_t seed)
+static double exact_share(const struct entry *entry, const struct workload *workload, uint64_t seed)
 {
-	const struct workload *workload = entry->setting.workload;
 	const struct sketch_ops *ops = entry->setting.subject.sketch;
 	struct sketch_params params = {
 		.width = entry->setting.subject.width,
@@ -218,26 +303,59 @@ static double ring_ns(const struct entry *behind, const struct entry *inline_, u
 	return bench_stats_difference(with, without, rounds).median;
 }
 
-static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint32_t rounds)
+static const struct paper_row *paper_row(uint32_t nb_hosts, uint32_t kpps)
 {
-	const struct entry *entry = &hosts->entries[e];
+	for (size_t r = 0; r < RTE_DIM(paper_rows); r++)
+		if (paper_rows[r].hosts == nb_hosts && paper_rows[r].kpps == kpps)
+			return &paper_rows[r];
+	return NULL;
+}
+
+static void cell_memory(
+	struct hosts *hosts, const struct entry *entry, const struct paper_row *paper, bool ring)
+{
 	const struct bench_subject *subject = &entry->setting.subject;
 	struct sketch_params shape = {.width = subject->width};
-	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
-	uint32_t threads = pipeline_threads(&entry->setting);
-	double exact = exact_share(entry, seed_options(hosts->config)->seed);
-	bool ring = strcmp(entry->setting.design, "async") == 0;
 	struct figures *figures = &hosts->figures;
 
 	subject->sketch->check(&shape);
+	figures_cell(figures, "bytes", "%zu", subject->sketch->memory(&shape));
+	if (ring)
+		figures_cell(figures, "ring_bytes", "%zu",
+			DIGEST_RING_UNITS(DIGEST_RING_DEFAULT) * sizeof(struct digest_unit));
+	if (paper == NULL)
+		return;
+	if (ring)
+		figures_cell(figures, "paper_bytes", "%.0f",
+			(entry->structure->smon ? paper->smon_mb : paper->fcap_mb) * KB * KB);
+	else if (paper->hosts == PAPER_KB_HOSTS && paper->kpps == KPPS_HIGH)
+		figures_cell(figures, "paper_bytes", "%.0f", entry->structure->paper_kb * KB);
+}
+
+static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint32_t kpps,
+	const struct workload *monitored, uint32_t rounds)
+{
+	const struct entry *entry = &hosts->entries[e];
+	const struct bench_subject *subject = &entry->setting.subject;
+	const struct paper_row *paper = paper_row(nb_hosts, kpps);
+	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
+	uint32_t threads = pipeline_threads(&entry->setting);
+	double exact = exact_share(entry, monitored, seed_options(hosts->config)->seed);
+	bool ring = strcmp(entry->setting.design, "async") == 0;
+	struct figures *figures = &hosts->figures;
+
 	figures_cell(figures, "bench", "flow-table hosts");
 	figures_cell(figures, "hosts", "%u", nb_hosts);
-	figures_cell(figures, "flows", "%" PRIu64, entry->setting.workload->distinct);
+	figures_cell(figures, "kpps", "%u", kpps);
+	figures_cell(figures, "flows", "%" PRIu64, monitored->distinct);
+	if (paper != NULL)
+		figures_cell(figures, "paper_flows", "%u", paper->flows);
+	figures_cell(figures, "packets", "%" PRIu64, monitored->spec.packets);
 	figures_cell(figures, "structure", "%s", entry->structure->name);
 	figures_cell(figures, "sketch", "%s", subject->sketch->name);
 	figures_cell(figures, "design", "%s", entry->setting.design);
 	figures_cell(figures, "width", "%" PRIu64, subject->width);
-	figures_cell(figures, "bytes", "%zu", subject->sketch->memory(&shape));
+	cell_memory(hosts, entry, paper, ring);
 	if (exact >= 0)
 		figures_cell(figures, "exact", "%.4f", exact);
 	figures_cell(figures, "rounds", "%u", rounds);
@@ -275,8 +393,8 @@ static void add_entries(
 						.design = used_designs[d],
 						.subject = {.name = structures[s].sketch,
 							.sketch = sketch_find(structures[s].sketch),
-							.width = width_for(&structures[s],
-								workload->spec.flows),
+							.width = width_for(
+								&structures[s], workload->distinct),
 							.threads = 1},
 						.workers = 1,
 						.mbufs = MBUFS,
@@ -310,34 +428,39 @@ static bool run_rounds(struct hosts *hosts, uint32_t *rounds)
 	return true;
 }
 
-static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
+static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts, uint32_t kpps)
 {
-	uint64_t packets = bench_options(hosts->config)->packets;
+	const uint64_t seed = seed_options(hosts->config)->seed;
 	const struct workload_spec spec = {
-		.flows = (uint64_t)nb_hosts * FLOWS_PER_HOST,
-		.packets = workload_packets(packets > 0 ? packets : PACKETS),
+		.flows = FLOWS,
+		.zipf_e6 = ZIPF_E6,
+		.packets = (uint64_t)(kpps * 1000 * INTERVAL),
+		.seed = seed,
 	};
-	struct workload *workload =
-		workload_create_from(&spec, draw_keys, seed_options(hosts->config)->seed);
+	struct workload *all = workload_create_from(&spec, draw_keys, seed);
+	struct workload *monitored = all != NULL ? select_monitored(all, nb_hosts, seed) : NULL;
 	struct prefix_list *rules = make_rules(nb_hosts);
-	bool right = workload != NULL && rules != NULL;
+	bool right = monitored != NULL && rules != NULL;
 	uint32_t rounds = 0;
 
 	if (right) {
-		add_entries(hosts, workload, rules);
-		right = measure_tables(hosts, workload) && run_rounds(hosts, &rounds);
+		add_entries(hosts, monitored, rules);
+		right = measure_tables(hosts, monitored) && run_rounds(hosts, &rounds);
 	} else {
 		log_error("out of memory for %u hosts", nb_hosts);
 	}
 	if (right && rounds > 0) {
 		figures_heading(&hosts->figures,
-			"%u monitored hosts: %" PRIu64 " flows; %u rounds of %u ms", nb_hosts,
-			workload->distinct, rounds, hosts->milliseconds);
+			"%u monitored hosts at %u kpps: %" PRIu64
+			" flows in %g s; %u rounds of %u ms",
+			nb_hosts, kpps, monitored->distinct, INTERVAL, rounds, hosts->milliseconds);
 		for (uint32_t e = 0; e < ENTRIES; e++)
-			print_entry(hosts, e, nb_hosts, rounds);
+			print_entry(hosts, e, nb_hosts, kpps, monitored, rounds);
 	}
-	if (workload != NULL)
-		workload_destroy(workload);
+	if (all != NULL)
+		workload_destroy(all);
+	if (monitored != NULL)
+		workload_destroy(monitored);
 	if (rules != NULL)
 		prefix_rules_free(rules);
 	return right;
@@ -346,11 +469,13 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
 static bool run_all(void *arg)
 {
 	struct hosts *hosts = arg;
+	static const uint32_t rates[] = {KPPS_HIGH, KPPS_LOW};
 	const struct option_values *numbers = &flow_table_bench_options(hosts->config)->hosts;
 	bool right = true;
 
-	for (uint32_t i = 0; i < numbers->n && right && !signals_stop_requested(); i++)
-		right = run_hosts(hosts, (uint32_t)numbers->values[i]);
+	for (size_t k = 0; k < RTE_DIM(rates); k++)
+		for (uint32_t i = 0; i < numbers->n && right && !signals_stop_requested(); i++)
+			right = run_hosts(hosts, (uint32_t)numbers->values[i], rates[k]);
 	return right;
 }
 

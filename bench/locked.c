@@ -52,16 +52,20 @@ uint32_t locked_subjects(const struct bench_options *bench, const struct option_
 	struct bench_subject *subjects, uint32_t max)
 {
 	struct bench_options separate = *bench;
-	uint32_t n;
+	uint32_t n, shared = 0;
 
 	if (!choices_has(bench->sharings, SHARING_SHARED) || !choices_has(bench->atomics, CHOICE))
 		return 0;
 	separate.sharings = 1u << SHARING_SEPARATE;
 	n = choices_subjects(&separate, threads, subjects, max);
 	for (uint32_t c = 0; c < n; c++) {
-		subjects[c].sharing = SHARING_SHARED;
-		subjects[c].sketch = locked_sketch(subjects[c].sketch);
-		subjects[c].locked = true;
+		if (subjects[c].sketch->update[SHARING_SHARED] == NULL)
+			continue;
+		subjects[shared] = subjects[c];
+		subjects[shared].sharing = SHARING_SHARED;
+		subjects[shared].sketch = locked_sketch(subjects[c].sketch);
+		subjects[shared].locked = true;
+		shared++;
 	}
-	return n;
+	return shared;
 }

@@ -302,7 +302,7 @@ static void add_atomics(struct pipeline *pipeline)
 	static const enum sketch_atomic atomics[] = {ATOMIC_CAS, ATOMIC_ADD, ATOMIC_CAS};
 
 	for (uint32_t s = 0; sketches[s] != NULL; s++)
-		for (uint32_t a = 0; a < 3; a++) {
+		for (uint32_t a = 0; sketches[s]->update[SHARING_SHARED] != NULL && a < 3; a++) {
 			struct pipeline_setting setting = usual(pipeline, sketches[s]->name);
 
 			setting.subject.sharing = SHARING_SHARED;

@@ -211,19 +211,31 @@ def test_capture(test):
 
 
 def test_hosts(test):
-    """FCAP and SMON, inline and after a ring; both count every flow exactly."""
-    result = test.bench(*BENCH, '--hosts', '3,20', '--duration', '20ms', '--output', '-').expect(0)
+    """Tables 2 and 3 of Zha et al.: FCAP and SMON count every flow exactly, inline and after a ring. Their
+    numbers of flows, and the memory of FCAP."""
+    result = test.bench('flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--hosts', '3,200,1400',
+                        '--duration', '20ms', '--output', '-').expect(0)
     rows = read_rows(result.stdout)
-    assert [(row['hosts'], row['structure'], row['design']) for row in rows] == [
-        (hosts, structure, design) for hosts in ('3', '20') for structure in ('FCAP', 'SMON')
+    assert [(row['kpps'], row['hosts'], row['structure'], row['sketch'], row['design']) for row in rows] == [
+        (kpps, hosts, *structure, design) for kpps in ('160', '80') for hosts in ('3', '200', '1400')
+        for structure in (('FCAP', 'compact-table'), ('FCAP', 'flow-table'), ('SMON', 'iblt'))
         for design in ('rss', 'async')], rows
     cpus = len(os.sched_getaffinity(0))
+    paper = {('160', '200'): 346, ('160', '1400'): 2550, ('80', '200'): 217, ('80', '1400'): 1456}
     for row in rows:
+        ring, kind = row['design'] == 'async', (row['kpps'], row['hosts'])
         assert row['exact'] == '1.0000', row
-        assert int(row['flows']) <= 64 * int(row['hosts']) and int(row['bytes']) > 0, row
+        assert int(row['flows']) <= int(row['packets']) <= int(row['kpps']) * 500, row
+        assert row['paper_flows'] == str(paper.get(kind, '')), row
+        assert kind not in paper or abs(int(row['flows']) / paper[kind] - 1) < 0.15, row
+        assert (row['paper_bytes'] != '') == (kind in paper and (ring or kind == ('160', '1400'))), row
+        assert (row['ring_bytes'] == '524352') == ring, row
+        if row['sketch'] == 'compact-table' and kind == ('160', '1400'):
+            assert int(row['bytes']) < 149.58 * 1024, row
+            assert ring or row['paper_bytes'] == '153170', row
         assert float(row['count_ns']) > 0 and float(row['delay_ns']) >= float(row['count_ns']), row
-        assert (row['ring_ns'] == '') == (row['design'] == 'rss'), row
-        threads = 2 + (row['design'] == 'async')
+        assert (row['ring_ns'] != '') == ring, row
+        threads = 2 + ring
         assert ('not comparable' in row['note']) == (cpus < threads), row
 
 
@@ -265,6 +277,8 @@ def test_mistakes(test):
             (('flow-table', '--width', '1000'), ('1000',)),
             (('flow-table', '--buckets', '15'), ('--buckets',)),
             (('flow-table', '--hosts', '0'), ('--hosts',)),
+            (('flow-table', '--hosts', '14001'), ('--hosts', '14000')),
+            (('flow-table', '--hosts', '20', '--packets', '8K'), ('--packets', '--hosts')),
             (('flow-table', '--hosts', '20', '--traffic', 'zipf'), ('--traffic', '--hosts')),
             (('flow-table', '--hosts', '20', '--pcap', 'none.pcap'), ('--pcap', '--hosts')),
             (('flow-table', '--duration', '1s'), ('--duration', '--hosts')),

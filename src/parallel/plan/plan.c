@@ -22,8 +22,6 @@
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* 32768 IPv4 packets: 32 ms at 1 Mpps */
-#define DIGEST_RING_DEFAULT 16384
 /* On a replay, mbufs hold only the parsed headers, which rarely need more bytes. */
 #define REPLAY_MBUF_ROOM    256
 #define HEADROOM            128

@@ -67,12 +67,14 @@ bool seed_pick(struct config *config);
 const char *plan_sharing_word(uint32_t i);
 const char *plan_atomic_word(uint32_t i);
 
-#define PLAN_LCORES_MAX   128 /* lcore limit of the DPDK build */
-#define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX
-#define PLAN_WARNINGS_MAX 16
-#define PLAN_TEXT_MAX     320
-#define PLAN_NODE_ANY     (-1)
-#define PLAN_GENERATIONS  2 /* instances of each sketch (parallel/epoch.h) */
+#define PLAN_LCORES_MAX     128 /* lcore limit of the DPDK build */
+#define PLAN_GROUPS_MAX     TOPOLOGY_NODES_MAX
+#define PLAN_WARNINGS_MAX   16
+#define PLAN_TEXT_MAX       320
+#define PLAN_NODE_ANY       (-1)
+/* Units of the ring of a worker with --forward: 102 ms of IPv4 packets at 160 kpps. */
+#define DIGEST_RING_DEFAULT 16384
+#define PLAN_GENERATIONS    2 /* instances of each sketch (parallel/epoch.h) */
 
 #define POLL_BURST_MAX       512
 #define PLAN_DIGEST_BYTES    64   /* largest digest of a 5-tuple */

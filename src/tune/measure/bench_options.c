@@ -64,7 +64,8 @@ static uint32_t add_sketch(const struct bench_options *bench, struct bench_subje
 	ours.sharing = SHARING_SHARED;
 	for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_ADD; a++) {
 		ours.atomic = (enum sketch_atomic)a;
-		if (choices_has(bench->sharings, SHARING_SHARED) &&
+		if (ours.sketch->update[SHARING_SHARED] != NULL &&
+			choices_has(bench->sharings, SHARING_SHARED) &&
 			choices_has(bench->atomics, a) && n < max)
 			subjects[n++] = ours;
 	}
