@@ -77,7 +77,7 @@ enum compact_mode {
 
 struct compact_burst {
 	uint32_t group[BURST_MAX];
-	uint32_t tag[BURST_MAX];  /* with SLOT_USED */
+	uint32_t tag[BURST_MAX];  /* SLOT_USED and bits of the hash */
 	uint32_t cell[BURST_MAX]; /* first one of the group with the tag, or any */
 	struct compact_id id[BURST_MAX];
 };

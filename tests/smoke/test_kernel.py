@@ -165,6 +165,10 @@ ZOOS = (
                                                *TOP, design='rss')),
     ('xdp, counted there by src', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'flow-table', '--key', 'src',
                                          *TOP, design='rss')),
+    *((' '.join(('tc, in, 6-tuples counted there:', sketch, *more[1:])), zoo_at(
+        'tap0', lambda frame: not net.is_cut_tag(frame), '--sketch', sketch, '--key', '6tuple', *more, *TOP,
+        design='rss')) for sketch, more in (('flow-table', ()), ('flow-table', ('--sharing', 'shared')), ('iblt', ()),
+                                            ('compact-table', ()), ('compact-table', ('--key', 'dst_port,tcp_flags')))),
     ('tc, filter', zoo_at('tap0', lambda frame: not net.is_cut_tag(frame), '--filter', 'udp or vlan', *TOP)),
     ('xdp, filter', zoo_at('tap0,hook=xdp', lambda frame: True, '--filter', 'tcp port 80 or ip6', *TOP)),
 )
@@ -386,6 +390,7 @@ def test_changes_of_measurements(test):
 
     test.until(lambda: ctl('stats').status == 0, 'the control socket')
     ctl('measure', 'add', 'b', 'sketch=flow-table').expect(1).expect_one_line('counts for iblt only', 'restart')
+    ctl('measure', 'add', 'b', 'sketch=iblt', 'key=6tuple').expect(1).expect_one_line('counts by 5-tuple', 'restart')
     ctl('measure', 'add', 'b', 'sketch=iblt', 'key=dst', 'top=1').expect(0)
     send(test, space, 'wire0', capture, RATE)
     process.signal(net.END)
@@ -704,8 +709,8 @@ def test_an_interface_that_goes_down_or_is_renamed(test):
 # ---- unsupported cases
 
 BAD = (
-    (('--kernel', 'eth0', '--design', 'rss'), 'flow-table and iblt', '--design async'),
-    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuple', 'async'),
+    (('--kernel', 'eth0', '--design', 'rss'), 'flow-table, compact-table and iblt', '--design async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '6-tuple', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--idle-timeout', '5s'), '--idle-timeout'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),

@@ -82,6 +82,14 @@ static bool needs_headers(const struct config *config)
 	return false;
 }
 
+static bool has_tcp_flags(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (key_rule_has(measurement_params(&config->measurements[m]).key, KEY_TCP_FLAGS))
+			return true;
+	return false;
+}
+
 struct kernel_plan kernel_plan_make(const struct config *config)
 {
 	bool on_path = is_on_path(config);
@@ -97,6 +105,7 @@ struct kernel_plan kernel_plan_make(const struct config *config)
 		.all_share = all_share,
 		.sketch = sketch,
 		.width = sketch != NULL ? width_of(config, sketch->kernel) : 0,
+		.tcp_flags = on_path && has_tcp_flags(config),
 	};
 }
 
@@ -164,6 +173,9 @@ bool kernel_plan_takes(const struct config *running, const struct config *config
 	else if (!plan.headers && needs_headers(config))
 		snprintf(why, OPTION_WHY_MAX,
 			"the running eBPF program passes no headers; restart to use this key");
+	else if (plan.on_path && !plan.tcp_flags && has_tcp_flags(config))
+		snprintf(why, OPTION_WHY_MAX,
+			"the running eBPF program counts by 5-tuple; restart to use this key");
 	else
 		return true;
 	return false;
@@ -196,8 +208,9 @@ static const char *not_on_path(
 	/* Other sketches might work, but are not tested. */
 	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
 		return write_exact_only(why);
-	if (params.key->extra)
-		return "the kernel counts by 5-tuple, so keys have no other fields";
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+		if (key_rule_has(params.key, f) && key_fields[f].extra && f != KEY_TCP_FLAGS)
+			return "the kernel counts by 6-tuple, so keys have no other fields";
 	if (params.idle_timeout > 0)
 		return "the kernel counts per interval, without --idle-timeout";
 	return NULL;

@@ -16,6 +16,7 @@ struct kernel_plan {
 	bool all_share;
 	const struct sketch_ops *sketch; /* one per CPU and generation; NULL: no sketches */
 	uint32_t width;
+	bool tcp_flags; /* the program counts by 6-tuple */
 };
 
 struct kernel_plan kernel_plan_make(const struct config *config);

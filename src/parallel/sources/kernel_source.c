@@ -165,6 +165,7 @@ static void *kernel_source_create(const struct source_params *params, char *erro
 		.all_share = plan.all_share,
 		.sketch = plan.sketch,
 		.width = plan.width,
+		.tcp_flags = plan.tcp_flags,
 		.seed = seed_options(params->config)->seed,
 		.headers_only = plan.headers,
 		.monitor = prefix_of(params->config),

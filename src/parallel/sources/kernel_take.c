@@ -370,6 +370,7 @@ static void add_weight(struct generation *generation, const struct key *key, int
 	burst->weights->bytes[m] = bytes;
 	burst->time[m] = time;
 	burst->tcp_flags[m] = tcp_flags;
+	burst->extra[m] = (struct key_extra){.tcp_flags = {tcp_flags}};
 	if (burst->n == BURST_MAX)
 		count_weights(generation);
 }
@@ -407,15 +408,27 @@ static void take_flow(void *arg, const struct kernel_flow *flow)
 	add_weight(generation, &key, utc_of(taker, flow->last), tcp_flags, 1, flow->bytes - bytes);
 }
 
+/* Removes the TCP flags, which follow the 5-tuple if the program counts by 6-tuple; otherwise 0. */
+static uint8_t take_tcp_flags(struct key *key)
+{
+	uint8_t *at = key->family == KEY_IPV4 ? &key->v4.spare[0] : &key->v6.spare[0];
+	uint8_t flags = *at;
+
+	*at = 0;
+	return flags;
+}
+
 static void take_decoded(const struct sketch_candidate *flow, void *arg)
 {
 	struct kernel_taker *taker = arg;
 	struct worker *worker = taker->worker;
+	struct key key = flow->key;
+	uint8_t tcp_flags = take_tcp_flags(&key);
 
 	/* A flow without packets was not decoded completely. */
 	if (flow->packets > 0)
-		add_weight(worker_generation(worker, worker->epoch), &flow->key,
-			worker->reader.times.polled, 0, flow->packets, flow->bytes);
+		add_weight(worker_generation(worker, worker->epoch), &key,
+			worker->reader.times.polled, tcp_flags, flow->packets, flow->bytes);
 }
 
 /* All packets of the sketch are measured, even those of undecoded flows. */

@@ -113,6 +113,7 @@ struct kernel_constants {
 	__u32 shape[KERNEL_SHAPE_MAX];
 	__u32 cpus;
 	__u32 monitor;
+	__u32 tcp_flags; /* not 0: keys of flows have the TCP flags after the 5-tuple */
 	/* Secret keys for the low and the high 64 bits of a hash */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 };

@@ -410,7 +410,9 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 						holds_ipv6(rules, entry->key)));
 }
 
-#define LAST_WORD 0xffffffffffull
+/* The last word of a 5-tuple. The byte after it holds the TCP flags. */
+#define LAST_WORD       0xffffffffffull
+#define LAST_WORD_FLAGS 40
 
 inline_always void hash_addition(struct kernel_addition *addition, const __u32 words)
 {
@@ -422,11 +424,13 @@ inline_always void hash_addition(struct kernel_addition *addition, const __u32 w
 
 inline_always void read_addition(struct kernel_addition *addition, const struct kernel_entry *entry)
 {
+	__u64 flags = constants.tcp_flags != 0 ? (__u64)entry->tcp_flags << LAST_WORD_FLAGS : 0;
+
 	addition->version = entry->kind;
 	addition->tcp_flags = entry->tcp_flags;
 	addition->key[0] = load64(entry->key);
 	if (entry->kind == KERNEL_ENTRY_IPV4) {
-		addition->key[1] = load64(entry->key + 8) & LAST_WORD;
+		addition->key[1] = (load64(entry->key + 8) & LAST_WORD) | flags;
 		addition->key[2] = addition->key[3] = addition->key[4] = 0;
 		hash_addition(addition, 2);
 		return;
@@ -434,7 +438,7 @@ inline_always void read_addition(struct kernel_addition *addition, const struct 
 	addition->key[1] = load64(entry->key + 8);
 	addition->key[2] = load64(entry->key + 16);
 	addition->key[3] = load64(entry->key + 24);
-	addition->key[4] = load64(entry->key + 32) & LAST_WORD;
+	addition->key[4] = (load64(entry->key + 32) & LAST_WORD) | flags;
 	hash_addition(addition, 5);
 }
 

@@ -247,6 +247,7 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 		.on_path = on_path(params),
 		.buckets = params->buckets,
 		.monitor = params->monitor,
+		.tcp_flags = params->tcp_flags,
 	};
 	struct bpf_map *constants =
 		bpf_object__find_map_by_name(program->object, KERNEL_CONSTANTS_SECTION);

@@ -31,6 +31,7 @@ struct kernel_program_params {
 	const struct sketch_ops *sketch;
 	uint32_t width;
 	uint64_t seed;
+	bool tcp_flags; /* keys of flow tables and sketches have the TCP flags */
 	/* bits of enum kernel_monitor */
 	uint32_t monitor;
 	/* Receives each line of the kernel's messages about a rejected program; may be NULL */
