@@ -46,7 +46,7 @@
 #define INTERVAL           0.5 /* s */
 #define KPPS_HIGH          160
 #define KPPS_LOW           80
-#define KB                 1024.0 /* of the paper: 0.387 MB in Table 2 are 396 KB in Table 1 */
+#define KB                 1024.0 /* bytes: 0.387 MB in Table 2 are 396 KB in Table 1 */
 #define MBUF_CACHE         256
 #define HEAP_MEGABYTES     512
 #define IBLT_ROWS          3

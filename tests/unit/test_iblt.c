@@ -639,8 +639,9 @@ static void test_fit(void **state)
 		enum key_family family;
 		uint64_t width;
 	} epochs[] = {
-		{0, KEY_IPV4, 1 << 14},
-		{1000, KEY_IPV4, 1 << 14},
+		{0, KEY_IPV4, 1 << 11},
+		{1000, KEY_IPV4, 1 << 11},
+		{2550, KEY_IPV4, 1 << 11},
 		{24000, KEY_IPV4, 1 << 14},
 		{25000, KEY_IPV4, 1 << 15},
 		{12500, KEY_IPV6, 1 << 15}, /* IPv6 tables have half the cells */

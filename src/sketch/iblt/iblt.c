@@ -22,8 +22,11 @@
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
-/* With n flows and k rows, two flows share all cells with a probability of n^2 / 2 / width^k. */
-#define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
+/*
+ * With n flows and k rows, two flows share all cells with a probability of n^2 / 2 / width^k. It is
+ * at most 0.0015 for this width and a load of 0.8185.
+ */
+#define FITTED_WIDTH_MIN (UINT64_C(1) << 11)
 
 /* Expected false positives of the filter when the table is full. */
 #define FILTER_ERRORS_MAX 0x1p-10
