@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "sketch/compact_table.h"
+#include "sketch/slot_group.h"
 
 #include "flow_truth.h"
 #include "make_sketch.h"
@@ -261,6 +262,29 @@ static void test_fit(void **state)
 	ops->destroy(sketch);
 }
 
+/* Random slots, of which many have the tag. */
+static void test_slot_group(void **state)
+{
+	_Alignas(64) uint32_t slots[SLOT_GROUP];
+	uint64_t random = 5;
+
+	(void)state;
+	for (uint32_t t = 0; t < 10000; t++) {
+		uint32_t mask = UINT32_MAX << zipf_random(&random) % 31;
+		uint32_t tag = (uint32_t)zipf_random(&random) & mask, expected = 0;
+
+		for (uint32_t i = 0; i < SLOT_GROUP; i++) {
+			bool same = zipf_random(&random) % 3 == 0;
+			uint32_t other = (uint32_t)zipf_random(&random);
+
+			slots[i] = same ? tag | (other & ~mask) : other;
+			expected |= (uint32_t)((slots[i] & mask) == tag) << i;
+		}
+		assert_int_equal(slot_group_match(slots, mask, tag), expected);
+		assert_int_equal(slot_group_match_portable(slots, mask, tag), expected);
+	}
+}
+
 static void test_check(void **state)
 {
 	static const struct {
@@ -287,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_slot_group),
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_burst_borders),
 		cmocka_unit_test(test_full),
