@@ -19,7 +19,6 @@
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 #define CONFIG_KINDS_MAX        4 /* section types, such as [export NAME] */
-#define CONFIG_NAMED_MAX        32
 #define CONFIG_TITLE_MAX        80
 #define NAMED_BLOCK_BYTES       1024
 
@@ -92,8 +91,8 @@ struct config {
 	/* owners of sections such as [export NAME] */
 	const struct option_owner *kinds[CONFIG_KINDS_MAX];
 	uint32_t nb_named;
-	struct config_named named[CONFIG_NAMED_MAX];
-	struct config_file *file; /* owns the texts of its values; NULL: no file */
+	struct config_named *named; /* [nb_named], from malloc() */
+	struct config_file *file;   /* owns the texts of its values; NULL: no file */
 	struct config_text *texts;
 	uint32_t nb_sources, used;
 	struct option_source sources[CONFIG_BLOCKS_MAX];

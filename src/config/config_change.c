@@ -86,9 +86,45 @@ bool config_measures_one_same(
 	       same_section(a, 0, b, 0) && same_section(a, 1 + m_a, b, 1 + m_b);
 }
 
+/* Returns the first setting from *i on whose section may change during a run, or NULL. */
+static const struct config_setting *next_live(
+	const struct config *config, uint32_t *i, const struct config_named **named)
+{
+	const struct config_file *file = config->file;
+
+	while (file != NULL && *i < file->nb_settings) {
+		const struct config_setting *setting = &file->settings[(*i)++];
+
+		if (setting->section < CONFIG_FIRST_NAMED)
+			continue;
+		*named = &config->named[setting->section - CONFIG_FIRST_NAMED];
+		if ((*named)->owner->live)
+			return setting;
+	}
+	return NULL;
+}
+
+/* Another order of sections or keys is also a difference. */
+static bool same_live(const struct config *a, const struct config *b)
+{
+	uint32_t i = 0, j = 0;
+
+	for (;;) {
+		const struct config_named *of_x = a->named, *of_y = b->named;
+		const struct config_setting *x = next_live(a, &i, &of_x);
+		const struct config_setting *y = next_live(b, &j, &of_y);
+
+		if (x == NULL || y == NULL)
+			return x == y;
+		if (x->row.row != y->row.row || strcmp(x->value, y->value) != 0 ||
+			strcmp(of_x->name, of_y->name) != 0)
+			return false;
+	}
+}
+
 bool config_measures_same(const struct config *a, const struct config *b)
 {
-	if (a->nb_measurements != b->nb_measurements)
+	if (a->nb_measurements != b->nb_measurements || !same_live(a, b))
 		return false;
 	for (uint32_t m = 0; m < a->nb_measurements; m++)
 		if (!config_measures_one_same(a, m, b, m))
@@ -114,12 +150,23 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
+static uint32_t count_lasting(const struct config *config)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->nb_named; i++)
+		n += !config->named[i].owner->live;
+	return n;
+}
+
 static bool keeps_named(const struct config *config, const struct config *running, char *error)
 {
 	for (uint32_t n = 0; n < config->nb_named; n++) {
 		const struct config_named *named = &config->named[n];
 		uint32_t before = 0;
 
+		if (named->owner->live)
+			continue;
 		while (before < running->nb_named &&
 			strcmp(running->named[before].title, named->title) != 0)
 			before++;
@@ -131,7 +178,7 @@ static bool keeps_named(const struct config *config, const struct config *runnin
 			    CONFIG_FIRST_NAMED + before, error))
 			return false;
 	}
-	return config->nb_named == running->nb_named ||
+	return count_lasting(config) == count_lasting(running) ||
 	       set_error(error,
 		       "%.300s: a section was removed, but cannot change during a run; " ADVICE,
 		       config->file != NULL ? config->file->path : "--config");

@@ -10,7 +10,8 @@
 #include "base/regular_file.h"
 #include "config/options.h"
 
-#define LINE_BYTES 4096
+#define LINE_BYTES   4096
+#define NAMED_GROWTH 16
 
 struct config_file_reader {
 	FILE *stream;
@@ -120,8 +121,17 @@ bool config_file_add_section(struct config_file *file, const char *name)
 static bool add_named(
 	struct config_file *file, const struct option_owner *owner, const char *name, uint32_t line)
 {
-	struct config_section *section = &file->named[file->nb_named];
+	struct config_section *section;
 
+	if (file->nb_named == file->max_named) {
+		section = reallocarray(
+			file->named, file->max_named + NAMED_GROWTH, 2 * sizeof(*section));
+		if (section == NULL)
+			return false;
+		file->named = section;
+		file->max_named = 2 * (file->max_named + NAMED_GROWTH);
+	}
+	section = &file->named[file->nb_named];
 	*section = (struct config_section){.name = strdup(name), .line = line, .owner = owner};
 	file->nb_named += section->name != NULL;
 	return section->name != NULL;
@@ -180,9 +190,18 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 	return section;
 }
 
+static uint32_t count_named(const struct config_file *file, const struct option_owner *owner)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < file->nb_named; i++)
+		n += file->named[i].owner == owner;
+	return n;
+}
+
 /* same: an earlier section of this name, or NULL. full: the file already has `max` sections. */
 static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
-	const struct config_section *same, bool full, int max)
+	const struct config_section *same, bool full, uint32_t max)
 {
 	if (*name == '\0')
 		fail(reader, reader->line, "[%s]: no name; write [%s NAME]", word, word);
@@ -193,7 +212,7 @@ static bool may_open(struct config_file_reader *reader, const char *word, const 
 	else if (same != NULL)
 		fail(reader, reader->line, "[%s %s]: already on line %u", word, name, same->line);
 	else if (full)
-		fail(reader, reader->line, "[%s %s]: one too many; the limit is %d", word, name,
+		fail(reader, reader->line, "[%s %s]: one too many; the limit is %u", word, name,
 			max);
 	else
 		return true;
@@ -208,7 +227,7 @@ static void open_named(
 
 	if (!may_open(reader, owner->section, name,
 		    same < file->nb_named ? &file->named[same] : NULL,
-		    file->nb_named == CONFIG_NAMED_MAX, CONFIG_NAMED_MAX))
+		    count_named(file, owner) == owner->sections_max, owner->sections_max))
 		return;
 	reader->section = CONFIG_FIRST_NAMED + file->nb_named;
 	if (!add_named(file, owner, name, reader->line))
@@ -300,9 +319,12 @@ static void open_section(struct config_file_reader *reader, char *text)
 static const struct config_setting *find_setting(const struct config_file *file,
 	const struct option_row *row, const char *key, uint32_t section)
 {
-	for (uint32_t i = 0; i < file->nb_settings; i++) {
+	/* A section with a name has no other settings between its own. */
+	for (uint32_t i = file->nb_settings; i-- > 0;) {
 		const struct config_setting *setting = &file->settings[i];
 
+		if (section >= CONFIG_FIRST_NAMED && setting->section != section)
+			break;
 		if (setting->section == section && setting->row.row == row &&
 			(row->type != OPTION_PROPERTIES || config_setting_is(setting, key)))
 			return setting;
@@ -488,6 +510,7 @@ void config_file_free(struct config_file *file)
 		free(file->sections[i].name);
 	for (uint32_t i = 0; i < file->nb_named; i++)
 		free(file->named[i].name);
+	free(file->named);
 	free(file->settings);
 	free(file);
 }

@@ -37,8 +37,8 @@ struct config_file {
 	const char *path;
 	struct config_section sections[1 + CONFIG_MEASUREMENTS_MAX];
 	uint32_t nb_sections;
-	struct config_section named[CONFIG_NAMED_MAX];
-	uint32_t nb_named;
+	struct config_section *named; /* [max_named] */
+	uint32_t nb_named, max_named;
 	struct config_setting *settings;
 	uint32_t nb_settings;
 };

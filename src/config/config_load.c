@@ -560,7 +560,7 @@ static bool set_setting_error(const struct option_target *target, const struct c
 	return false;
 }
 
-static bool give_named(const struct option_target *target, uint32_t n)
+static bool begin_named(const struct option_target *target, uint32_t n)
 {
 	const struct config_file *file = target->config->file;
 	struct config_named *named = &target->config->named[n];
@@ -569,15 +569,23 @@ static bool give_named(const struct option_target *target, uint32_t n)
 		.name = file->named[n].name,
 		.line = file->named[n].line};
 	snprintf(named->title, sizeof(named->title), "[%s %s]", named->owner->section, named->name);
-	if (!give_named_defaults(named))
-		return false;
+	return give_named_defaults(named);
+}
+
+static bool give_named(const struct option_target *target)
+{
+	const struct config_file *file = target->config->file;
+
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
+		struct config_named *named;
 		char why[OPTION_WHY_MAX];
 
-		if (setting->section == CONFIG_FIRST_NAMED + n &&
-			!option_set(setting->row.row, setting->value,
-				named_block(named, setting->row.owner), why))
+		if (setting->section < CONFIG_FIRST_NAMED)
+			continue;
+		named = &target->config->named[setting->section - CONFIG_FIRST_NAMED];
+		if (!option_set(setting->row.row, setting->value,
+			    named_block(named, setting->row.owner), why))
 			return set_setting_error(target, named, setting, why);
 	}
 	return true;
@@ -587,12 +595,19 @@ static bool make_named(const struct option_target *target)
 {
 	struct config *config = target->config;
 
-	for (uint32_t n = 0; config->file != NULL && n < config->file->nb_named; n++) {
-		config->nb_named = n + 1;
-		if (!give_named(target, n))
-			return false;
+	if (config->file == NULL || config->file->nb_named == 0)
+		return true;
+	config->named = aligned_alloc(
+		_Alignof(struct config_named), config->file->nb_named * sizeof(*config->named));
+	if (config->named == NULL) {
+		snprintf(target->error, CONFIG_ERROR_MAX, "%.300s: out of memory for sections",
+			config->file->path);
+		return false;
 	}
-	return true;
+	for (; config->nb_named < config->file->nb_named; config->nb_named++)
+		if (!begin_named(target, config->nb_named))
+			return false;
+	return give_named(target);
 }
 
 struct config_row config_named_key(
@@ -1314,6 +1329,7 @@ bool config_spares_inputs(const struct config *config, const char *option, const
 void config_free(struct config *config)
 {
 	config_file_free(config->file);
+	free(config->named);
 	while (config->texts != NULL) {
 		struct config_text *next = config->texts->next;
 

@@ -156,6 +156,8 @@ struct option_owner {
 	bool of_measurement;
 	/* "export" if the rows are keys of sections [export NAME]; NULL: the rows are options. */
 	const char *section;
+	uint32_t sections_max; /* maximum number of these sections */
+	bool live;             /* these sections may change during a run */
 	/* Returns sub-owner i, such as that of an export type; NULL after the last. */
 	const struct option_owner *(*part)(uint32_t i);
 	/* Returns bits of enum option_need. NULL: none. Unused for owners of sections. */

@@ -36,6 +36,7 @@
 #include "sketch/measurement.h"
 #include "tune/measure/bench_options.h"
 
+#define EXPORTS_MAX   32
 #define ARGUMENTS_MAX 600
 #define SECOND        UINT64_C(1000000000)
 
@@ -1393,16 +1394,16 @@ static void sections_are_bounded(void **state)
 	char *words;
 
 	(void)state;
-	for (unsigned int i = 0; i < CONFIG_NAMED_MAX; i++)
+	for (unsigned int i = 0; i < EXPORTS_MAX; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 			"[export e%u]\nwhat = stats\nurl = f%u\n", i, i);
 	words = load_file(&result, text, "");
 	assert_string_equal(result.err, "");
-	assert_int_equal(result.config.nb_named, CONFIG_NAMED_MAX);
+	assert_int_equal(result.config.nb_named, EXPORTS_MAX);
 	attempt_free(&result);
 	free(words);
 	snprintf(text + len, sizeof(text) - len, "[export more]\n");
-	assert_file_refused(text, 3 * CONFIG_NAMED_MAX + 2, "one too many; the limit is 32");
+	assert_file_refused(text, 3 * EXPORTS_MAX + 2, "one too many; the limit is 32");
 }
 
 /* The line is that of the key, or of the section if a key is missing. */

@@ -778,5 +778,6 @@ const struct option_owner sink_owner = {
 	.rows = rows_of_sink,
 	.size = sizeof(struct sink_options),
 	.section = "export",
+	.sections_max = 32,
 	.part = keys_of_type,
 };
