@@ -12,7 +12,7 @@ static inline uint32_t *flow_tree_right(const struct flow_entry *entry)
 
 static inline uint8_t *flow_tree_height(const struct flow_entry *entry)
 {
-	return (uint8_t *)(uintptr_t)&entry->spare[0];
+	return (uint8_t *)(uintptr_t)&entry->ranks[0];
 }
 
 /* A table must be updated only by this function. */

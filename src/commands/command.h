@@ -27,6 +27,7 @@
 #include "rx/port/port.h"
 #include "rx/source.h"
 #include "sketch/measurement.h"
+#include "sketch/queries.h"
 
 #define EXIT_MACHINE 1 /* failure that depends on the machine */
 #define EXIT_TEXT    2 /* error in the command line or the configuration */
@@ -36,9 +37,9 @@ extern const struct command command_run, command_collect;
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
-	&sources_owner, &feeder_owner, &measurement_owner, &shed_policy_owner, &steps_owner,       \
-		&drill_down_owner, &filter_owner, &prefix_owner, &design_owner, &plan_owner,       \
-		&seed_owner, &epoch_owner, &writer_owner, &sink_owner, &ledger_owner,              \
+	&sources_owner, &feeder_owner, &measurement_owner, &query_owner, &shed_policy_owner,       \
+		&steps_owner, &drill_down_owner, &filter_owner, &prefix_owner, &design_owner,      \
+		&plan_owner, &seed_owner, &epoch_owner, &writer_owner, &sink_owner, &ledger_owner, \
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 /* Ends the error about an argument that is not an option. */

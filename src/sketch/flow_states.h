@@ -22,16 +22,31 @@ enum flow_depth {
 /* Returns NULL after the last state. */
 const char *flow_depth_word(uint32_t i);
 
-/* `share` is a limit of flow_states_part(). Flows below it use to[1][own state], others to[0]. */
+/* Highest rank of a query (sketch/queries.h). */
+#define FLOW_ALL_RANKS 254
+
+/*
+ * `share` is a limit of flow_states_part(). Flows below it use to[1][own state], others to[0].
+ * Queries of the `ranks_off` highest ranks are off.
+ */
 struct flow_states {
 	uint8_t to[2][FLOW_STATES];
 	uint32_t share;
+	uint32_t ranks_off; /* 0 to FLOW_ALL_RANKS */
 };
 
 #define FLOW_STATES_IDENTITY                                                                       \
 	{                                                                                          \
 		.to = { {FLOW_COUNT, FLOW_RATE, FLOW_TCP}, {FLOW_COUNT, FLOW_RATE, FLOW_TCP} }     \
 	}
+
+/* Packets of flows with queries, which the reporter reads (sketch/queries.h). */
+struct flow_query_packets {
+	/* By the lowest rank that requests at least rate, or tcp. The last element: none. */
+	uint64_t rate[FLOW_ALL_RANKS + 2], tcp[FLOW_ALL_RANKS + 2];
+	/* By flow_states.ranks_off. */
+	uint64_t ranks_off[FLOW_ALL_RANKS + 1];
+};
 
 /* Returns hash bits that do not select the bucket of a flow. */
 static inline uint32_t flow_states_part(const struct key_hash *hash)

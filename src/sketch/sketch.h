@@ -48,6 +48,8 @@ struct sketch_deep {
 	double share;   /* share of all packets at which a flow enters state tcp, 0 to 1 */
 };
 
+struct queries;
+
 struct sketch_params {
 	uint32_t depth; /* rows; 0: the sketch's default */
 	uint64_t width; /* counters per row, a power of two; 0: the sketch's default */
@@ -71,6 +73,11 @@ struct sketch_params {
 	double load;
 	uint64_t width_max;
 	struct sketch_deep deep;
+	/*
+	 * Queries request the states of flows; must live as long as the sketch. NULL: packets
+	 * advance flows from state to state.
+	 */
+	const struct queries *queries;
 	uint64_t seed; /* seed of the hash; instances merge only if it is equal */
 	struct sketch_allocator allocator;
 };
@@ -276,6 +283,8 @@ struct sketch_ops {
 	 * --flow-detail.
 	 */
 	const uint64_t *(*state_packets)(const struct sketch *sketch);
+	/* Returns packets since the reset. NULL without params.queries or flow states. */
+	const struct flow_query_packets *(*query_packets)(const struct sketch *sketch);
 };
 
 /* All sketches that meson.build lists. NULL ends the array. The first is the default. */

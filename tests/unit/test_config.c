@@ -954,6 +954,7 @@ static const struct refusal without_effect[] = {
 	{"tune --sharing separate --atomic cas", "--atomic: has no effect", "shared;"},
 	{"--pcap a --monitor-side either", "--monitor-side: has no effect", "without --prefixes"},
 	{"--pcap a --rules o", "--rules: has no effect", "without --prefixes"},
+	{"--pcap a --query-rows o", "--query-rows: has no effect", "without [query NAME]"},
 	{"--port a --forward loop --states-from f", "--states-from: has no effect", "--forward;"},
 	{"--pcap a --monitor m --states-from f", "--states-from: has no effect", "with --prefixes"},
 	{"--port a --forward loop --keep-up valve", "--keep-up: has no effect", "--forward;"},

@@ -402,6 +402,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	*plan = (struct plan){
 		.design = ports->source.design != NULL ? ports->source.design
 						       : designs[design_options(config)->design],
+		.config = config,
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
 		.mbuf_cache = plan_options(config)->mbuf_cache,
@@ -488,6 +489,7 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 	const struct topology *topology, char *error)
 {
 	*plan = *running;
+	plan->config = config;
 	plan->nb_warnings = 0;
 	plan->machine = false;
 	memset(plan->measurements, 0, sizeof(plan->measurements));

@@ -171,6 +171,7 @@ struct plan_shedding {
 
 struct plan {
 	const struct design_ops *design;
+	const struct config *config; /* configuration of the measurements; NULL: none */
 	enum sketch_sharing sharing;
 	enum forward_mode forward;
 	bool replay;       /* packets come from the rings of the feeder */

@@ -14,6 +14,7 @@
 #include "parallel/workers/node_memory.h"
 #include "parallel/workers/poll.h"
 #include "parallel/workers/worker.h"
+#include "sketch/queries.h"
 
 static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
 {
@@ -172,6 +173,9 @@ static bool create_sketches(struct measurements *measurements, uint32_t instance
 			struct sketch_params params = planned->params;
 
 			params.allocator = node_memory_on_node(node);
+			if (measurements->queries != NULL &&
+				queries_apply(measurements->plan.config, planned->config))
+				params.queries = measurements->queries;
 			if (measurements->waits) {
 				params.wait = wait_for_reporter;
 				params.wait_arg = &measurements->plan;
@@ -231,6 +235,16 @@ static bool create_drill_down(struct measurements *measurements)
 	return true;
 }
 
+static bool create_queries(struct measurements *measurements)
+{
+	const struct config *config = measurements->plan.config;
+
+	if (config == NULL || !queries_given(config))
+		return true;
+	measurements->queries = queries_create(config);
+	return measurements->queries != NULL;
+}
+
 static bool create_workers(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
@@ -284,8 +298,8 @@ struct measurements *measurements_create(
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;
 	measurements->kept_up = kept_up;
-	if (create_steps(measurements) && create_drill_down(measurements) &&
-		create_workers(measurements))
+	if (create_steps(measurements) && create_queries(measurements) &&
+		create_drill_down(measurements) && create_workers(measurements))
 		return measurements;
 	measurements_destroy(measurements);
 	return NULL;
@@ -328,6 +342,7 @@ void measurements_destroy(struct measurements *measurements)
 		node_memory_give_back(
 			measurements->drill_down[m], sizeof(*measurements->drill_down[m]));
 	free(measurements->steps);
+	queries_destroy(measurements->queries);
 	if (measurements->config != NULL)
 		config_free(measurements->config);
 	free(measurements->config);

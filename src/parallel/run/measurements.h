@@ -45,6 +45,7 @@ struct measurements {
 	/* Limits the warning that there is no memory for the best width. */
 	struct log_ratelimit narrow[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: without drill-down */
+	struct queries *queries;                                /* NULL: no queries */
 	/* Owned by the reporter (report/merge/measurement_report.h). */
 	struct measured_epoch *measured;
 	/* From malloc(). NULL: the configuration of the run. */

@@ -171,12 +171,18 @@ bool steps_find_level(const char *word, struct burst_shed_level *level)
 
 static const char flow_letters[] = "crt";
 static const char flows_prefix[] = "flows:";
+static const char ranks_prefix[] = "ranks:";
 _Static_assert(sizeof(flow_letters) == FLOW_STATES + 1, "each flow state has a letter");
 
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX])
 {
 	char to[2][FLOW_STATES + 1] = {{0}};
 
+	if (flows->ranks_off > 0) {
+		snprintf(word, STEP_WORD_MAX, "%s%u", ranks_prefix,
+			FLOW_ALL_RANKS - flows->ranks_off);
+		return;
+	}
 	for (uint32_t i = 0; i < 2; i++)
 		for (uint32_t state = 0; state < FLOW_STATES; state++)
 			to[i][state] = flow_letters[flows->to[i][state]];
@@ -202,9 +208,25 @@ static bool read_letters(const char *letters, uint8_t to[FLOW_STATES])
 	return true;
 }
 
+static bool find_ranks(const char *word, struct flow_states *flows)
+{
+	char again[STEP_WORD_MAX];
+	unsigned long ranks = strtoul(word + strlen(ranks_prefix), NULL, 10);
+
+	*flows = (struct flow_states)FLOW_STATES_IDENTITY;
+	if (ranks >= FLOW_ALL_RANKS)
+		return false;
+	flows->ranks_off = FLOW_ALL_RANKS - (uint32_t)ranks;
+	steps_flows_word(flows, again);
+	return strcmp(again, word) == 0;
+}
+
 bool steps_find_flows(const char *word, struct flow_states *flows)
 {
 	char again[STEP_WORD_MAX];
+
+	if (strncmp(word, ranks_prefix, strlen(ranks_prefix)) == 0)
+		return find_ranks(word, flows);
 
 	if (strncmp(word, flows_prefix, strlen(flows_prefix)) != 0)
 		return false;

@@ -62,6 +62,7 @@ bool steps_find_level(const char *word, struct burst_shed_level *level);
 /*
  * The letters c, r, t are the flow states count, rate and tcp. "flows:ccr" limits flows in state c
  * to c, in r to c, in t to r. In "flows:crt-ccr:SHARE", ccr is for flows whose hash is below SHARE.
+ * "ranks:N" turns queries off whose rank is above N.
  */
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/log_ratelimit.h"
 #include "parallel/workers/node_memory.h"
+#include "report/merge/query_report.h"
 #include "report/merge/rank.h"
 
 struct measured_epoch {
@@ -167,6 +168,8 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	if (!report_measurement_ask(out, planned->config->name,
 		    measurements_key(measurements, m, epoch), planned->ops->name) ||
 		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
+		return false;
+	if (!query_report(run, epoch, m, merger, out))
 		return false;
 	out->confidence = confidence;
 	out->ip_bytes = planned->params.ip_bytes;

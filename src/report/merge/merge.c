@@ -782,6 +782,61 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 	return result;
 }
 
+struct merge_counts merger_counts(const struct merger *merger, uint32_t i)
+{
+	const struct flow_in_merge *flow = &merger->flows[i];
+
+	return (struct merge_counts){
+		.key = &flow->key,
+		.packets = flow->since[SKETCH_PACKETS],
+		.bytes = flow->since[SKETCH_BYTES],
+		.deep_packets = is_deep(merger) ? merger->figures[i].packets : 0,
+	};
+}
+
+/* Raises the upper bounds by all packets that key sampling left out, whatever their rank. */
+static void add_every_left_out(const struct merger *merger, struct merge_flow *result)
+{
+	for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++)
+		add_counted(&merger->input.left_out[rank], result);
+}
+
+/* A figure of a sum that is exact, except that up to `more` may be missing. */
+static struct report_figure figure_of_sum(uint64_t sum, uint64_t more)
+{
+	return (struct report_figure){
+		.value = sum,
+		.low = sum,
+		.high = counter64_sum(sum, more),
+		.known = true,
+		.high_known = counter64_sum(sum, more) != UINT64_MAX,
+	};
+}
+
+struct merge_set merger_set(
+	const struct merger *merger, uint64_t packets, uint64_t bytes, uint64_t flows)
+{
+	const struct ledger *ledger = &merger->ledger;
+	/* Packets without room, and those of expired flows that were dropped. */
+	uint64_t shed = merger->shed.packets + merger->forgotten.packets;
+	uint64_t missing = counter64_sum(
+		ledger_lost_at_most(ledger) + ledger->skipped, merger->input.undecoded.packets);
+	struct merge_flow sums = {
+		.packets = figure_of_sum(packets, shed),
+		.bytes = figure_of_sum(bytes, merger->shed.bytes + merger->forgotten.bytes),
+	};
+	struct merge_set set;
+
+	add_every_left_out(merger, &sums);
+	add_loss(merger, &sums);
+	add_sampling(merger, &sums);
+	set.packets = sums.packets;
+	set.bytes = sums.bytes;
+	set.flows = figure_of_sum(flows, counter64_sum(missing, merger->forgotten.packets));
+	set.flows.high_known &= merger->input.loss_known;
+	return set;
+}
+
 /*
  * Returns an upper bound of a flow's count beyond its ceiling. The ceiling of an exact count
  * excludes parts that do not list the flow.

@@ -98,6 +98,26 @@ uint64_t merger_ceiling(const struct merger *merger, uint32_t i);
 /* Queries every part. */
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
 
+/* Exact counts of a flow since it was listed, and the packets with details. */
+struct merge_counts {
+	const struct key *key;
+	uint64_t packets, bytes, deep_packets;
+};
+
+struct merge_counts merger_counts(const struct merger *merger, uint32_t i);
+
+/*
+ * Returns the figures of a set of flows that have these sums. `flows`: their number, whose bounds
+ * assume that each packet that was not counted may be of another flow of the set. For sketches
+ * with SKETCH_EXACT.
+ */
+struct merge_set {
+	struct report_figure packets, bytes, flows;
+};
+
+struct merge_set merger_set(
+	const struct merger *merger, uint64_t packets, uint64_t bytes, uint64_t flows);
+
 /*
  * Returns an upper bound in the other metric, without lost and sampled packets, in constant time.
  */

@@ -74,6 +74,8 @@ static bool copy_measurement(struct report_measurement *to, const struct report_
 	to->asked = NULL;
 	to->rows = NULL;
 	to->flows = NULL;
+	to->queries = NULL;
+	to->nb_queries = 0;
 	to->figures = NULL;
 	to->inside.keys = NULL;
 	to->nb_flows = 0;

@@ -189,6 +189,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		free(epoch->measurements[m].rows);
 		free(epoch->measurements[m].flows);
+		free(epoch->measurements[m].queries);
 		free(epoch->measurements[m].figures);
 		free(epoch->measurements[m].asked);
 		free(epoch->measurements[m].inside.keys);

@@ -86,6 +86,17 @@ struct report_inside {
 	uint64_t left_out; /* heavy keys for which there was no room */
 };
 
+/* A section [query NAME]: the flows that it matches, and whether overload turned it off. */
+struct report_query {
+	char name[64];
+	uint8_t rank;
+	enum flow_depth state;
+	bool known; /* false: the keys of the interval were coarser than 5-tuples */
+	double on;  /* share of the packets of the measurement that came while it was on, 0 to 1 */
+	struct report_figure packets, bytes, flows;
+	uint64_t deep_packets; /* processed in state rate or tcp */
+};
+
 struct report_measurement {
 	const char *name;
 	const struct key_rule *key_rule;
@@ -119,6 +130,8 @@ struct report_measurement {
 	uint64_t undecoded_flows, undecoded_packets;
 	/* Packets of expired flows that have no row, because there were too many keys. */
 	uint64_t forgotten_packets;
+	struct report_query *queries; /* [nb_queries], from malloc() */
+	uint32_t nb_queries;
 	/* Only in reports with flows_only. */
 	struct report_flow *flows;
 	size_t nb_flows;

@@ -3,12 +3,16 @@
 
 #include "base/assertion.h"
 
+/* Keeps the alignment of the memory after it. */
+#define OF_QUERIES_BYTES ((sizeof(struct flow_query_packets) + 63) & ~(size_t)63)
+
 size_t flow_deep_memory(const struct sketch_params *params)
 {
 	if (params->deep.deepest == FLOW_COUNT)
 		return 0;
 	return sizeof(struct flow_deep) +
-	       ((size_t)params->deep.flows + 1) * sizeof(struct flow_detail);
+	       ((size_t)params->deep.flows + 1) * sizeof(struct flow_detail) +
+	       (params->queries != NULL ? OF_QUERIES_BYTES : 0);
 }
 
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params)
@@ -17,8 +21,12 @@ struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *param
 	struct flow_deep *deep = memory;
 
 	deep->params = params->deep;
+	deep->queries = params->queries;
 	flow_deep_set_states(deep, &identity);
 	deep->details = (struct flow_detail *)(deep + 1);
+	if (params->queries != NULL)
+		deep->of_queries =
+			(struct flow_query_packets *)(deep->details + deep->params.flows + 1);
 	flow_deep_reset(deep);
 	return deep;
 }
@@ -41,6 +49,8 @@ void flow_deep_set_states(struct flow_deep *deep, const struct flow_states *stat
 void flow_deep_reset(struct flow_deep *deep)
 {
 	memset(deep->packets, 0, sizeof(deep->packets));
+	if (deep->of_queries != NULL)
+		memset(deep->of_queries, 0, sizeof(*deep->of_queries));
 	deep->total = 0;
 	deep->refused = 0;
 	deep->used = 1;

@@ -80,7 +80,9 @@ struct flow_deep {
 	 * none.
 	 */
 	uint32_t used, returned;
-	struct flow_detail *details; /* [params.flows + 1] */
+	struct flow_detail *details;           /* [params.flows + 1] */
+	const struct queries *queries;         /* NULL: flows advance from state to state */
+	struct flow_query_packets *of_queries; /* NULL without queries */
 } __attribute__((aligned(64)));
 
 /* Returns 0 without --flow-detail. */

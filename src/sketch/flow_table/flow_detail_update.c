@@ -3,6 +3,7 @@
 
 #include "sketch/flow_table/flow_owned.h"
 #include "sketch/implement.h"
+#include "sketch/queries.h"
 
 #define PROTO_TCP 6
 
@@ -271,6 +272,78 @@ static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
 	return steady;
 }
 
+static __attribute__((noinline)) void classify(const struct flow_table *table,
+	const struct key_burst *burst, uint32_t i, struct flow_entry *entry)
+{
+	const struct queries *queries = table->deep->queries;
+	struct query_ranks ranks = burst->v6 >> i & 1 ? queries_ranks6(queries, &burst->key6[i])
+						      : queries_ranks4(queries, &burst->key4[i]);
+
+	entry->ranks[0] = ranks.rate;
+	entry->ranks[1] = ranks.tcp;
+}
+
+/* Returns false if the pool is empty. */
+static __attribute__((noinline)) bool begin_detail(struct flow_deep *pool, struct flow_entry *entry)
+{
+	uint32_t detail = flow_detail_take(pool);
+
+	if (detail == 0) {
+		pool->refused += (entry->deep & FLOW_DEEP_MARK) == 0;
+		entry->deep = FLOW_DEEP_MARK;
+		return false;
+	}
+	entry->deep = detail << FLOW_DEEP_DETAIL;
+	return true;
+}
+
+/*
+ * Processes packet i in the state that queries request for its flow. The first packet of a flow is
+ * only counted, so that flows of one packet take no detail.
+ */
+static ALWAYS_INLINE uint32_t process_query(struct flow_table *table, const struct key_burst *burst,
+	uint32_t i, struct flow_entry *entry, const struct flow_addition *addition,
+	struct flow_before before, const uint32_t mode)
+{
+	struct flow_deep *pool = table->deep;
+	struct query_ranks ranks;
+	struct flow_detail *detail;
+	enum flow_depth own, state, last;
+	bool first = before.packets == 0, recent;
+	uint64_t gap;
+
+	if (first)
+		classify(table, burst, i, entry);
+	ranks = (struct query_ranks){entry->ranks[0], entry->ranks[1]};
+	pool->of_queries->rate[ranks.rate]++;
+	pool->of_queries->tcp[ranks.tcp]++;
+	own = first ? FLOW_COUNT
+		    : query_ranks_state(ranks, FLOW_ALL_RANKS - pool->states.ranks_off);
+	if (own == FLOW_COUNT) {
+		if ((entry->deep & FLOW_DETAIL_STATES) != 0)
+			entry->deep &= ~FLOW_DETAIL_STATES;
+		return 0;
+	}
+	if (entry->deep >> FLOW_DEEP_DETAIL == 0 && !begin_detail(pool, entry))
+		return 0;
+	detail = flow_detail_of(pool->details, entry);
+	last = (enum flow_depth)(entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_STATE);
+	state = flow_states_map(&pool->states, &burst->hash[i], own);
+	if (state == FLOW_TCP && !burst->tcp[i].known)
+		state = FLOW_RATE;
+	gap = addition->last > before.last ? (uint64_t)(addition->last - before.last) : 0;
+	recent = gap <= FLOW_QUIET_NS;
+	if (state != FLOW_COUNT)
+		update_rate(detail, (uint32_t)(recent ? gap : FLOW_QUIET_NS),
+			(uint32_t)(before.last + (int64_t)gap), bytes_of(burst, i, mode),
+			last != FLOW_COUNT && recent);
+	if (state == FLOW_TCP)
+		update_tcp(detail, &burst->tcp[i], addition->tcp_flags, last);
+	entry->deep = (entry->deep & ~FLOW_DETAIL_STATES) | FLOW_DEEP_OF(own, state) |
+		      (state == FLOW_TCP ? FLOW_DEEP_MARK : 0);
+	return FLOW_STEADY_OF(own, FLOW_COUNT);
+}
+
 /*
  * Returns FLOW_STEADY_OF(), or 0 in state count. `idle` and `details` are compile-time constants.
  */
@@ -285,6 +358,8 @@ static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct k
 	if (idle && flow_is_idle(table->idle, entry, work->burst.now[i]))
 		flow_end(table, at);
 	before = flow_count(table, at, &addition, COUNTER_OWNED, mode);
+	if (mode & FLOW_QUERIES)
+		return process_query(table, burst, i, entry, &addition, before, mode);
 	/* Flows with fewer than `after` packets have no detail and were not refused one. */
 	if (before.packets < work->after)
 		return 0;
@@ -472,6 +547,8 @@ static ALWAYS_INLINE void count(
 	pool->packets[FLOW_RATE] += rate;
 	pool->packets[FLOW_TCP] += tcp;
 	pool->total = (mode & FLOW_WEIGHTED) != 0 ? total : total + burst->n;
+	if (mode & FLOW_QUERIES)
+		pool->of_queries->ranks_off[pool->states.ranks_off] += burst->n;
 }
 
 static ALWAYS_INLINE void count_as(
@@ -485,7 +562,9 @@ static ALWAYS_INLINE void count_as(
 
 void flow_detail_update(struct flow_table *table, const struct key_burst *burst)
 {
-	if (table->deep->held)
+	if (table->deep->queries != NULL)
+		count_as(table, burst, FLOW_QUERIES);
+	else if (table->deep->held)
 		count_as(table, burst, FLOW_DEFERRED);
 	else
 		count_as(table, burst, 0);
@@ -493,5 +572,8 @@ void flow_detail_update(struct flow_table *table, const struct key_burst *burst)
 
 void flow_detail_update_weighted(struct flow_table *table, const struct key_burst *burst)
 {
-	count_as(table, burst, FLOW_DEFERRED | FLOW_WEIGHTED);
+	if (table->deep->queries != NULL)
+		count_as(table, burst, FLOW_QUERIES | FLOW_WEIGHTED);
+	else
+		count_as(table, burst, FLOW_DEFERRED | FLOW_WEIGHTED);
 }

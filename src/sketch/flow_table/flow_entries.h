@@ -40,7 +40,7 @@ struct flow_entry {
 	uint32_t bucket;             /* only set in entries of the pool */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
-	uint8_t spare[2]; /* used only by sketchtap-bench */
+	uint8_t ranks[2]; /* struct query_ranks; also used by sketchtap-bench */
 	uint32_t deep;    /* states and number of the flow's detail; 0 without --flow-detail */
 } __attribute__((aligned(64)));
 
@@ -167,6 +167,7 @@ enum flow_mode {
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is not NULL */
 	/* some packets are processed with less detail than the flow's own state */
 	FLOW_DEFERRED = 1 << 2,
+	FLOW_QUERIES = 1 << 3, /* queries request the states of flows */
 };
 
 /* One packet, or a group of packets with one key. */

@@ -360,6 +360,13 @@ static const uint64_t *state_packets(const struct sketch *sketch)
 	return deep != NULL ? deep->packets : NULL;
 }
 
+static const struct flow_query_packets *query_packets(const struct sketch *sketch)
+{
+	const struct flow_deep *deep = flow_table_of_const(sketch)->deep;
+
+	return deep != NULL ? deep->of_queries : NULL;
+}
+
 /* Returns NULL if threads can share a table with these parameters. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
@@ -602,4 +609,5 @@ const struct sketch_ops flow_table_ops = {
 	.remove_idle = remove_idle,
 	.set_states = set_states,
 	.state_packets = state_packets,
+	.query_packets = query_packets,
 };

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""[query NAME]: packets, bytes, flows and detail of each query equal the truth; overload turns the
+lowest ranks off; a reload loses nothing; mistakes end with one line."""
+
+import csv
+import ipaddress
+import os
+import random
+import signal
+
+import lib
+
+COLUMNS = ('epoch,measurement,start,end,query,rank,state,on,packets,packets_low,packets_high,bytes,'
+           'bytes_low,bytes_high,flows,flows_high,deep_packets').split(',')
+PROTOCOLS = {'tcp': 6, 'udp': 17, 'sctp': 132}
+STATES = 'count', 'rate', 'tcp'
+
+
+def condition(chance, keys):
+    """Returns (text, function of a key) of one condition, made from a random key."""
+    src, dst, sport, dport, proto = chance.choice(keys)
+    kind = chance.randrange(5)
+    side = chance.choice(('src', 'dst', ''))
+    if kind == 0:
+        name = chance.choice(list(PROTOCOLS))
+        return name, lambda key: int(key[4]) == PROTOCOLS[name]
+    if kind == 1:
+        return f'proto {proto}', lambda key: key[4] == proto
+    if kind == 2:
+        low, high = sorted((int(sport), int(dport)))
+        low, high = max(low, 1), max(high, 1)
+        return f'{side} portrange {low}-{high}', lambda key: any(
+            low <= int(key[field]) <= high for field in (2, 3) if side in ('', ('src', 'dst')[field - 2]))
+    address = ipaddress.ip_address(chance.choice((src, dst)))
+    length = chance.choice((8, 16, 24, 32, 48, 64, 128) if kind == 3 else (address.max_prefixlen,))
+    network = ipaddress.ip_network((address, min(length, address.max_prefixlen)), strict=False)
+    return f'{side} net {network}', lambda key: any(
+        inside(key[field], network) for field in (0, 1) if side in ('', ('src', 'dst')[field]))
+
+
+def inside(text, network):
+    address = ipaddress.ip_address(text)
+    return address.version == network.version and address in network
+
+
+def expression(chance, keys):
+    text, test = condition(chance, keys)
+    for _ in range(chance.randrange(3)):
+        more, other = condition(chance, keys)
+        word = chance.choice(('and', 'or', 'and not'))
+        text = f'{text} {word} {more}'
+        test = combine(test, other, word)
+    return text, test
+
+
+def combine(first, second, word):
+    if word == 'or':
+        return lambda key: first(key) or second(key)
+    negated = word == 'and not'
+    return lambda key: first(key) and second(key) != negated
+
+
+class Queries:
+    def __init__(self, n, keys, seed, states=STATES):
+        chance = random.Random(seed)
+        self.list = []
+        for i in range(n):
+            text, matches = expression(chance, keys)
+            self.list.append((f'q{i}', text, matches, chance.choice(states), chance.randrange(1, 255)))
+
+    def write(self, path, head=''):
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(head)
+            for name, text, _, state, rank in self.list:
+                stream.write(f'[query {name}]\nmatch = {text}\nstate = {state}\nrank = {rank}\n')
+        return path
+
+    def sums(self, truth):
+        """Returns {name: (packets, bytes, flows)}."""
+        result = {}
+        for name, _, matches, _, _ in self.list:
+            found = [figures for key, figures in truth.items() if matches(key)]
+            result[name] = (sum(n for n, _ in found), sum(size for _, size in found), len(found))
+        return result
+
+    def ranks(self, key):
+        """Returns the lowest ranks at which the flow is in rate, and in tcp."""
+        rate = tcp = 999
+        for _, _, matches, state, rank in self.list:
+            if state == 'count' or not matches(key):
+                continue
+            rate = min(rate, rank)
+            if state == 'tcp' and key[4] == '6':
+                tcp = min(tcp, rank)
+        return rate, tcp
+
+
+def read(path):
+    return lib.read_csv(path, COLUMNS)
+
+
+def measure(test, *arguments):
+    test.run('--output', '/dev/null', '--force', *arguments).expect(0)
+
+
+def read_flows(path):
+    with open(path, encoding='utf-8') as stream:
+        return list(csv.DictReader(stream))
+
+
+def figures(row):
+    return int(row['packets']), int(row['bytes']), int(row['flows'])
+
+
+def merged_truth(test):
+    files = [lib.file_of(test.traces, role) for role in ('uplink', 'ipv6')]
+    truth = {}
+    for file in files:
+        for key, (packets, size) in lib.load_truth(test.traces, file).items():
+            before = truth.get(key, (0, 0))
+            truth[key] = (before[0] + packets, before[1] + size)
+    return [argument for file in files for argument in ('--pcap', lib.unpack(test, file))], truth
+
+
+def test_truth(test):
+    """Random queries on IPv4 and IPv6 with every design: exact sums, and states of each flow."""
+    captures, truth = merged_truth(test)
+    for seed, design in enumerate(('rss', 'async', 'rss', 'async')):
+        queries = Queries(60, list(truth), seed)
+        config = queries.write(test.path('run.conf'))
+        out, flows = test.path('queries.csv'), test.path('flows.csv')
+        measure(test, *captures, '--config', config, '--interval', '0', '--design', design, '--workers',
+                     '2', '--sketch', 'flow-table', '--flow-detail', 'tcp,max=1M', '--width', '64K', '--seed',
+                     '1', '--export', f'queries={out}', '--export', f'flows={flows}')
+        rows = {row['query']: row for row in read(out)}
+        expected = queries.sums(truth)
+        assert set(rows) == set(expected)
+        deep = {}
+        for row in read_flows(flows):
+            key = lib.row_key(row)
+            rate, tcp = queries.ranks(key)
+            packets = int(row['packets'])
+            # The first packet of a flow is only counted.
+            deep[key] = packets - 1 if rate < 999 else 0
+            assert int(row['deep_packets'] or 0) == deep[key], (row, rate, tcp)
+            if packets > 1 and tcp == 999:
+                assert row['state'] == ('rate' if rate < 999 else 'count'), row
+            elif packets > 1:
+                assert row['state'] in ('tcp', 'rate'), row
+        for name, _, matches, state, rank in queries.list:
+            row = rows[name]
+            assert figures(row) == expected[name], (seed, row, expected[name])
+            for column in ('packets', 'bytes'):
+                assert row[f'{column}_low'] == row[column] == row[f'{column}_high'], row
+            assert row['flows'] == row['flows_high'] and float(row['on']) == 1, row
+            assert (row['state'], int(row['rank'])) == (state, rank), row
+            assert int(row['deep_packets']) == sum(n for key, n in deep.items() if matches(key)), row
+
+
+def test_4096_queries(test):
+    """4096 queries are exact; one more is refused."""
+    captures, truth = merged_truth(test)
+    keys = sorted(truth, key=lambda key: -truth[key][0])[:2000]
+    queries = Queries(0, keys, 1)
+    chance = random.Random(2)
+    for i in range(4096):
+        key = chance.choice(keys)
+        address = ipaddress.ip_address(key[0])
+        network = ipaddress.ip_network((address, chance.choice((16, 24, address.max_prefixlen))), strict=False)
+        proto = key[4]
+        queries.list.append((f'q{i}', f'src net {network} and proto {proto}',
+                             lambda key, network=network, proto=proto: key[4] == proto and inside(key[0], network),
+                             chance.choice(STATES), chance.randrange(1, 255)))
+    out = test.path('queries.csv')
+    common = (*captures, '--interval', '0', '--sketch', 'flow-table', '--flow-detail', 'tcp,max=1M', '--width',
+              '64K', '--workers', '2', '--export', f'queries={out}')
+    measure(test, *common, '--config', queries.write(test.path('run.conf')))
+    rows = {row['query']: row for row in read(out)}
+    assert len(rows) == 4096
+    chosen = chance.sample(queries.list, 200)
+    queries.list, every = chosen, queries.list
+    for name, sums in queries.sums(truth).items():
+        assert figures(rows[name]) == sums, (rows[name], sums)
+    queries.list = every + [('more', 'tcp', None, 'count', 1)]
+    result = test.run(*common, '--config', queries.write(test.path('more.conf')))
+    result.expect(2)
+    assert '[query more]: one too many; the limit is 4096' in result.stderr, result.describe()
+
+
+def test_ranks_off(test):
+    """A schedule turns ranks off: counts stay exact, and detail ends with the rank."""
+    path = test.path('flows.pcap')
+    lib.write_pcap(path, [(i * 100, lib.udp_frame(i % 4)) for i in range(4000)])
+    config = test.path('run.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement m]\nsketch = flow-table\nflow-detail = rate\n')
+        for i, rank in enumerate((1, 5, 9)):
+            stream.write(f'[query q{rank}]\nmatch = host 10.0.0.{i}\nstate = rate\nrank = {rank}\n')
+        stream.write('[query all]\nmatch = udp\nrank = 9\n')
+    states = test.path('states.csv')
+    with open(states, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to\n0,1000,m,ranks:5\n0,2000,m,ranks:0\n0,3000,m,flows:crt\n')
+    out = test.path('queries.csv')
+    measure(test, '--pcap', path, '--config', config, '--states-from', states, '--interval', '0', '--workers', '1',
+                 '--export', f'queries={out}')
+    rows = {row['query']: row for row in read(out)}
+    assert all(figures(row) == (1000, 60000, 1) for name, row in rows.items() if name != 'all'), rows
+    assert figures(rows['all']) == (4000, 240000, 4), rows
+    assert [float(rows[name]['on']) for name in ('q1', 'q5', 'q9', 'all')] == [0.75, 0.75, 0.5, 0.5], rows
+    assert [int(rows[name]['deep_packets']) for name in ('q1', 'q5', 'q9')] == [749, 749, 499], rows
+    assert int(rows['all']['deep_packets']) == 749 + 749 + 499, rows
+
+
+def test_bounds(test):
+    """With a table that is too small, or with sampled packets, the bounds contain the truth."""
+    captures, truth = merged_truth(test)
+    queries = Queries(40, list(truth), 5, ('count', 'rate'))
+    config = queries.write(test.path('run.conf'), '[measurement m]\nsketch = flow-table\nflow-detail = rate\n'
+                           'width = 256\n')
+    states = test.path('states.csv')
+    with open(states, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to\n0,300,m,rate:1/4\n0,3000,m,full\n')
+    expected = queries.sums(truth)
+    for arguments in ((), ('--states-from', states)):
+        out = test.path('queries.csv')
+        measure(test, *captures, '--config', config, '--interval', '0', '--workers', '1', '--seed', '3', *arguments,
+                     '--export', f'queries={out}')
+        wide = 0
+        for row in read(out):
+            packets, size, flows = expected[row['query']]
+            assert int(row['packets_low']) <= packets <= int(row['packets_high']), (row, packets)
+            assert int(row['bytes_low']) <= size <= int(row['bytes_high']), (row, size)
+            assert int(row['flows']) <= flows <= int(row['flows_high']), (row, flows)
+            wide += int(row['packets_low']) < int(row['packets_high'])
+        assert wide > 0
+
+
+@lib.alone
+def test_reload(test):
+    """Queries change during a run: each interval has the queries of one file, no packet is lost,
+    and an invalid file changes nothing."""
+    sets = [[(f'{name}{i}', f'dst net 198.18.{i * 8}.0/21') for i in range(32)] for name in ('a', 'b')]
+    config, out, stats = test.path('run.conf'), test.path('queries.csv'), test.path('stats.csv')
+
+    def write(queries, extra=''):
+        with open(config + '.new', 'w', encoding='utf-8') as stream:
+            stream.write('sketch = flow-table\nflow-detail = rate\n')
+            for name, match in queries:
+                stream.write(f'[query {name}]\nmatch = {match}\nstate = rate\n')
+            stream.write(extra)
+        os.rename(config + '.new', config)
+
+    write(sets[0])
+    process = test.start(
+        '--synthetic', 'packets=100G,flows=1K,rate=200kpps', '--pace', 'recorded', '--duration', '2h', '--interval',
+        '50ms', '--workers', '1', '--config', config, '--filter', 'dst net 198.18.0.0/16', '--export',
+        f'queries={out}', '--stats', stats, '--output', '/dev/null')
+    test.until(lambda: os.path.exists(out) and os.path.getsize(out) > 10000, 'intervals are reported')
+    for number in range(6):
+        write(sets[(number + 1) % 2])
+        said = process.stderr().count('configuration reloaded')
+        process.signal(signal.SIGHUP)
+        test.until(lambda: process.stderr().count('configuration reloaded') > said, f'reload {number}')
+    write(sets[0], '[query wrong]\nmatch = portt 5\n')
+    process.signal(signal.SIGHUP)
+    test.until_said(process, 'unknown condition')
+    size = os.path.getsize(out)
+    test.until(lambda: os.path.getsize(out) > size + 10000, 'it goes on')
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    epochs = {}
+    for row in read(out):
+        epochs.setdefault(row['epoch'], []).append(row)
+    seen = set()
+    for row in lib.read_stats(stats):
+        rows = epochs.get(row['epoch'], [])
+        names = {found['query'][0] for found in rows}
+        assert len(rows) == 32 and len(names) == 1, (row, len(rows), names)
+        assert sum(int(found['packets']) for found in rows) == int(row['measured']), row
+        seen |= names
+    assert seen == {'a', 'b'}, seen
+
+
+def test_mistakes(test):
+    """One line each, status 2."""
+    head = 'sketch = flow-table\nflow-detail = rate\n'
+    many = ' or '.join(f'port {i}' for i in range(100, 160))
+    for text, line in (
+            ('[query a]\nstate = rate\n', ': [query a]: missing key; write match = EXPRESSION'),
+            ('[query a]\nmatch = tcp port\n', "match: '': not a port number; example: 443"),
+            ('[query a]\nmatch = tcp[13] = 2\n', "match: 'tcp[13] = 2': unknown condition"),
+            ('[query a]\nmatch = net 10.0.0.1/8\n', "match: '10.0.0.1/8': bits are set beyond"),
+            ('[query a]\nmatch = tcp\nstate = deep\n', "state: 'deep': not allowed; allowed: count, rate, tcp"),
+            ('[query a]\nmatch = tcp\nstate = tcp\n', 'state: tcp: more than flow-detail of measurement main'),
+            ('[query a]\nmatch = tcp\nrank = 255\n', 'rank: '),
+            ('[query a]\nmatch = tcp\nrank = 0\n', 'rank: '),
+            ('[query a]\nmatch = tcp\n[query a]\nmatch = udp\n', '[query a]: already on line'),
+            (f'[query a]\nmatch = ({many}) and (net 10.0.0.0/8 or net 192.0.2.0/24)\n', 'combinations of ranges; use several queries'),
+            (''.join(f'[query a{i}]\nmatch = {many[:len(many) // 2].rsplit(" or ", 1)[0]}\n' for i in range(300)),
+             'the limit is 16384')):
+        config = test.path('bad.conf')
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(head + text)
+        result = test.run('--config', config, '--synthetic', 'packets=100', '--output', '/dev/null')
+        result.expect(2)
+        assert line in result.stderr and result.stderr.count('\n') == 1, (text[:200], result.describe())
+    config = test.path('bad.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[query a]\nmatch = tcp\n')
+    result = test.run('--config', config, '--synthetic', 'packets=100', '--output', '/dev/null')
+    result.expect(2)
+    assert 'match: no measurement counts flows; give --sketch flow-table' in result.stderr, result.describe()
