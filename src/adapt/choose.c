@@ -35,6 +35,8 @@ static double cost_of_states(const struct choose_states *states, const struct ch
 {
 	double below = flows->share / SHARES, ns = 0;
 
+	if (states->ranks != NULL)
+		return states->ranks[CHOOSE_RANKS_MAX - flows->ranks_off];
 	for (uint32_t s = 0; s < states->n; s++)
 		ns += states->packets[s] * (states->ns[flows->to[0][s]] * (1 - below) +
 						   states->ns[flows->to[1][s]] * below);
@@ -44,8 +46,15 @@ static double cost_of_states(const struct choose_states *states, const struct ch
 static void whole_flows(struct choose_flows *flows)
 {
 	flows->share = 0;
+	flows->ranks_off = 0;
 	for (uint32_t s = 0; s < CHOOSE_STATES_MAX; s++)
 		flows->to[0][s] = flows->to[1][s] = (uint8_t)s;
+}
+
+/* The packets of a flow advance it from state to state. */
+static bool has_own_states(const struct choose_item *item)
+{
+	return item->states != NULL && item->states->ranks == NULL;
 }
 
 static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
@@ -93,6 +102,46 @@ static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 	sum->choice->ns += more;
 	sum->choice->step[i] = (uint8_t)step;
 	return true;
+}
+
+static void set_ranks_off(struct choose_sum *sum, uint32_t i, uint32_t ranks_off)
+{
+	double before = own_ns(sum, i, sum->choice->step[i]);
+
+	sum->choice->flows[i].ranks_off = ranks_off;
+	sum->choice->ns += own_ns(sum, i, sum->choice->step[i]) - before;
+}
+
+/* Turns off the fewest ranks that meet the target, or all. Skips ranks that save no time. */
+static void lower_ranks(struct choose_sum *sum, uint32_t i)
+{
+	const struct choose_states *states = sum->problem->items[i].states;
+	double looked_at, saved = 0, more = sum->choice->ns - sum->target_ns - EXACT_NS;
+	uint32_t off = 0, last = 0;
+
+	if (states == NULL || states->ranks == NULL)
+		return;
+	looked_at = states->looked_at[sum->choice->step[i]];
+	for (; off <= CHOOSE_RANKS_MAX && saved < more; off++) {
+		double less = looked_at * (states->ranks[CHOOSE_RANKS_MAX] -
+						  states->ranks[CHOOSE_RANKS_MAX - off]);
+
+		if (less > saved)
+			last = off;
+		saved = less;
+	}
+	set_ranks_off(sum, i, last);
+}
+
+/* Returns true if this meets the target. */
+static bool lower_all_ranks(struct choose_sum *sum)
+{
+	for (uint32_t i = sum->problem->nb_items; i-- > 0;) {
+		lower_ranks(sum, i);
+		if (fits(sum))
+			return true;
+	}
+	return false;
 }
 
 static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
@@ -149,7 +198,7 @@ static void share_flows(struct choose_sum *sum, uint32_t lower, uint32_t share)
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
 		struct choose_flows *flows = &sum->choice->flows[i];
 
-		if (sum->problem->items[i].states == NULL)
+		if (!has_own_states(&sum->problem->items[i]))
 			continue;
 		flows->share = share;
 		for (uint32_t s = 0; s < CHOOSE_STATES_MAX; s++)
@@ -164,7 +213,7 @@ static bool greedy_flows(struct choose_sum *sum, uint32_t lower)
 	uint32_t share;
 
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++)
-		if (sum->problem->items[i].states != NULL)
+		if (has_own_states(&sum->problem->items[i]))
 			set_flows(sum, i, lower);
 	if (!fits(sum))
 		return false;
@@ -183,7 +232,7 @@ static uint32_t greedy_levels(const struct choose_problem *problem)
 
 		if (item->nb_steps > levels)
 			levels = item->nb_steps;
-		if (item->states != NULL && item->states->n > levels + 1)
+		if (has_own_states(item) && item->states->n > levels + 1)
 			levels = item->states->n - 1;
 	}
 	return levels;
@@ -213,7 +262,7 @@ static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 	struct choose_flows *flows = &sum->choice->flows[i];
 	double looked_at;
 
-	if (states == NULL)
+	if (!has_own_states(&sum->problem->items[i]))
 		return false;
 	looked_at = states->looked_at[sum->choice->step[i]];
 	for (uint32_t s = 1; s < states->n; s++) {
@@ -423,7 +472,7 @@ static void restore_detail(struct choose_sum *sum)
 		for (uint32_t step = 0; step < sum->choice->step[i]; step++)
 			if (try_step(sum, i, step))
 				break;
-		if (sum->problem->items[i].states == NULL)
+		if (!has_own_states(&sum->problem->items[i]))
 			continue;
 		set_flows(sum, i, 0);
 		while (!fits(sum) && moved) {
@@ -482,7 +531,7 @@ void choose(enum choose_how how, const struct choose_problem *problem, double ta
 	};
 	struct choose_sum sum = sum_of(problem, true, target_ns, work, choice);
 
-	choice->fits = fits(&sum) || ways[how](&sum);
+	choice->fits = fits(&sum) || lower_all_ranks(&sum) || ways[how](&sum);
 	if (how == CHOOSE_GREEDY || how == CHOOSE_LSF)
 		pass_over_useless(&sum);
 }
@@ -498,6 +547,20 @@ void choose_predict(
 	sum_of(problem, false, target_ns, work, choice);
 }
 
+/* Turns on half of the ranks that are off, or as many as the target allows. */
+static bool ranks_back(struct choose_sum *sum, uint32_t i)
+{
+	const uint32_t before = sum->choice->flows[i].ranks_off;
+
+	for (uint32_t off = before / 2; off < before; off = (off + before + 1) / 2) {
+		set_ranks_off(sum, i, off);
+		if (fits(sum))
+			return true;
+	}
+	set_ranks_off(sum, i, before);
+	return false;
+}
+
 /* If only a share of the flows was lowered last, raises only this share. */
 static bool flows_back(struct choose_sum *sum, uint32_t i)
 {
@@ -508,6 +571,8 @@ static bool flows_back(struct choose_sum *sum, uint32_t i)
 
 	if (states == NULL)
 		return false;
+	if (states->ranks != NULL)
+		return ranks_back(sum, i);
 	flows = &sum->choice->flows[i];
 	before = *flows;
 	sum->choice->ns -= own_ns(sum, i, sum->choice->step[i]);

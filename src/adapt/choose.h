@@ -15,6 +15,7 @@
 
 #define CHOOSE_STEPS_MAX  8
 #define CHOOSE_STATES_MAX 64
+#define CHOOSE_RANKS_MAX  254
 
 enum choose_how {
 	/* Lower all flows by one state, then all measurements by one step, and repeat. */
@@ -30,11 +31,19 @@ enum choose_how {
 	CHOOSE_BEST,
 };
 
-/* flow states, lowest first */
+/*
+ * Flow states, lowest first. With `ranks`, queries request the states, and are turned off by rank,
+ * the highest first, before any other detail is reduced.
+ */
 struct choose_states {
 	uint32_t n;
 	double packets[CHOOSE_STATES_MAX]; /* share of the packets, 0 to 1 */
 	double ns[CHOOSE_STATES_MAX];      /* extra time per packet compared to the lowest state */
+	/*
+	 * [CHOOSE_RANKS_MAX + 1]: extra time per packet if queries up to rank r are on, which must
+	 * not decrease. NULL: flows have their own states.
+	 */
+	const double *ranks;
 	/* per step: share of the received packets that the flow table processes, 0 to 1 */
 	double looked_at[CHOOSE_STEPS_MAX + 1];
 };
@@ -64,6 +73,7 @@ struct choose_problem {
  */
 struct choose_flows {
 	uint32_t share;
+	uint32_t ranks_off; /* the highest ranks, whose queries are off */
 	uint8_t to[2][CHOOSE_STATES_MAX];
 };
 

@@ -2,6 +2,7 @@
 #include "control/packet_costs.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "parallel/run/plan_capacity.h"
 
@@ -48,6 +49,7 @@ void packet_costs_by_profile(
 {
 	const struct capacity_worker worker = plan_worker(plan);
 
+	memset(costs->of_rank, 0, sizeof(costs->of_rank));
 	costs->fixed = part_of(profile, PROFILE_RECEIVE) + part_of(profile, PROFILE_FREE);
 	costs->parse = part_of(profile, PROFILE_PARSE);
 	for (uint32_t k = 0; k < worker.nb_keys; k++)
@@ -85,6 +87,28 @@ static void set_state_shares(
 		costs->met[m][state] = packets[state] / sum;
 }
 
+static void set_rank_shares(
+	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
+{
+	double packets[2][FLOW_ALL_RANKS + 2] = {0}, sum = 0;
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct sketch *sketch = worker_generation(run->workers[w], epoch)->sketch[m];
+		const struct flow_query_packets *of = sketch->ops->query_packets != NULL
+							      ? sketch->ops->query_packets(sketch)
+							      : NULL;
+
+		for (uint32_t rank = 0; of != NULL && rank < FLOW_ALL_RANKS + 2; rank++) {
+			packets[0][rank] += (double)of->rate[rank];
+			packets[1][rank] += (double)of->tcp[rank];
+			sum += (double)of->rate[rank];
+		}
+	}
+	for (uint32_t rank = 0; sum > 0 && rank <= FLOW_ALL_RANKS; rank++)
+		for (uint32_t s = 0; s < 2; s++)
+			costs->of_rank[m][s][rank] = packets[s][rank] / sum;
+}
+
 /* Converts a cost averaged over all flow details to the cost of FLOW_COUNT. */
 static double without_detail(const struct packet_costs *costs, uint32_t m, double ns)
 {
@@ -118,8 +142,10 @@ void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, ui
 {
 	uint32_t nb_measurements = run_measurements(run, epoch)->plan.nb_measurements;
 
-	for (uint32_t m = 0; m < nb_measurements; m++)
+	for (uint32_t m = 0; m < nb_measurements; m++) {
 		set_state_shares(costs, run, epoch, m);
+		set_rank_shares(costs, run, epoch, m);
+	}
 	if (timed->packets >= PACKET_COSTS_LEAST)
 		set_measured_costs(costs, timed, nb_measurements);
 }

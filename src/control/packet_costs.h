@@ -22,6 +22,11 @@ struct packet_costs {
 	/* By flow detail. met: share of packets. state: ns per packet beyond FLOW_COUNT. */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
+	/*
+	 * With queries: share of the packets of flows for which a query of rank r, the lowest,
+	 * requests at least rate, or tcp.
+	 */
+	double of_rank[CONFIG_MEASUREMENTS_MAX][2][FLOW_ALL_RANKS + 1];
 };
 
 /* Sets costs to use until bursts are timed. Missing values are estimated. */

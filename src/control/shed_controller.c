@@ -19,6 +19,7 @@
 #include "control/shed_log.h"
 #include "parallel/epoch.h"
 #include "report/sinks/writer.h"
+#include "sketch/queries.h"
 #include "sketch/sampling_bound.h"
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
@@ -60,6 +61,7 @@ _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
 	"at most 8 KB per worker");
+_Static_assert(CHOOSE_RANKS_MAX == QUERY_RANKS, "a rank is turned off alone");
 _Static_assert(SHED_LOG_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
 
 struct shed_controller {
@@ -82,6 +84,8 @@ struct shed_controller {
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
 	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* items[].states points here */
+	/* With queries: flows[].ranks points here. */
+	double ranks[CONFIG_MEASUREMENTS_MAX][CHOOSE_RANKS_MAX + 1];
 	struct packet_costs costs;
 	uint32_t held_back; /* bit m: measurement m had reduced flow detail in this epoch */
 	uint32_t useless;   /* bit m: a useless step of measurement m was logged */
@@ -107,6 +111,20 @@ static enum flow_depth deepest_of(const struct shed_controller *controller, uint
 	return controller->plan->measurements[m].params.deep.deepest;
 }
 
+/* A packet in state tcp is also counted in of_rank[][0], at its rank or a lower one. */
+static void put_rank_costs(struct shed_controller *controller, uint32_t i)
+{
+	uint32_t m = controller->order[i];
+	const double *ns = controller->costs.state[m];
+	double tcp_ns = fmax(ns[FLOW_TCP] - ns[FLOW_RATE], 0), sum = 0;
+
+	for (uint32_t rank = 0; rank <= CHOOSE_RANKS_MAX; rank++) {
+		sum += controller->costs.of_rank[m][0][rank] * ns[FLOW_RATE] +
+		       controller->costs.of_rank[m][1][rank] * tcp_ns;
+		controller->ranks[i][rank] = sum;
+	}
+}
+
 static void put_state_costs(struct shed_controller *controller, uint32_t i)
 {
 	struct choose_states *states = &controller->flows[i];
@@ -116,6 +134,8 @@ static void put_state_costs(struct shed_controller *controller, uint32_t i)
 		states->packets[state] = controller->costs.met[m][state];
 		states->ns[state] = controller->costs.state[m][state];
 	}
+	if (states->ranks != NULL)
+		put_rank_costs(controller, i);
 }
 
 /*
@@ -204,6 +224,13 @@ static uint32_t rank_of(const struct shed_controller *controller, uint32_t m)
 	return steps_options(controller->plan->measurements[m].config)->priority;
 }
 
+static bool have_queries(const struct shed_controller *controller, uint32_t m)
+{
+	const struct plan *plan = controller->plan;
+
+	return plan->config != NULL && queries_apply(plan->config, plan->measurements[m].config);
+}
+
 static void make_item(struct shed_controller *controller, uint32_t i)
 {
 	uint32_t m = controller->order[i];
@@ -213,6 +240,8 @@ static void make_item(struct shed_controller *controller, uint32_t i)
 	bool ends_off = steps_detail(steps, steps->n).off;
 
 	*flows = (struct choose_states){.n = deepest_of(controller, m) + 1U};
+	if (have_queries(controller, m))
+		flows->ranks = controller->ranks[i];
 	*item = (struct choose_item){
 		.rank = rank_of(controller, m),
 		.nb_steps = controller->how != SHED_POLICY_QUERIES ? steps->n : ends_off,
@@ -277,6 +306,22 @@ static void begin_worker(
 	of->held_off = 0;
 }
 
+/* Until an epoch is closed, each query that needs detail is assumed to match the same share. */
+static void guess_rank_shares(
+	struct shed_controller *controller, const struct queries *queries, uint32_t m)
+{
+	double needing = 0;
+
+	for (uint32_t q = 0; q < queries->n; q++)
+		needing += queries->list[q].state != FLOW_COUNT;
+	for (uint32_t q = 0; q < queries->n; q++) {
+		const struct query *query = &queries->list[q];
+
+		for (uint32_t s = 0; s < (uint32_t)query->state; s++)
+			controller->costs.of_rank[m][s][query->rank] += 1 / needing;
+	}
+}
+
 static void begin(struct shed_controller *controller, const struct measurements *measurements,
 	enum shed_policy how)
 {
@@ -296,6 +341,9 @@ static void begin(struct shed_controller *controller, const struct measurements 
 	}
 	pthread_mutex_unlock(&controller->lock);
 	packet_costs_by_profile(&controller->costs, plan, controller->profile);
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (measurements->queries != NULL && have_queries(controller, m))
+			guess_rank_shares(controller, measurements->queries, m);
 	make_problem(controller);
 	for (uint32_t w = 0; w < controller->nb_workers; w++) {
 		begin_worker(controller, &controller->workers[w]);
@@ -390,6 +438,7 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 		flows.to[1][state] = chosen->to[1][state];
 	}
 	flows.share = chosen->share;
+	flows.ranks_off = chosen->ranks_off;
 	return flows;
 }
 

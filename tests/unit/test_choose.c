@@ -630,6 +630,73 @@ static void test_many(void **state)
 	free(work);
 }
 
+/* Half of the ranks have no packets. */
+static void make_ranks(struct random *random, double ranks[CHOOSE_RANKS_MAX + 1])
+{
+	ranks[0] = 0;
+	for (uint32_t r = 1; r <= CHOOSE_RANKS_MAX; r++)
+		ranks[r] =
+			ranks[r - 1] + (random_below(random, 2) == 0 ? 0 : 0.2 * uniform(random));
+}
+
+/*
+ * With queries, each algorithm first turns off the fewest ranks, and reduces other detail only if
+ * the target is not met without all ranks. A larger target brings them back in order.
+ */
+static void test_ranks(void **state)
+{
+	static double ranks[CHOOSE_RANKS_MAX + 1];
+	struct random random;
+	void *work = malloc(choose_work_size(1));
+	uint32_t partly = 0;
+
+	(void)state;
+	random_init(&random, 13);
+	assert_non_null(work);
+	for (uint32_t p = 0; p < 4000; p++) {
+		struct choose_item item;
+		struct choose_states states = {.n = 3, .ranks = ranks};
+		struct choose_problem problem = {.fixed_ns = 5, .nb_items = 1, .items = &item};
+		struct choose_flows flows;
+		uint8_t step;
+		struct choice choice = {.step = &step, .flows = &flows};
+		enum choose_how how = (enum choose_how)(p % 4);
+		double base, target;
+		uint32_t off = 0;
+
+		make_item(&random, &item, 1);
+		make_ranks(&random, ranks);
+		for (uint32_t s = 0; s <= item.nb_steps; s++)
+			states.looked_at[s] = 1;
+		item.states = &states;
+		base = problem.fixed_ns + item.ns[0];
+		target = base + ranks[CHOOSE_RANKS_MAX] * (1.1 * uniform(&random) - 0.05);
+		choose(how, &problem, target, work, &choice);
+		while (off < CHOOSE_RANKS_MAX && base + ranks[CHOOSE_RANKS_MAX - off] > target)
+			off++;
+		assert_true(fabs(ranks[CHOOSE_RANKS_MAX - flows.ranks_off] -
+				    ranks[CHOOSE_RANKS_MAX - off]) < NEAR);
+		assert_true(flows.ranks_off <= off);
+		if (base > target)
+			continue;
+		assert_true(choice.fits && step == 0 && choice.ns <= target + NEAR);
+		partly += off > 0 && off < CHOOSE_RANKS_MAX;
+		for (uint32_t before; flows.ranks_off > 0;) {
+			double next = ranks[CHOOSE_RANKS_MAX - flows.ranks_off];
+
+			before = flows.ranks_off;
+			assert_false(
+				choose_back(how, &problem, base + next - 2 * NEAR, work, &choice));
+			assert_int_equal(flows.ranks_off, before);
+			assert_true(choose_back(how, &problem, INFINITY, work, &choice));
+			assert_true(flows.ranks_off < before);
+		}
+		assert_true(fabs(choice.ns - base - ranks[CHOOSE_RANKS_MAX]) < NEAR);
+	}
+	assert_true(partly > 1000);
+	free(work);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -638,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_best),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_ranks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export queries: a row for each [query NAME] and each flow table that it applies to. */
+/* --export queries: a row for each [query NAME] and each flow table of 5-tuples. */
 
 #include "report/rows/rows.h"
 #include "sketch/queries.h"
