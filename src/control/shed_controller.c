@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
 	"at most 8 KB per worker");
-_Static_assert(CHOOSE_RANKS_MAX == QUERY_RANKS, "a rank is turned off alone");
+_Static_assert(CHOOSE_RANKS_MAX == QUERY_RANKS, "ranks are turned off one by one");
 _Static_assert(SHED_LOG_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
 
 struct shed_controller {

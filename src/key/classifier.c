@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 #define PORTS      (UINT16_MAX + 1)
 #define PROTOCOLS  (UINT8_MAX + 1)
 #define HIGH_BITS  16 /* first bits of an address, which select its segments */
@@ -279,29 +281,77 @@ static bool fill(struct classifier *classifier, const struct match_box *const *b
 	return filled;
 }
 
+struct numbered_box {
+	const struct match_box *box;
+	uint32_t condition;
+};
+
+#define COMPARE(member)                                                                            \
+	do {                                                                                       \
+		if (x->member != y->member)                                                        \
+			return x->member < y->member ? -1 : 1;                                     \
+	} while (0)
+
+/* Addresses first: they have the most values. */
+static int compare_boxes(const void *a, const void *b)
+{
+	const struct numbered_box *of_x = a, *of_y = b;
+	const struct match_box *x = of_x->box, *y = of_y->box;
+
+	COMPARE(families);
+	COMPARE(src[0]);
+	COMPARE(src[1]);
+	COMPARE(dst[0]);
+	COMPARE(dst[1]);
+	COMPARE(dst_port[0]);
+	COMPARE(src_port[0]);
+	COMPARE(proto[0]);
+	return (of_x->condition > of_y->condition) - (of_x->condition < of_y->condition);
+}
+
+/* Returns the boxes in their order, or NULL if out of memory. */
+static const struct match_box **sort_boxes(
+	struct classifier *classifier, const struct match *matches, uint32_t n)
+{
+	struct numbered_box *sorted = calloc(classifier->nb_boxes + 1, sizeof(*sorted));
+	const struct match_box **boxes = calloc(classifier->nb_boxes + 1, sizeof(*boxes));
+	uint32_t box = 0;
+
+	if (sorted == NULL || boxes == NULL) {
+		free(sorted);
+		free(boxes);
+		return NULL;
+	}
+	for (uint32_t m = 0; m < n; m++)
+		for (uint32_t b = 0; b < matches[m].n; b++)
+			sorted[box++] = (struct numbered_box){&matches[m].boxes[b], m};
+	qsort(sorted, box, sizeof(*sorted), compare_boxes);
+	for (uint32_t i = 0; i < box; i++) {
+		boxes[i] = sorted[i].box;
+		classifier->condition[i] = sorted[i].condition;
+	}
+	free(sorted);
+	return boxes;
+}
+
 struct classifier *classifier_create(const struct match *matches, uint32_t n)
 {
 	struct classifier *classifier = calloc(1, sizeof(*classifier));
 	const struct match_box **boxes = NULL;
-	uint32_t box = 0;
 	bool filled;
 
 	if (classifier == NULL)
 		return NULL;
 	for (uint32_t m = 0; m < n; m++)
 		classifier->nb_boxes += matches[m].n;
-	classifier->nb_words = classifier->nb_boxes / 64 + 1;
+	ASSERT(classifier->nb_boxes, <=, CLASSIFIER_BOXES_MAX);
+	classifier->nb_words = classifier->nb_boxes > 0 ? (classifier->nb_boxes + 63) / 64 : 1;
 	classifier->nb_summaries = (classifier->nb_words + 63) / 64;
 	classifier->condition = calloc(classifier->nb_boxes + 1, sizeof(classifier->condition[0]));
-	boxes = calloc(classifier->nb_boxes + 1, sizeof(boxes[0]));
-	filled = classifier->condition != NULL && boxes != NULL &&
-		 create_vectors(
-			 &classifier->vectors, classifier->nb_summaries + classifier->nb_words);
-	for (uint32_t m = 0; filled && m < n; m++)
-		for (uint32_t b = 0; b < matches[m].n; b++, box++) {
-			boxes[box] = &matches[m].boxes[b];
-			classifier->condition[box] = m;
-		}
+	if (classifier->condition != NULL)
+		boxes = sort_boxes(classifier, matches, n);
+	filled = boxes != NULL && create_vectors(&classifier->vectors,
+					  classifier->nb_summaries + classifier->nb_words);
 	filled = filled && fill(classifier, boxes);
 	free(boxes);
 	if (filled)

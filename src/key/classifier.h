@@ -5,7 +5,8 @@
  * Finds the conditions that a 5-tuple matches: Baboescu and Varghese, "Scalable Packet
  * Classification" (2001). Each field selects a bit vector of the boxes that contain its value. The
  * boxes of a 5-tuple are the AND of five vectors. A summary has a bit for each nonzero word of a
- * vector, so that a lookup reads only words in which all fields have a box.
+ * vector, so that a lookup reads only words in which all fields have a box. Boxes are sorted by
+ * their fields, as that paper advises, so that those of a value are in few words.
  */
 
 #include <stdbool.h>
@@ -28,7 +29,7 @@ struct classifier *classifier_create(const struct match *matches, uint32_t n);
 void classifier_destroy(struct classifier *classifier); /* NULL is allowed */
 size_t classifier_bytes(const struct classifier *classifier);
 
-/* Position in the boxes of a 5-tuple, which are in the order of the conditions. */
+/* Position in the boxes of a 5-tuple. */
 struct classifier_lookup {
 	const struct classifier *classifier;
 	const uint64_t *vectors[5];
@@ -45,7 +46,7 @@ void classifier_look_up6(
 	const struct classifier *classifier, const struct key6 *key, struct classifier_lookup *to);
 
 /*
- * Returns the next condition that matches, in ascending order, or CLASSIFIER_NONE. It returns a
- * condition once for each of its boxes that contain the 5-tuple.
+ * Returns the next condition that matches, in no order, or CLASSIFIER_NONE. It returns a condition
+ * once for each of its boxes that contain the 5-tuple.
  */
 uint32_t classifier_next(struct classifier_lookup *lookup);

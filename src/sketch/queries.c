@@ -233,7 +233,6 @@ void queries_destroy(struct queries *queries)
 	free(queries);
 }
 
-/* Queries are found by ascending rank, so the first of each state has the lowest rank. */
 static struct query_ranks ranks_of(
 	const struct queries *queries, struct classifier_lookup *lookup, uint8_t proto)
 {
@@ -243,16 +242,10 @@ static struct query_ranks ranks_of(
 	while ((found = classifier_next(lookup)) != CLASSIFIER_NONE) {
 		const struct query *query = &queries->list[found];
 
-		if (query->state == FLOW_COUNT)
-			continue;
-		if (ranks.rate == QUERY_NO_RANK)
+		if (query->state >= FLOW_RATE && query->rank < ranks.rate)
 			ranks.rate = query->rank;
-		if (proto != PROTO_TCP)
-			break;
-		if (query->state == FLOW_TCP) {
+		if (query->state == FLOW_TCP && proto == PROTO_TCP && query->rank < ranks.tcp)
 			ranks.tcp = query->rank;
-			break;
-		}
 	}
 	return ranks;
 }
@@ -277,15 +270,12 @@ void queries_match(const struct queries *queries, const struct key *key,
 	void (*found)(uint32_t query, void *arg), void *arg)
 {
 	struct classifier_lookup lookup;
-	uint32_t last = CLASSIFIER_NONE, query;
+	uint32_t query;
 
 	if (key->family == KEY_IPV4)
 		classifier_look_up4(queries->classifier, &key->v4, &lookup);
 	else
 		classifier_look_up6(queries->classifier, &key->v6, &lookup);
-	while ((query = classifier_next(&lookup)) != CLASSIFIER_NONE) {
-		if (query != last)
-			found(query, arg);
-		last = query;
-	}
+	while ((query = classifier_next(&lookup)) != CLASSIFIER_NONE)
+		found(query, arg);
 }

@@ -63,7 +63,7 @@ void queries_destroy(struct queries *queries); /* NULL is allowed */
 struct query_ranks queries_ranks4(const struct queries *queries, const struct key4 *key);
 struct query_ranks queries_ranks6(const struct queries *queries, const struct key6 *key);
 
-/* Calls found() once for each query that matches, with its index in list[]. */
+/* Calls found() for each query that matches, once or more, with its index in list[]. */
 void queries_match(const struct queries *queries, const struct key *key,
 	void (*found)(uint32_t query, void *arg), void *arg);
 

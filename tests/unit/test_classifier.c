@@ -286,25 +286,58 @@ static void check_lookup(const struct classifier *classifier, const struct match
 	uint32_t n, const struct key *key, uint64_t *hits)
 {
 	struct classifier_lookup lookup;
-	uint32_t last = CLASSIFIER_NONE, found, expected = 0;
+	static bool seen[4096];
+	uint32_t found;
 
 	if (key->family == KEY_IPV4)
 		classifier_look_up4(classifier, &key->v4, &lookup);
 	else
 		classifier_look_up6(classifier, &key->v6, &lookup);
+	memset(seen, 0, sizeof(seen));
 	while ((found = classifier_next(&lookup)) != CLASSIFIER_NONE) {
-		if (found == last)
-			continue;
-		while (expected < found)
-			assert_false(matches(&conditions[expected++], key));
-		assert_int_equal(found, expected);
-		assert_true(matches(&conditions[expected++], key));
-		last = found;
-		++*hits;
+		assert_true(found < n);
+		*hits += !seen[found];
+		seen[found] = true;
 	}
-	while (expected < n)
-		assert_false(matches(&conditions[expected++], key));
+	for (uint32_t c = 0; c < n; c++)
+		assert_int_equal(matches(&conditions[c], key), seen[c]);
 	assert_int_equal(classifier_next(&lookup), CLASSIFIER_NONE);
+}
+
+/* As many boxes as fit. */
+static void test_full(void **unused)
+{
+	static struct match conditions[64];
+	struct classifier *classifier;
+	uint64_t hits = 0;
+
+	(void)unused;
+	for (uint32_t c = 0; c < 64; c++) {
+		conditions[c] = (struct match){
+			MATCH_BOXES_MAX, calloc(MATCH_BOXES_MAX, sizeof(struct match_box))};
+		assert_non_null(conditions[c].boxes);
+		for (uint32_t b = 0; b < MATCH_BOXES_MAX; b++) {
+			uint16_t port = (uint16_t)(c * MATCH_BOXES_MAX + b);
+
+			conditions[c].boxes[b] = (struct match_box){.src = {0, ~(match_address)0},
+				.dst = {0, ~(match_address)0},
+				.src_port = {port, port},
+				.dst_port = {0, UINT16_MAX},
+				.proto = {0, UINT8_MAX},
+				.families = MATCH_IPV4 | MATCH_IPV6};
+		}
+	}
+	classifier = classifier_create(conditions, 64);
+	assert_non_null(classifier);
+	for (uint32_t p = 0; p < 2000; p++) {
+		struct key key = some_key();
+
+		check_lookup(classifier, conditions, 64, &key, &hits);
+	}
+	assert_true(hits > 1000);
+	classifier_destroy(classifier);
+	for (uint32_t c = 0; c < 64; c++)
+		match_free(&conditions[c]);
 }
 
 static uint32_t make_conditions(struct match *conditions, uint32_t max, uint32_t depth)
@@ -407,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_as_libpcap),
 		cmocka_unit_test(test_all_matching_conditions),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_errors),
 	};
 

@@ -8,9 +8,11 @@
 
 struct query_sums {
 	struct merge_counts flow;
+	uint64_t number; /* number of the flow, from 1 */
 	struct query_sum {
 		uint64_t packets, bytes, flows, deep_packets;
-	} * of; /* [queries->n] */
+		uint64_t last; /* number of the last added flow */
+	} * of;                /* [queries->n] */
 };
 
 static void add_flow(uint32_t query, void *arg)
@@ -18,6 +20,9 @@ static void add_flow(uint32_t query, void *arg)
 	struct query_sums *sums = arg;
 	struct query_sum *sum = &sums->of[query];
 
+	if (sum->last == sums->number)
+		return;
+	sum->last = sums->number;
 	sum->packets += sums->flow.packets;
 	sum->bytes += sums->flow.bytes;
 	sum->flows++;
@@ -64,6 +69,7 @@ bool query_report(const struct run *run, uint64_t epoch, uint32_t m, const struc
 	}
 	for (uint32_t i = 0; known && i < merger_nb_flows(merger); i++) {
 		sums.flow = merger_counts(merger, i);
+		sums.number = i + 1;
 		queries_match(queries, sums.flow.key, add_flow, &sums);
 	}
 	find_shares(run, epoch, m, on);
