@@ -233,6 +233,12 @@ void queries_destroy(struct queries *queries)
 	free(queries);
 }
 
+size_t queries_bytes(const struct queries *queries)
+{
+	return sizeof(*queries) + queries->n * sizeof(queries->list[0]) +
+	       classifier_bytes(queries->classifier);
+}
+
 static struct query_ranks ranks_of(
 	const struct queries *queries, struct classifier_lookup *lookup, uint8_t proto)
 {

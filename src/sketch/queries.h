@@ -59,6 +59,7 @@ bool queries_apply(const struct config *config, const struct measurement_config 
 /* Returns NULL if out of memory. `config` must have passed its checks. */
 struct queries *queries_create(const struct config *config);
 void queries_destroy(struct queries *queries); /* NULL is allowed */
+size_t queries_bytes(const struct queries *queries);
 
 struct query_ranks queries_ranks4(const struct queries *queries, const struct key4 *key);
 struct query_ranks queries_ranks6(const struct queries *queries, const struct key6 *key);

@@ -119,7 +119,8 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 
 static void add_up_nodes(struct plan *plan)
 {
-	size_t of_reporter = plan->rules.ordinary_bytes + plan->source.bytes + plan->policy.bytes;
+	size_t of_reporter = plan->rules.ordinary_bytes + plan->source.bytes + plan->policy.bytes +
+			     plan->query_bytes;
 
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;

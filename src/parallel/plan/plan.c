@@ -17,6 +17,7 @@
 #include "rx/source.h"
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
+#include "sketch/queries.h"
 
 /* limit of librte_net_ring, which makes an ethdev of rings */
 #define REPLAY_QUEUES_MAX 16
@@ -325,6 +326,22 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 	return true;
 }
 
+/* A reload creates the new queries while the old ones are in use. */
+static bool plan_queries(struct plan *plan, const struct config *config, char *error)
+{
+	struct queries *queries;
+
+	plan->query_bytes = 0;
+	if (!queries_given(config))
+		return true;
+	queries = queries_create(config);
+	if (queries == NULL)
+		return plan_set_error(plan, error, "out of memory for queries: remove some");
+	plan->query_bytes = 2 * queries_bytes(queries);
+	queries_destroy(queries);
+	return true;
+}
+
 static bool plan_measurements(struct plan *plan, const struct config *config, char *error)
 {
 	plan->nb_measurements = config->nb_measurements;
@@ -333,7 +350,7 @@ static bool plan_measurements(struct plan *plan, const struct config *config, ch
 		if (!plan_measurement(
 			    &plan->measurements[i], plan, config, &config->measurements[i], error))
 			return false;
-	return true;
+	return plan_queries(plan, config, error);
 }
 
 static bool all_through_kernel(const struct plan_ports *ports)

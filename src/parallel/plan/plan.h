@@ -203,6 +203,7 @@ struct plan {
 	struct plan_rules rules;
 	struct plan_source source;
 	struct plan_shedding policy;
+	size_t query_bytes;  /* queries, also those of a reload; part of rule_bytes */
 	size_t packet_bytes; /* EAL memory: packets, rings, tables of rules */
 	size_t sketch_bytes;
 	size_t digest_bytes; /* all digest rings; part of rule_bytes */
