@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "bench/bench.h"
 #include "parallel/plan/machine.h"
@@ -34,8 +35,10 @@ struct all_options {
 
 OPTION_OWNER(all)
 
+/* The directory replaces "DIR/" in a command. A bench that `prints` has no --output. */
 static const struct step {
 	const char *name, *command, *full, *quick;
+	bool prints;
 } steps[] = {
 	{"parts", "parts", "--rounds 5", "--quick --rounds 1"},
 	{"collect", "collect", "--rounds 5", "--quick --rounds 1"},
@@ -72,11 +75,19 @@ static const struct step {
 		"flow-table --traffic zipf --collision list --table-hash coralreef,jenkins,murmur3",
 		/* Keys per bucket as in the paper, for one hash each: 0.40, 0.13 and 0.10. */
 		"--flows 4M --packets 4M --buckets 1600000,4900000,6400000 --rounds 3",
-		"--flows 10K --packets 64K --width 16K --rounds 1"},
+		"--flows 10K --packets 64K --buckets 17150,52780,68610 --rounds 1"},
+	/* Tables 2 and 3 of Zha et al. */
 	{"flow-hosts", "flow-table",
 		"--hosts 200,400,600,800,1000,1200,1400,1600 --rounds 15 --duration 50ms",
-		"--hosts 20 --rounds 1 --duration 20ms"},
-	{"adaptive", "adaptive", "--rounds 5", "--quick"},
+		"--hosts 1400 --rounds 1 --duration 20ms"},
+	/* Figure 1 of Nassopoulos et al. */
+	{"flow-sharing",
+		"kernels --sketch flow-table --sharing separate,shared:lock --threads 2 "
+		"--width 64K --zipf 1.05",
+		"--flows 1M --rounds 5", "--flows 1K --packets 200K --rounds 1"},
+	/* Tables I and II of Tangari et al. */
+	{"profile", "profile --sketch flow-table", "--width 4M", "--width 64K --duration 1s", true},
+	{"adaptive", "adaptive --profile DIR/profile.csv", "--rounds 5", "--quick"},
 };
 
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
@@ -107,44 +118,118 @@ static int wait_for(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool run_step(const struct step *step, const struct config *config)
-{
-	const struct all_options *options = all_options(config);
-	char text[TEXT_MAX], path[TEXT_MAX], force[] = "--force", *words[WORDS_MAX + 3];
-	time_t seconds = time(NULL);
-	uint32_t n;
-	pid_t child;
-	int error;
+/* Settings of all steps of one call. */
+struct steps_setup {
+	const struct config *config;
+	const char *directory;
+	bool quick, force;
+};
 
-	snprintf(path, sizeof(path), "%s/%s.csv", options->directory, step->name);
-	snprintf(text, sizeof(text), "sketchtap-bench %s %s --seed %" PRIu64 "%s --output",
-		step->command, options->quick ? step->quick : step->full,
-		seed_options(config)->seed, hugepages_options(config)->no_huge ? " --no-huge" : "");
-	printf("== %.8s %s %s\n", ctime(&seconds) + 11, text, path);
-	fflush(stdout);
-	n = split(text, words);
-	words[n++] = path;
-	if (options->force)
-		words[n++] = force;
-	words[n] = NULL;
-	error = posix_spawn(&child, "/proc/self/exe", NULL, NULL, words, environ);
+/* Replaces "DIR/FILE" by its path. Drops the word, and the option before it, if FILE is missing. */
+static uint32_t fill_directory(
+	char *words[], uint32_t n, const char *directory, char path[TEXT_MAX])
+{
+	for (uint32_t i = 1; i < n; i++) {
+		if (strncmp(words[i], "DIR/", 4) != 0)
+			continue;
+		snprintf(path, TEXT_MAX, "%s/%s", directory, words[i] + 4);
+		words[i] = path;
+		if (access(path, R_OK) != 0) {
+			memmove(&words[i - 1], &words[i + 1], (n - i - 1) * sizeof(words[0]));
+			return n - 2;
+		}
+	}
+	return n;
+}
+
+/* Returns a descriptor of the file for what the bench prints, or -1 with a line logged. */
+static int open_printed(const char *path, bool force)
+{
+	int fd = regular_file_create(path, force);
+
+	if (fd < 0 && errno == EEXIST)
+		log_error("%s: exists; give --force to replace it", path);
+	else if (fd < 0)
+		log_error("%s: %s", path, file_error(errno));
+	return fd;
+}
+
+static int spawn(char *words[], int printed, pid_t *child)
+{
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+
+	if (error != 0)
+		return error;
+	if (printed >= 0)
+		error = posix_spawn_file_actions_adddup2(&actions, printed, STDOUT_FILENO);
+	if (error == 0)
+		error = posix_spawn(child, "/proc/self/exe", &actions, NULL, words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+static bool run_words(const struct step *step, char *words[], int printed)
+{
+	pid_t child;
+	int error = spawn(words, printed, &child);
+
 	if (error == 0)
 		return wait_for(child) == 0;
 	log_error("sketchtap-bench %s: cannot start: %s", step->command, strerror(error));
 	return false;
 }
 
+static bool run_step(const struct step *step, const struct steps_setup *setup)
+{
+	char text[TEXT_MAX], path[TEXT_MAX], given[TEXT_MAX],
+		force[] = "--force", output[] = "--output", *words[WORDS_MAX + 4];
+	time_t seconds = time(NULL);
+	int printed = -1;
+	uint32_t n;
+	bool right;
+
+	snprintf(path, sizeof(path), "%s/%s.csv", setup->directory, step->name);
+	snprintf(text, sizeof(text), "sketchtap-bench %s %s --seed %" PRIu64 "%s", step->command,
+		setup->quick ? step->quick : step->full, seed_options(setup->config)->seed,
+		hugepages_options(setup->config)->no_huge ? " --no-huge" : "");
+	printf("== %.8s %s %s %s\n", ctime(&seconds) + 11, text, step->prints ? ">" : output, path);
+	fflush(stdout);
+	if (step->prints && (printed = open_printed(path, setup->force)) < 0)
+		return false;
+	n = fill_directory(words, split(text, words), setup->directory, given);
+	if (!step->prints) {
+		words[n++] = output;
+		words[n++] = path;
+		if (setup->force)
+			words[n++] = force;
+	}
+	words[n] = NULL;
+	right = run_words(step, words, printed);
+	if (printed >= 0)
+		close(printed);
+	return right;
+}
+
+static bool make_directory(const char *directory)
+{
+	if (mkdir(directory, 0777) == 0 || errno == EEXIST)
+		return true;
+	log_error("%s: %s", directory, strerror(errno));
+	return false;
+}
+
 int bench_all(struct config *config)
 {
 	const struct all_options *options = all_options(config);
+	const struct steps_setup setup = {
+		config, options->directory, options->quick, options->force};
 	char failed[TEXT_MAX] = "";
 
-	if (mkdir(options->directory, 0777) != 0 && errno != EEXIST) {
-		log_error("%s: %s", options->directory, strerror(errno));
+	if (!make_directory(options->directory))
 		return 1;
-	}
 	for (uint32_t i = 0; i < STEPS && !signals_stop_requested(); i++)
-		if (choices_has(options->which, i) && !run_step(&steps[i], config) &&
+		if (choices_has(options->which, i) && !run_step(&steps[i], &setup) &&
 			!signals_stop_requested()) {
 			strcat(strcat(failed, " "), steps[i].name);
 			log_error("%s failed; continuing with the next bench", steps[i].name);
@@ -153,6 +238,41 @@ int bench_all(struct config *config)
 		return 0;
 	log_error("failed benches:%s", failed);
 	return 1;
+}
+
+static bool is_missing(const char *directory, const char *file, char path[TEXT_MAX])
+{
+	snprintf(path, TEXT_MAX, "%s/%s.csv", directory, file);
+	return access(path, F_OK) != 0;
+}
+
+static bool is_used(const char *file, const char *const *files)
+{
+	while (*files != NULL && strcmp(*files, file) != 0)
+		files++;
+	return *files != NULL;
+}
+
+bool all_fill_directory(const struct config *config, const char *directory,
+	const char *const *files, bool quick, bool *failed)
+{
+	const struct steps_setup setup = {config, directory, quick, false};
+	char path[TEXT_MAX];
+
+	*failed = false;
+	if (!make_directory(directory))
+		return false;
+	for (uint32_t i = 0; i < STEPS && !signals_stop_requested(); i++) {
+		/* A bench that a signal stops may exit with 0, and some of its rows are missing. */
+		if (!is_used(steps[i].name, files) || !is_missing(directory, steps[i].name, path) ||
+			(run_step(&steps[i], &setup) && !signals_stop_requested()))
+			continue;
+		unlink(path);
+		*failed = true;
+		if (!signals_stop_requested())
+			log_error("%s failed; continuing with the next bench", steps[i].name);
+	}
+	return !signals_stop_requested();
 }
 
 static const char *step_word(uint32_t i)

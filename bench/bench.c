@@ -21,8 +21,8 @@ static const struct option_owner *const of_worker[] = {&worker_owner, OF_HOST, N
 static const struct option_owner *const of_parts[] = {&parts_owner, OF_HOST, NULL};
 static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pipeline_owner,
 	&pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
-static const struct option_owner *const of_paper[] = {
-	&experiment_owner, &paper_owner, &pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
+static const struct option_owner *const of_paper[] = {&papers_owner, &experiment_owner,
+	&paper_owner, &pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
 static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
 static const struct option_owner *const of_collect[] = {&rounds_owner, OF_HOST, NULL};
@@ -87,7 +87,8 @@ static const struct command paper = {
 	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
 	.about = "Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links "
 		 "Using Multicore\nProcessors\" (2016), under the load of a generator, and prints "
-		 "the figures of the paper\nwhere settings are the same. Takes about ten minutes.",
+		 "the figures of the paper\nwhere settings are the same. Takes about ten minutes. "
+		 "With --all, compares the figures of five\npapers with those of this host.",
 	.owners = of_paper,
 	.run = bench_paper,
 };

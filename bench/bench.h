@@ -27,8 +27,16 @@ int bench_kernel(struct config *config);
 
 int bench_all(struct config *config);
 
+/*
+ * Runs each bench of `all` whose name is in files[] (NULL at the end) and whose CSV file is not in
+ * the directory. *failed: a bench failed, and its file is not there. Returns false if the directory
+ * cannot be created or a signal asks for the end.
+ */
+bool all_fill_directory(const struct config *config, const char *directory,
+	const char *const *files, bool quick, bool *failed);
+
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
-	paper_owner, pipeline_pace_owner, pipeline_port_owner, experiment_owner,
+	paper_owner, papers_owner, pipeline_pace_owner, pipeline_port_owner, experiment_owner,
 	flow_table_bench_owner, flow_table_common_owner, forward_bench_owner,
 	kernel_bench_common_owner, adaptive_bench_owner, all_owner;
 

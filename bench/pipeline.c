@@ -23,6 +23,7 @@
 #include "bench/common.h"
 #include "bench/modelled.h"
 #include "bench/paper_facts.h"
+#include "bench/papers.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
@@ -798,7 +799,8 @@ int bench_pipeline(struct config *config)
 
 int bench_paper(struct config *config)
 {
-	return run_bench(config, true);
+	return papers_options(config)->directory != NULL ? papers_run(config)
+							 : run_bench(config, true);
 }
 
 static const char *experiment_word(uint32_t i)

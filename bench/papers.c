@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/papers.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assertion.h"
+#include "base/log.h"
+#include "base/regular_file.h"
+#include "base/text.h"
+#include "bench/csv_table.h"
+#include "bench/paper_emc2.h"
+#include "bench/paper_nassopoulos2014.h"
+#include "bench/paper_ours.h"
+#include "bench/paper_tangari2018.h"
+#include "bench/paper_wu2016.h"
+#include "bench/paper_zha2022.h"
+#include "report/formats/format.h"
+
+#define PATH_MAX_LEN  1024
+#define REASON_MAX    256
+#define PROFILE_FIRST "sketchtap profile "
+
+#define PAPER(name)                                                                                \
+	{                                                                                          \
+#name, paper_##name, sizeof(paper_##name)                                          \
+	}
+
+static const struct paper {
+	const char *name;
+	const unsigned char *text;
+	size_t size;
+} papers[] = {
+	PAPER(wu2016), PAPER(zha2022), PAPER(nassopoulos2014), PAPER(emc2), PAPER(tangari2018)};
+
+/* Programs of the source tree that write files which no command of sketchtap-bench writes. */
+static const struct writer {
+	const char *file, *command;
+} writers[] = {
+	{"living-edge", "sudo bench/living-edge points"},
+	{"living-edge-compared", "bench/living-edge compare"},
+	{"edge", "sudo bench/edge"},
+	{"edge-paper", "sudo bench/edge"},
+	{"adaptive-measured", "bench/adaptive_measured"},
+};
+
+struct file {
+	char name[PAPERS_NAME_MAX];
+	bool exists;
+	struct csv_table table;
+	char command[REASON_MAX], machine[REASON_MAX]; /* used if the file has no such columns */
+};
+
+struct join {
+	const char *directory;
+	struct csv_table ours;
+	struct file files[PAPERS_FILES_MAX];
+	uint32_t nb_files;
+};
+
+struct figure {
+	bool found, has_spread;
+	double value, min, max;
+	const char *command, *machine, *date;
+};
+
+/* Values of the selected rows. */
+struct values {
+	uint32_t n;
+	uint32_t *rows;
+	double *values;
+};
+
+static const char *field(const struct csv_table *table, uint32_t row, const char *column)
+{
+	return csv_table_cell(table, row, csv_table_column(table, column));
+}
+
+static bool number_of(const char *text, double *number)
+{
+	char *end;
+
+	*number = strtod(text, &end);
+	return end != text && *end == '\0' && isfinite(*number);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Keeps the rows whose number is the nearest to `wanted`, which may be infinite. */
+static uint32_t keep_nearest(
+	const struct csv_table *table, uint32_t column, double wanted, uint32_t *rows, uint32_t n)
+{
+	double nearest = NAN, number;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (number_of(csv_table_cell(table, rows[i], column), &number) &&
+			(isnan(nearest) ||
+				(isinf(wanted) ? (wanted > 0 ? number > nearest : number < nearest)
+					       : fabs(number - wanted) < fabs(nearest - wanted))))
+			nearest = number;
+	for (uint32_t i = 0; i < n; i++)
+		if (number_of(csv_table_cell(table, rows[i], column), &number) && number == nearest)
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+static bool is_met(const char *cell, const char *wanted, bool negated)
+{
+	const char *to = strstr(wanted, " to ");
+	double number, low, high;
+	char *end;
+
+	if (to == NULL)
+		return (fnmatch(wanted, cell, 0) == 0) != negated;
+	low = strtod(wanted, &end);
+	VERIFY(end, ==, to);
+	high = strtod(to + strlen(" to "), NULL);
+	return number_of(cell, &number) && number >= low && number <= high;
+}
+
+/* Cuts the condition at its operator. */
+static uint32_t keep_rows(
+	const struct csv_table *table, char *condition, uint32_t *rows, uint32_t n)
+{
+	char *op = strpbrk(condition, "=~");
+	uint32_t column, kept = 0;
+	bool negated, nearest;
+	const char *wanted;
+
+	VERIFY(op, !=, NULL);
+	wanted = op + 1;
+	nearest = *op == '~';
+	negated = op > condition && op[-1] == '!';
+	op[-(int)negated] = '\0';
+	column = csv_table_column(table, condition);
+	if (column == CSV_NO_COLUMN)
+		return 0;
+	if (nearest)
+		return keep_nearest(table, column, strtod(wanted, NULL), rows, n);
+	if (strcmp(wanted, "<min>") == 0 || strcmp(wanted, "<max>") == 0)
+		return keep_nearest(
+			table, column, wanted[2] == 'a' ? INFINITY : -INFINITY, rows, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (is_met(csv_table_cell(table, rows[i], column), wanted, negated))
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+static bool is_comparable(const struct csv_table *table, uint32_t row)
+{
+	return strncmp(field(table, row, "note"), "not comparable", strlen("not comparable")) != 0;
+}
+
+/* rows: room for all rows of the table. Returns the number of rows. */
+static uint32_t select_rows(const struct csv_table *table, const char *conditions, uint32_t *rows)
+{
+	bool any_note = strstr(conditions, "note") != NULL;
+	char *copy = strdup(conditions), *rest, *condition;
+	uint32_t n = 0;
+
+	if (copy == NULL)
+		return 0;
+	for (uint32_t row = 1; row < table->nb_rows; row++)
+		if (any_note || is_comparable(table, row))
+			rows[n++] = row;
+	for (condition = strtok_r(copy, ";", &rest); condition != NULL;
+		condition = strtok_r(NULL, ";", &rest))
+		n = keep_rows(table, condition, rows, n);
+	free(copy);
+	return n;
+}
+
+/* Evaluates COLUMNsuffix, NUMBER/COLUMNsuffix or NUMBER-COLUMNsuffix. */
+static bool evaluate(const struct csv_table *table, uint32_t row, const char *expression,
+	const char *suffix, double times, double *value)
+{
+	char name[PAPERS_NAME_MAX], *end;
+	double first = strtod(expression, &end);
+	char op = end == expression ? '\0' : *end++;
+
+	snprintf(name, sizeof(name), "%s%s", end, suffix);
+	if (!number_of(field(table, row, name), value))
+		return false;
+	*value = op == '/'   ? first / *value * times
+		 : op == '-' ? first - *value * times
+			     : *value * times;
+	return isfinite(*value);
+}
+
+static bool values_of(struct values *values, const struct csv_table *table, const char *conditions,
+	const char *expression, double times)
+{
+	uint32_t n, kept = 0;
+
+	*values = (struct values){.rows = calloc(table->nb_rows, sizeof(uint32_t)),
+		.values = calloc(table->nb_rows, sizeof(double))};
+	if (values->rows == NULL || values->values == NULL)
+		return false;
+	n = select_rows(table, conditions, values->rows);
+	for (uint32_t i = 0; i < n; i++)
+		if (evaluate(table, values->rows[i], expression, "", times, &values->values[kept]))
+			values->rows[kept++] = values->rows[i];
+	values->n = kept;
+	return true;
+}
+
+static void values_free(struct values *values)
+{
+	free(values->rows);
+	free(values->values);
+}
+
+static double median_of(const double *values, uint32_t n, double *min, double *max)
+{
+	double *sorted = malloc(n * sizeof(*sorted)), median;
+
+	if (sorted == NULL)
+		return NAN;
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	*min = sorted[0];
+	*max = sorted[n - 1];
+	median = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	free(sorted);
+	return median;
+}
+
+static double combine(const char *op, double a, double b)
+{
+	return op[0] == '/' ? a / b : op[0] == '-' ? a - b : (a - b) / fabs(b);
+}
+
+/* Pairs values row by row if the numbers of rows are equal, as those of rounds. */
+static void combine_values(const char *op, struct values *a, const struct values *b)
+{
+	double min, max, median = b->n > 0 ? median_of(b->values, b->n, &min, &max) : NAN;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		a->values[i] = combine(op, a->values[i], a->n == b->n ? b->values[i] : median);
+}
+
+static const char *or_other(const char *text, const char *other)
+{
+	return text[0] != '\0' ? text : other;
+}
+
+/* Reads the spread of a row from COLUMN_min and COLUMN_max; of `value` from min and max. */
+static bool spread_of_row(const struct csv_table *table, uint32_t row, const char *expression,
+	double times, double *min, double *max)
+{
+	bool plain = strcmp(expression, "value") == 0;
+	double other;
+
+	if (!evaluate(table, row, plain ? "min" : expression, plain ? "" : "_min", times, min) ||
+		!evaluate(table, row, plain ? "max" : expression, plain ? "" : "_max", times, max))
+		return false;
+	other = *min;
+	*min = fmin(*min, *max);
+	*max = fmax(other, *max);
+	return true;
+}
+
+static bool fill_figure(struct figure *figure, const struct file *file, const struct values *values,
+	const char *expression, const char *op, double times)
+{
+	const struct csv_table *table = &file->table;
+
+	figure->value = median_of(values->values, values->n, &figure->min, &figure->max);
+	figure->has_spread =
+		values->n > 1 || (op[0] == '\0' && spread_of_row(table, values->rows[0], expression,
+							   times, &figure->min, &figure->max));
+	figure->command = or_other(field(table, values->rows[0], "command"), file->command);
+	figure->machine = or_other(field(table, values->rows[0], "machine"), file->machine);
+	figure->date = field(table, values->rows[0], "date");
+	return isfinite(figure->value) && figure->command[0] != '\0';
+}
+
+/* Returns false if there is no memory. */
+static bool apply_op(struct values *values, const struct csv_table *table,
+	const struct csv_table *ours, uint32_t line, double times)
+{
+	struct values others;
+	bool right = values_of(&others, table,
+		or_other(field(ours, line, "of_rows"), field(ours, line, "rows")),
+		or_other(field(ours, line, "of_value"), field(ours, line, "value")), 1);
+
+	if (right)
+		combine_values(field(ours, line, "op"), values, &others);
+	for (uint32_t i = 0; i < values->n; i++)
+		values->values[i] *= times;
+	values_free(&others);
+	return right;
+}
+
+/* Looks up the figure of a line of ours.csv. */
+static struct figure figure_of(const struct file *file, const struct csv_table *ours, uint32_t line)
+{
+	const char *value = field(ours, line, "value"), *op = field(ours, line, "op"),
+		   *factor = field(ours, line, "times");
+	double times = factor[0] != '\0' ? strtod(factor, NULL) : 1,
+	       inner = op[0] != '\0' ? 1 : times;
+	struct figure figure = {0};
+	struct values values;
+
+	figure.found = values_of(&values, &file->table, field(ours, line, "rows"), value, inner) &&
+		       values.n > 0 &&
+		       (op[0] == '\0' || apply_op(&values, &file->table, ours, line, times)) &&
+		       fill_figure(&figure, file, &values, value, op, inner);
+	values_free(&values);
+	return figure;
+}
+
+static char *read_text(const char *path, size_t *size)
+{
+	FILE *in = regular_file_open(path);
+	struct text text = {0};
+	char part[4096];
+
+	if (in == NULL)
+		return NULL;
+	for (size_t n; (n = fread(part, 1, sizeof(part), in)) > 0;)
+		text_add(&text, part, n);
+	fclose(in);
+	text_char(&text, '\0');
+	if (text.failed) {
+		text_free(&text);
+		errno = ENOMEM;
+		return NULL;
+	}
+	*size = text.len - 1;
+	return text.data;
+}
+
+/* Leaves only the CSV of a profile, from "part," to the line "rows: N", and reads its machine. */
+static void cut_profile(struct file *file, char **text, size_t *size)
+{
+	char *cpu = strstr(*text, "\ncpu: "), *first = strstr(*text, "\npart,"),
+	     *last = first != NULL ? strstr(first, "\nrows: ") : NULL;
+
+	if (strncmp(*text, PROFILE_FIRST, strlen(PROFILE_FIRST)) != 0 || cpu == NULL ||
+		last == NULL)
+		return;
+	cpu += strlen("\ncpu: ");
+	snprintf(file->machine, sizeof(file->machine), "%.*s", (int)strcspn(cpu, "\n"), cpu);
+	*text = first + 1;
+	*size = (size_t)(last + 1 - *text);
+}
+
+/* Derives the command of a profile from its last row. */
+static void name_command(struct file *file)
+{
+	const struct csv_table *table = &file->table;
+	uint32_t last = table->nb_rows - 1;
+
+	if (file->machine[0] != '\0' && last > 0)
+		snprintf(file->command, sizeof(file->command),
+			"sketchtap-bench profile --sketch %s --width %s",
+			field(table, last, "sketch"), field(table, last, "width"));
+}
+
+static bool read_file(struct file *file, const char *directory)
+{
+	char path[PATH_MAX_LEN], *text, *csv;
+	uint32_t line;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/%s.csv", directory, file->name);
+	text = csv = read_text(path, &size);
+	if (text == NULL && errno == ENOENT)
+		return true;
+	if (text == NULL) {
+		log_error("%s: cannot read: %s", path,
+			errno != 0 ? strerror(errno) : "no regular file");
+		return false;
+	}
+	cut_profile(file, &csv, &size);
+	line = csv_table_parse(&file->table, csv, size);
+	free(text);
+	file->exists = line == 0;
+	if (file->exists)
+		name_command(file);
+	else
+		log_error("%s: line %u is not CSV with the columns of line 1; delete the file to "
+			  "measure again",
+			path, line);
+	return file->exists;
+}
+
+static struct file *find_file(struct join *join, const char *name)
+{
+	for (uint32_t f = 0; f < join->nb_files; f++)
+		if (strcmp(join->files[f].name, name) == 0)
+			return &join->files[f];
+	return NULL;
+}
+
+static void parse_embedded(struct csv_table *table, const unsigned char *text, size_t size)
+{
+	uint32_t line = csv_table_parse(table, (const char *)text, size);
+
+	VERIFY(line, ==, 0);
+}
+
+uint32_t papers_files(char names[PAPERS_FILES_MAX][PAPERS_NAME_MAX])
+{
+	struct csv_table ours;
+	uint32_t n = 0;
+
+	parse_embedded(&ours, paper_ours, sizeof(paper_ours));
+	for (uint32_t line = 1; line < ours.nb_rows; line++) {
+		const char *name = field(&ours, line, "file");
+		uint32_t i = 0;
+
+		while (i < n && strcmp(names[i], name) != 0)
+			i++;
+		if (name[0] == '\0' || i < n)
+			continue;
+		VERIFY(n, <, PAPERS_FILES_MAX);
+		snprintf(names[n++], PAPERS_NAME_MAX, "%s", name);
+	}
+	csv_table_free(&ours);
+	return n;
+}
+
+static bool answers(const struct csv_table *ours, uint32_t line, const char *paper,
+	const struct csv_table *printed, uint32_t row)
+{
+	static const char *const patterns[] = {"item", "setting", "quantity", "unit"};
+
+	if (strcmp(field(ours, line, "paper"), paper) != 0)
+		return false;
+	for (uint32_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
+		if (fnmatch(field(ours, line, patterns[p]), field(printed, row, patterns[p]), 0) !=
+			0)
+			return false;
+	return true;
+}
+
+static void reason_without_figure(char reason[REASON_MAX], const struct file *file)
+{
+	const char *command = NULL;
+
+	for (uint32_t w = 0; w < sizeof(writers) / sizeof(writers[0]); w++)
+		if (strcmp(writers[w].file, file->name) == 0)
+			command = writers[w].command;
+	if (file->exists)
+		snprintf(reason, REASON_MAX, "not measured yet: %s.csv has no such figure",
+			file->name);
+	else
+		snprintf(reason, REASON_MAX, "not measured yet: no %s.csv%s%s", file->name,
+			command != NULL ? ", which is written by " : "",
+			command != NULL ? command : "");
+}
+
+/* Appends the command without the path of the program, --output and --force. */
+static void add_command(struct text *text, const char *command)
+{
+	const char *space = strchr(command, ' '), *slash = NULL;
+	struct text copy = {0};
+
+	for (const char *at = command; at != space && *at != '\0'; at++)
+		if (*at == '/')
+			slash = at;
+	for (const char *at = slash != NULL ? slash + 1 : command; *at != '\0';) {
+		if (strncmp(at, " --output ", strlen(" --output ")) == 0) {
+			at += strlen(" --output ");
+			at += strcspn(at, " ");
+		} else if (strncmp(at, " --force", strlen(" --force")) == 0) {
+			at += strlen(" --force");
+		} else {
+			text_char(&copy, *at++);
+		}
+	}
+	text_char(&copy, '\0');
+	csv_string(text, copy.failed ? "" : copy.data);
+	text_free(&copy);
+}
+
+static void add_number(struct text *text, bool present, double value)
+{
+	text_char(text, ',');
+	if (present)
+		text_printf(text, fabs(value) >= 1000 ? "%.0f" : "%.4g", value + 0.0);
+}
+
+/* Returns the line of ours.csv that answers, or 0 with a reason. */
+static uint32_t find_figure(struct join *join, const struct paper *paper,
+	const struct csv_table *printed, uint32_t row, struct figure *figure,
+	char reason[REASON_MAX])
+{
+	snprintf(reason, REASON_MAX, "not measured yet: no line of ours.csv");
+	for (uint32_t line = 1; line < join->ours.nb_rows; line++) {
+		const char *name = field(&join->ours, line, "file");
+		const struct file *file;
+
+		if (!answers(&join->ours, line, paper->name, printed, row))
+			continue;
+		if (name[0] == '\0')
+			return line;
+		file = find_file(join, name);
+		*figure = file->exists ? figure_of(file, &join->ours, line) : (struct figure){0};
+		if (figure->found)
+			return line;
+		reason_without_figure(reason, file);
+	}
+	return 0;
+}
+
+static void add_row(struct join *join, const struct paper *paper, const struct csv_table *printed,
+	uint32_t row, struct text *text)
+{
+	struct figure figure = {0};
+	char reason[REASON_MAX];
+	uint32_t line = find_figure(join, paper, printed, row, &figure, reason);
+	bool found = line != 0 && figure.found;
+
+	text_str(text, csv_table_cell(printed, row, 0));
+	for (uint32_t c = 1; c < printed->nb_columns; c++)
+		csv_string(text, csv_table_cell(printed, row, c));
+	add_number(text, found, figure.value);
+	add_number(text, found && figure.has_spread, figure.min);
+	add_number(text, found && figure.has_spread, figure.max);
+	csv_string(text, line != 0 ? field(&join->ours, line, "how") : reason);
+	add_command(text, found ? figure.command : "");
+	csv_string(text, found ? figure.machine : "");
+	csv_string(text, found ? figure.date : "");
+	text_char(text, '\n');
+}
+
+static bool write_text(const struct text *text, const char *directory)
+{
+	char path[PATH_MAX_LEN], part[PATH_MAX_LEN + 8];
+	int fd;
+	FILE *out;
+	bool right;
+
+	snprintf(path, sizeof(path), "%s/papers.csv", directory);
+	snprintf(part, sizeof(part), "%s.part", path);
+	fd = regular_file_create(part, true);
+	out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out == NULL || text->failed) {
+		log_error("%s: cannot create: %s", part,
+			out != NULL ? "out of memory" : file_error(errno));
+		if (out != NULL)
+			fclose(out);
+		return false;
+	}
+	right = fwrite(text->data, 1, text->len, out) == text->len;
+	right = fclose(out) == 0 && right && rename(part, path) == 0;
+	if (!right)
+		log_error("%s: cannot write: %s", path, strerror(errno));
+	return right;
+}
+
+static bool read_files(struct join *join)
+{
+	char names[PAPERS_FILES_MAX][PAPERS_NAME_MAX];
+
+	join->nb_files = papers_files(names);
+	for (uint32_t f = 0; f < join->nb_files; f++)
+		memcpy(join->files[f].name, names[f], PAPERS_NAME_MAX);
+	for (uint32_t f = 0; f < join->nb_files; f++)
+		if (!read_file(&join->files[f], join->directory))
+			return false;
+	return true;
+}
+
+static void add_rows(struct join *join, struct text *text)
+{
+	text_str(text, "paper,item,setting,quantity,unit,value,note,ours,ours_min,ours_max,"
+		       "how,command,machine,date\n");
+	for (uint32_t p = 0; p < sizeof(papers) / sizeof(papers[0]); p++) {
+		struct csv_table printed;
+
+		parse_embedded(&printed, papers[p].text, papers[p].size);
+		for (uint32_t row = 1; row < printed.nb_rows; row++)
+			add_row(join, &papers[p], &printed, row, text);
+		csv_table_free(&printed);
+	}
+}
+
+bool papers_join(const char *directory)
+{
+	static struct join join;
+	struct text text = {0};
+	bool right;
+
+	join = (struct join){.directory = directory};
+	parse_embedded(&join.ours, paper_ours, sizeof(paper_ours));
+	right = read_files(&join);
+	if (right) {
+		add_rows(&join, &text);
+		right = write_text(&text, directory);
+	}
+	text_free(&text);
+	for (uint32_t f = 0; f < join.nb_files; f++)
+		csv_table_free(&join.files[f].table);
+	csv_table_free(&join.ours);
+	return right;
+}

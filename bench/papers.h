@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Writes papers.csv: every figure that five papers print (bench/papers/PAPER.csv), with the figure
+ * of the benches for the same quantity. bench/papers/ours.csv says which row of which CSV file of
+ * the benches answers which printed row.
+ *
+ * Columns of ours.csv. `item`, `setting`, `quantity` and `unit` are patterns (fnmatch) for
+ * rows of PAPER.csv. The lines of a printed row are tried in their order. The first line without a `file`,
+ * or whose file has the figure, answers the row.
+ *
+ *   how                 the cell `how` of papers.csv
+ *   file                FILE.csv of the benches
+ *   rows                conditions COLUMN=PATTERN, COLUMN!=PATTERN, COLUMN=LEAST to LARGEST,
+ *                       COLUMN=<min>, COLUMN=<max> and COLUMN~NUMBER (the nearest), joined by ";".
+ *                       Rows whose note begins with "not comparable" are left out, unless there is
+ *                       a condition for `note`
+ *   value               COLUMN, NUMBER/COLUMN or NUMBER-COLUMN
+ *   op                  "/", "-" or "above" ((a - b) / |b|): combines the value with a second one
+ *   of_rows, of_value   the second value; empty: as `rows` and `value`
+ *   times               factor of the result; empty: 1
+ *
+ * The figure is the median of the rows. Its spread is that of the rows, or of one row that has
+ * COLUMN_min and COLUMN_max.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+struct papers_options {
+	const char *directory; /* NULL: only the bench of one paper */
+};
+
+OPTION_OWNER(papers)
+
+#define PAPERS_FILES_MAX 32
+
+#define PAPERS_NAME_MAX 64
+
+/* Writes each file name of ours.csv once, without ".csv". Returns their number. */
+uint32_t papers_files(char names[PAPERS_FILES_MAX][PAPERS_NAME_MAX]);
+
+/* Reads FILE.csv of the directory and writes papers.csv there. Logs an error and returns false. */
+bool papers_join(const char *directory);
+
+/* Runs the benches that papers.csv needs, then papers_join(). Returns the exit status. */
+int papers_run(const struct config *config);

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""papers: every printed figure of five papers has a row of papers.csv, with the right figure of ours."""
+
+import csv
+import fnmatch
+import os
+import re
+import signal
+
+import lib
+
+LONG = ('of_this_host',)
+
+PAPERS = ('wu2016', 'zha2022', 'nassopoulos2014', 'emc2', 'tangari2018')
+KINDS = ('measured', 'modelled', 'not measurable: ', 'not measured yet: ', 'description')
+ADDED = ['ours', 'ours_min', 'ours_max', 'how', 'command', 'machine', 'date']
+
+
+def folder_of(test):
+    return os.path.join(test.settings.root, 'bench', 'papers')
+
+
+def read(path):
+    with open(path, newline='', encoding='utf-8') as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def printed_of(test, paper):
+    return read(os.path.join(folder_of(test), paper + '.csv'))
+
+
+def lines_of(test):
+    return read(os.path.join(folder_of(test), 'ours.csv'))
+
+
+def write(directory, name, rows):
+    """Writes a CSV file whose columns are those of the first row."""
+    with open(os.path.join(directory, name + '.csv'), 'w', newline='', encoding='utf-8') as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator='\r\n' if name == 'paper' else '\n')
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def prepare(test, **files):
+    """Creates a directory in which no bench has to run: a file without rows for each that has none here."""
+    directory = test.path('figures')
+    os.mkdir(directory)
+    for name in {line['file'] for line in lines_of(test)} - {''}:
+        with open(os.path.join(directory, name + '.csv'), 'w', encoding='utf-8') as file:
+            file.write('bench\n')
+    for name, rows in files.items():
+        write(directory, name.replace('_', '-'), rows)
+    return directory
+
+
+def join(test, directory):
+    result = test.bench('paper', '--all', directory).expect(0)
+    assert '== ' not in result.stdout, result.describe()
+    return read(os.path.join(directory, 'papers.csv'))
+
+
+def check_rows(test, rows):
+    """Checks that each printed row has its counterpart, and each figure its command."""
+    printed = [row for paper in PAPERS for row in printed_of(test, paper)]
+    assert len(printed) == 478, len(printed)
+    assert [{name: row[name] for name in printed[0]} for row in rows] == printed
+    assert list(rows[0]) == list(printed[0]) + ADDED, list(rows[0])
+    for row in rows:
+        assert row['how'].startswith(KINDS) and 'ours.csv' not in row['how'], row
+        has_figure = row['how'].startswith(('measured', 'modelled'))
+        assert (row['ours'] != '') == has_figure == (row['command'] != ''), row
+        assert (row['ours_min'] == '') == (row['ours_max'] == ''), row
+        if row['ours_min']:
+            assert float(row['ours_min']) <= float(row['ours']) <= float(row['ours_max']), row
+
+
+def one(rows, paper, **wanted):
+    found = [row for row in rows if row['paper'].startswith(paper) and all(row[name] == value for name, value in wanted.items())]
+    assert len(found) == 1, (wanted, found)
+    return found[0]
+
+
+def test_without_figures(test):
+    """Without figures, every printed row is there and says so."""
+    rows = join(test, prepare(test))
+    check_rows(test, rows)
+    kinds = {row['how'].split(':')[0] for row in rows}
+    assert kinds == {'description', 'not measurable', 'not measured yet'}, kinds
+
+
+def test_lines(test):
+    """Each line of ours.csv can answer a printed row, and only lines with a file have a selection."""
+    unused = {number: line for number, line in enumerate(lines_of(test), 2)}
+    for paper in PAPERS:
+        for row in printed_of(test, paper):
+            answers = [number for number, line in enumerate(lines_of(test), 2)
+                       if line['paper'] == paper and all(fnmatch.fnmatchcase(row[name], line[name])
+                                                         for name in ('item', 'setting', 'quantity', 'unit'))]
+            assert answers, row
+            for number in answers:
+                line = unused.pop(number, None) or lines_of(test)[number - 2]
+                if line['file'] == '':
+                    break
+    assert not unused, unused
+    for line in lines_of(test):
+        assert line['how'].startswith(KINDS) and line['paper'] in PAPERS, line
+        figure = line['how'].startswith(('measured', 'modelled'))
+        assert figure == (line['file'] != '') == (line['rows'] != '') == (line['value'] != ''), line
+        for condition in filter(None, (line['rows'] + ';' + line['of_rows']).split(';')):
+            assert re.fullmatch(r'[a-z_]+(=|!=|~).+', condition) and '..' not in condition, line
+        assert re.fullmatch(r'([\d.]+[/-])?[a-z]\w*', line['value'] or 'a'), line
+        assert line['op'] in ('', '/', '-', 'above') and (line['op'] or not line['of_rows'] + line['of_value']), line
+
+
+PIPELINE = {'experiment': 'all combinations (Tables 3 and 4)', 'design': 'rss', 'sharing': 'separate', 'sketch': 'simple-hash',
+            'workers': '6', 'traffic': 'random', 'drop_rate': '0.25', 'drop_rate_min': '0.125', 'drop_rate_max': '0.5',
+            'count_ns': '30', 'delay_ns': '60', 'note': '', 'machine': 'CPU "A", 8 CPUs', 'date': '2026-11-29 11:00 UTC',
+            'command': '/opt/bin/sketchtap-bench paper --output /tmp/x y.csv --force'}
+
+
+def test_selection(test):
+    """Medians, spreads, ratios, nearest and extreme rows, and lines that are tried in their order."""
+    shared = PIPELINE | {'sketch': 'count-min', 'workers': '1', 'command': 'sketchtap-bench paper --output - --seed 1'}
+    many = [{'traffic': 'zipf', 'collision': 'list', 'hash': 'coralreef', 'bench': 'flow-table', 'buckets': str(buckets), 'mpps': mpps,
+             'ns': '10', 'ns_min': '8', 'ns_max': '20', 'of_power': of_power, 'note': '', 'command': 'sizes'}
+            for buckets, mpps, of_power in ((16384, '80', ''), (4000000, '100', '0.5'), (67108864, '60', '1.25'), (2 ** 28, '', ''))]
+    rounds = [{'load': 'unbounded', 'monitor': 'sflow', 'sampling': '10', 'seconds': seconds, 'switch_s': switch, 'export_kbps': kbps,
+               'command': 'living-edge points'} for seconds, switch, kbps in (('4', '1', '70'), ('5', '4', '90'), ('2', '1', '60'))]
+    directory = prepare(test, paper=[
+        PIPELINE,
+        PIPELINE | {'sketch': 'reversible', 'note': 'not comparable: 7 polling threads share 2 CPUs'},
+        PIPELINE | {'sketch': 'reversible', 'workers': '1', 'count_ns': '77'},
+        PIPELINE | {'sharing': 'shared', 'count_ns': ''},
+        shared | {'count_ns': '20'}, shared | {'sharing': 'shared', 'count_ns': '50'},
+    ], flow_sizes=many, living_edge=rounds, flow_hosts=[
+        {'structure': 'FCAP', 'design': 'async', 'flows': flows, 'exact': exact, 'bytes': '1', 'note': 'not comparable: 3 threads',
+         'command': 'hosts'} for flows, exact in (('2299', '0.5'), ('2560', '0.75'), ('2801', '0.5'))],
+        forward=[{'part': 'off-path flow-table, above io', 'value': value, 'command': ''} for value in ('1', '2')])
+    rows = join(test, directory)
+    check_rows(test, rows)
+
+    row = one(rows, 'Wu', item='Table 3', setting='RSS-Separate-SHT', quantity='PDR')
+    assert [row[name] for name in ADDED] == ['0.25', '0.125', '0.5', 'measured', 'sketchtap-bench paper y.csv', 'CPU "A", 8 CPUs',
+                                             '2026-11-29 11:00 UTC'], row
+    row = one(rows, 'Wu', item='Table 3', setting='RSS-Separate-RS', quantity='PPT')
+    assert (row['ours'], row['ours_min'], row['how']) == ('77', '', 'measured: one worker instead of six'), row
+    row = one(rows, 'Wu', item='Table 3', setting='RSS-Separate-RS', quantity='PDR')
+    assert row['how'] == 'not measured yet: needs seven CPUs', row
+    row = one(rows, 'Wu', item='Table 3', setting='RSS-Shared-SHT', quantity='PPT')
+    assert row['how'].startswith('not measured yet: '), row
+    row = one(rows, 'Wu', item='Sec. 4.5.1', quantity='PPT, shared of separate')
+    assert (row['ours'], row['command']) == ('2.5', 'sketchtap-bench paper --seed 1'), row
+
+    row = one(rows, 'Nass', item='Fig. 2', setting='CAIDA', quantity='knee')
+    assert row['ours'] == '4000000', row
+    row = one(rows, 'Nass', item='Fig. 2', setting='CAIDA; CoralReef; largest')
+    assert row['ours'] == '', row  # the largest table has no figure
+    row = one(rows, 'Nass', item='Table 1', setting='CAIDA; list; CoralReef; 54 M rows')
+    assert (row['ours'], row['ours_min'], row['ours_max']) == ('100', '50', '125'), row
+    row = one(rows, 'Nass', item='Fig. 5', setting='CoralReef; list; power of two against not')
+    assert row['ours'] == '2', row
+
+    row = one(rows, 'Mann', item='Fig. 8', quantity='CPU of its core', setting='ovs-vswitchd; 10 Gbps; sFlow 1:10')
+    assert (row['ours'], row['ours_min'], row['ours_max']) == ('50', '25', '80'), row
+    row = one(rows, 'Mann', item='Fig. 9', setting='sFlow; 10000 servers')
+    assert (row['ours'], row['ours_min'], row['ours_max']) == ('700', '600', '900') and row['how'].startswith('modelled: '), row
+
+    row = one(rows, 'Zha', item='Table 1', setting='off-path FCAP', quantity='measurement accuracy')
+    assert row['ours'] == '75', row
+    row = one(rows, 'Zha', item='Table 1', setting='off-path FCAP', quantity='forwarding latency added')
+    assert row['how'] == 'not measured yet: forward.csv has no such figure', row  # figures without a command do not count
+
+
+def test_missing_file(test):
+    """A file that only a program of the source tree writes is named with this program."""
+    directory = prepare(test)
+    os.unlink(os.path.join(directory, 'living-edge-compared.csv'))
+    row = one(join(test, directory), 'Mann', item='Fig. 3', setting='sFlow; OVS; 100 Mbps; 1:1')
+    assert row['how'] == 'not measured yet: no living-edge-compared.csv, which is written by bench/living-edge compare', row
+
+
+def test_bad_input(test):
+    """A damaged file, a wrong directory and settings of other benches end with one line. An earlier result stays."""
+    directory = prepare(test)
+    join(test, directory)
+    before = lib.read_text(os.path.join(directory, 'papers.csv'))
+    for text, line in (('part,value\na\n', 2), ('part,value\na,"b\n', 3), ('part,value\na,1\nb,"1"x\n', 3), ('a,b\n1,2,3\n', 2),
+                       ('a,b\n1,2"\n', 2), ('', 1)):
+        with open(os.path.join(directory, 'kernel.csv'), 'w', encoding='utf-8') as file:
+            file.write(text)
+        test.bench('paper', '--all', directory).expect(1).expect_one_line(f'kernel.csv: line {line} ')
+        assert lib.read_text(os.path.join(directory, 'papers.csv')) == before
+    test.bench('paper', '--all', os.path.join(directory, 'kernel.csv', 'below')).expect(1).expect_one_line('below: ')
+    for option, value in (('zipf', '1.2'), ('workers', '2'), ('output', '-'), ('rounds', '3'), ('experiment', 'size')):
+        test.bench('paper', '--all', directory, f'--{option}', value).expect(2).expect_one_line(f'--{option}', '--all')
+    assert not [name for name in os.listdir(directory) if name.endswith('.part')]
+
+
+def test_stop(test):
+    """A stop leaves no file of an incomplete bench, and no papers.csv."""
+    directory = prepare(test)
+    os.unlink(os.path.join(directory, 'paper.csv'))
+    process = test.start('paper', '--all', directory, '--no-huge', program=[test.bench_binary])
+    test.until(lambda: os.path.exists(os.path.join(directory, 'paper.csv')), 'a bench that writes paper.csv')
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(1)
+    left = set(os.listdir(directory))
+    assert 'paper.csv' not in left and 'papers.csv' not in left, left
+
+
+def test_of_this_host(test):
+    """The whole table at a small scale. Exact quantities are compared; times only exist."""
+    if test.sanitized:
+        test.skip('takes minutes with a sanitizer, and other tests run the same code')
+    directory = test.path('figures')
+    result = test.bench('paper', '--all', directory, '--quick', '--no-huge', '--seed', '7')
+    if os.geteuid() == 0:
+        result.expect(0)
+    else:  # the eBPF program needs root
+        result.expect(1)
+        assert not os.path.exists(os.path.join(directory, 'kernel.csv')) and 'kernel failed' in result.stderr, result.describe()
+    rows = read(os.path.join(directory, 'papers.csv'))
+    check_rows(test, rows)
+    for structure in ('FCAP', 'SMON'):
+        for path in ('on-path', 'off-path'):
+            row = one(rows, 'Zha', item='Table 1', setting=f'{path} {structure}', quantity='measurement accuracy')
+            assert float(row['ours']) == 100, row
+        memory = one(rows, 'Zha', item='Table 1', setting=f'on-path {structure}', quantity='kernel memory')
+        flow = one(rows, 'Zha', item='derived', setting=f'on-path {structure}; 2550 flows')
+        assert abs(float(memory['ours']) * 1024 / float(flow['ours']) - 2517) < 10, (memory, flow)
+    for name in ('CoralReef', 'Bob', 'Murmur'):  # chains depend on keys per bucket only
+        for quantity, distance in (('P(L=1)', 0.03), ('E[L]', 0.05)):
+            row = one(rows, 'Nass', item='Fig. 4', setting=name, quantity=quantity)
+            assert abs(float(row['ours']) - float(row['value'])) < distance, row
+    row = one(rows, 'Tangari', item='Fig. 3', setting='CDF rule; K = 1000')
+    assert 0 < float(row['ours']) < 1.5, row
+    row = one(rows, 'Tangari', item='Fig. 5b')
+    assert float(row['ours']) == 0, row
+    assert all(re.match(r'sketchtap-bench \S', row['command']) for row in rows if row['command']), 'a command of another program'
+    before = lib.read_text(os.path.join(directory, 'papers.csv'))
+    if os.geteuid() == 0:
+        join(test, directory)
+    assert lib.read_text(os.path.join(directory, 'papers.csv')) == before
