@@ -5,7 +5,9 @@ import csv
 import fnmatch
 import os
 import re
+import shutil
 import signal
+import xml.etree.ElementTree
 
 import lib
 
@@ -241,3 +243,50 @@ def test_of_this_host(test):
     if os.geteuid() == 0:
         join(test, directory)
     assert lib.read_text(os.path.join(directory, 'papers.csv')) == before
+
+
+def tool_of(test, name):
+    return [os.path.join(test.settings.root, 'bench', name)]
+
+
+def test_document(test):
+    """docs/PAPERS.md is what bench/tables makes of bench/results/papers.csv, which has each printed row."""
+    root = test.settings.root
+    figures = os.path.join(root, 'bench', 'results', 'papers.csv')
+    check_rows(test, read(figures))
+    os.mkdir(test.path('figures'))
+    shutil.copy(figures, test.path('figures'))
+    page = lib.read_text(os.path.join(root, 'docs', 'PAPERS.md'))
+    for name in re.findall(r'\((papers/[\w.-]+)\)', page):
+        assert os.path.exists(os.path.join(root, 'docs', name)), name
+    with open(test.path('PAPERS.md'), 'w', encoding='utf-8') as file:
+        file.write(re.sub(r'(<!-- figures \w+ -->\n).*?(<!-- end -->)', r'\1old\n\2', page, flags=re.DOTALL))
+    test.run(test.path('figures'), test.path('PAPERS.md'), program=tool_of(test, 'tables')).expect(0)
+    assert lib.read_text(test.path('PAPERS.md')) == page
+    for row in read(figures):
+        if row['how'].startswith('not '):
+            assert row['how'].split(': ', 1)[1] in ' '.join(page.split()), row
+
+
+def test_pictures(test):
+    """Pictures are valid, inside their frame, and have each series in the legend. Without figures there is none."""
+    directory = prepare(test, flow_sizes=[
+        {'bench': 'flow-table', 'traffic': 'zipf', 'collision': collision, 'hash': 'coralreef', 'buckets': buckets, 'mpps': '100',
+         'ns': ns, 'ns_min': '8', 'ns_max': '20', 'of_power': '', 'note': '', 'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC',
+         'command': 'sizes'} for collision, buckets, ns in (('list', '16384', '10'), ('list', '67108864', '16'), ('tree', '16384', '9'))])
+    join(test, directory)
+    test.run(directory, test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(0)
+    assert sorted(os.listdir(test.path('pictures'))) == ['nassopoulos-2.svg', 'nassopoulos-3.svg']
+    for name in os.listdir(test.path('pictures')):
+        root = xml.etree.ElementTree.parse(os.path.join(test.path('pictures'), name)).getroot()
+        width, height = float(root.get('width')), float(root.get('height'))
+        assert width == 800, width
+        texts = [element for element in root if element.tag.endswith('text')]
+        assert all(0 <= float(text.get('x')) < width and 0 <= float(text.get('y')) < height for text in texts)
+        words = [text.text for text in texts]
+        assert 'CPU <A> & B; 2026-11-29' in words and 'rows of the table' in words, words
+        if name == 'nassopoulos-2.svg':
+            assert {'CoralReef, list', 'CoralReef, tree', 'CoralReef, list: paper', 'Mpps', '2^14', '54 M'} <= set(words), words
+        circles = [element for element in root if element.tag.endswith('circle')]
+        assert len(circles) == {'nassopoulos-2.svg': 4, 'nassopoulos-3.svg': 4}[name], len(circles)  # with those of the legend
+    test.run(test.path('nothing'), test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(2)
