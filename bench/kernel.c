@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
+#include <rte_common.h>
 
 #include "base/log.h"
 #include "base/signals.h"
@@ -25,6 +26,7 @@
 #include "bench/kernel_options.h"
 #include "rx/kernel/program.h"
 #include "rx/kernel/ring.h"
+#include "rx/kernel/tables.h"
 #include "tune/measure/bench_options.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/figures.h"
@@ -49,7 +51,7 @@ static const struct figures_column columns[] = {
 	{"flows", "flows", 7, ""},
 	{"round", "round", 5, ""},
 	{"value", "value", 8, ""},
-	{"unit", "", -4, ""},
+	{"unit", "", -5, ""},
 	{"note", "", -1, ""},
 	{.name = NULL},
 };
@@ -176,15 +178,15 @@ static bool measure(struct kernel_bench *bench, const struct entrant *entrant, d
 	return true;
 }
 
-static void print_row(
-	struct kernel_bench *bench, const char *part, uint64_t flows, uint32_t round, double value)
+static void print_row(struct kernel_bench *bench, const char *part, uint64_t flows, uint32_t round,
+	double value, const char *unit)
 {
 	figures_cell(&bench->figures, "bench", "kernel");
 	figures_cell(&bench->figures, "part", "%s", part);
 	figures_cell(&bench->figures, "flows", "%llu", (unsigned long long)flows);
 	figures_cell(&bench->figures, "round", "%u", round);
 	figures_cell(&bench->figures, "value", "%.2f", value);
-	figures_cell(&bench->figures, "unit", "ns");
+	figures_cell(&bench->figures, "unit", "%s", unit);
 	figures_row(&bench->figures);
 }
 
@@ -200,7 +202,7 @@ static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round
 			return false;
 		if (is_empty)
 			empty = ns;
-		print_row(bench, entrant->name, flows, round, is_empty ? ns : ns - empty);
+		print_row(bench, entrant->name, flows, round, is_empty ? ns : ns - empty, "ns");
 	}
 	return true;
 }
@@ -212,6 +214,26 @@ static void forget_flows(const struct kernel_bench *bench)
 	kernel_tables_take(kernel_program_tables(bench->all_share), 0, drop_flow, NULL);
 }
 
+/* Flows in Tables 2 and 3 of Zha et al. (2022), at 160 and 80 kpps. */
+static const uint32_t paper_flows[] = {
+	346, 703, 1067, 1402, 1698, 2082, 2550, 3043, 217, 487, 641, 811, 980, 1219, 1456, 1712};
+
+/* The flow tables of all CPUs and both generations. */
+static void print_memory(struct kernel_bench *bench)
+{
+	uint32_t cpus = kernel_program_rings(bench->on_path);
+
+	figures_heading(&bench->figures, "memory of flow tables for %u CPUs", cpus);
+	for (size_t i = 0; i < RTE_DIM(paper_flows); i++) {
+		uint32_t buckets = 1;
+
+		while (buckets < paper_flows[i])
+			buckets *= 2;
+		print_row(bench, "on-path, memory", paper_flows[i], 0,
+			(double)kernel_tables_bytes(cpus, buckets, false), "bytes");
+	}
+}
+
 static bool run_all(struct kernel_bench *bench)
 {
 	static const struct option_values usual = {.n = 3, .values = {1, 1000, 64000}};
@@ -219,6 +241,7 @@ static bool run_all(struct kernel_bench *bench)
 
 	if (flows->n == 0)
 		flows = &usual;
+	print_memory(bench);
 	figures_heading(&bench->figures, "time per packet, less an empty program");
 	for (uint32_t f = 0; f < flows->n; f++) {
 		bench->control->flows = (uint32_t)flows->values[f];

@@ -800,6 +800,12 @@ def test_bench(test):
     test.bench('kernel', '--quick', '--flows', '10', '--output', figures).expect(0)
     with open(figures, encoding='utf-8', newline='') as stream:
         rows = list(csv.DictReader(stream))
+    sizes = {int(row['flows']): float(row['value']) for row in rows if row['unit'] == 'bytes'}
+    cpus = int(lib.read_text('/sys/devices/system/cpu/possible').strip().rpartition('-')[2]) + 1
+    # Two generations of heads and of the further flows of chains, 80 bytes each, with a tally of 64.
+    assert len(sizes) == 16 and sizes[2550] == sizes[3043] == 2 * cpus * (2 * 4096 * 80 + 64), (cpus, sizes)
+    assert sizes[217] == 2 * cpus * (2 * 256 * 80 + 64), (cpus, sizes)
+    rows = [row for row in rows if row['unit'] == 'ns']
     parts = [row['part'] for row in rows if row['round'] == '0']
     assert len(set(parts)) == len(parts) == len(rows) / 2, parts
     for part in ('empty, tc', 'off-path', 'on-path, coarse times', "the kernel's table", 'on-path, iblt',
