@@ -392,10 +392,17 @@ static struct model_error *error_of(
 	return &errors[design];
 }
 
-static void note_error(const struct modelled *modelled, const struct combination *combination,
+static void note_error(struct figures *figures, uint32_t n, const char *contention,
 	const struct model_error *error)
 {
-	uint32_t n = most_workers(combination)->n;
+	figures_cell(figures, "note",
+		"from %u worker%s%s; in %u runs PDR was at most %.3f off, delay %.0f %%", n,
+		n == 1 ? "" : "s", contention, error->runs, error->drop, error->delay * 100);
+}
+
+static void note_model(const struct modelled *modelled, const struct combination *combination,
+	const struct model_error *error)
+{
 	double more[BENCH_ROUNDS_MAX] = {0};
 	char contention[64] = "";
 
@@ -404,9 +411,7 @@ static void note_error(const struct modelled *modelled, const struct combination
 	if (combination->sharing == SHARING_SHARED)
 		snprintf(contention, sizeof(contention), ", %.1f ns more for each further one",
 			bench_stats_of(more, modelled->rounds).median);
-	figures_cell(modelled->figures, "note",
-		"from %u worker%s%s; in %u runs PDR was at most %.3f off, delay %.0f %%", n,
-		n == 1 ? "" : "s", contention, error->runs, error->drop, error->delay * 100);
+	note_error(modelled->figures, most_workers(combination)->n, contention, error);
 }
 
 static void print_six(const struct modelled *modelled, const struct combination *combination,
@@ -428,7 +433,7 @@ static void print_six(const struct modelled *modelled, const struct combination 
 	figures_cell(figures, "paper_drop_rate", "%s", printed(modelled, combination, "PDR"));
 	figures_cell(figures, "delay_ns", "%.2f", model.delay.median);
 	figures_cell(figures, "how", "modelled");
-	note_error(modelled, combination, error);
+	note_model(modelled, combination, error);
 	figures_row(figures);
 }
 
@@ -486,7 +491,10 @@ static void print_printed(const struct modelled *modelled, const struct combinat
 	figures_cell(figures, "ours_max", loss ? "%.4f" : "%.2f", ours.max);
 	figures_cell(figures, "how", loss && !six ? "modelled" : "measured");
 	if (loss && !six)
-		note_error(modelled, combination, error);
+		note_error(figures, from->n, "", error);
+	else if (!six)
+		figures_cell(figures, "note", "%u worker%s in place of six", from->n,
+			from->n == 1 ? "" : "s");
 	figures_row(figures);
 }
 
