@@ -46,7 +46,9 @@ static const struct step {
 	{"forward", "forward", "--rounds 9", "--quick --rounds 1"},
 	{"kernel", "kernel", "--rounds 5", "--quick --rounds 1"},
 	{"worker", "worker", "--rounds 5", "--packets 100K --rounds 1"},
-	{"paper", "paper", "--rounds 3 --duration 200ms", "--quick"},
+	{"paper", "paper", "--rounds 3 --duration 200ms",
+		/* Large tables take longer to allocate than to measure. */
+		"--quick --duration 10ms --experiment combinations,size,mempool,workers,numa,model"},
 	{"pipeline", "pipeline --experiment atomic,flows", "--rounds 3 --duration 200ms",
 		"--quick"},
 	{"widths", "kernels --flows 1M --zipf 1.05 --threads 1 --width 1K,64K,256K,4M",
@@ -86,7 +88,8 @@ static const struct step {
 		"--width 64K --zipf 1.05",
 		"--flows 1M --rounds 5", "--flows 1K --packets 200K --rounds 1"},
 	/* Tables I and II of Tangari et al. */
-	{"profile", "profile --sketch flow-table", "--width 4M", "--width 64K --duration 1s", true},
+	{"profile", "profile --sketch flow-table --flow-detail tcp", "--width 4M",
+		"--width 64K --duration 1s", true},
 	{"adaptive", "adaptive --profile DIR/profile.csv", "--rounds 5", "--quick"},
 };
 

@@ -43,8 +43,7 @@ static const struct writer {
 } writers[] = {
 	{"living-edge", "sudo bench/living-edge points"},
 	{"living-edge-compared", "bench/living-edge compare"},
-	{"edge", "sudo bench/edge"},
-	{"edge-paper", "sudo bench/edge"},
+	{"edge", "sudo bench/edge --flows 2550,1456"},
 	{"adaptive-measured", "bench/adaptive_measured"},
 };
 
@@ -65,8 +64,19 @@ struct join {
 struct figure {
 	bool found, has_spread;
 	double value, min, max;
-	const char *command, *machine, *date;
+	char order[REASON_MAX]; /* instead of a value; "" without one */
+	const char *how, *note, *command, *machine, *date;
 };
+
+/* A row of a paper. */
+struct printed {
+	const struct csv_table *table;
+	uint32_t row;
+};
+
+static const char *const name_columns[] = {"item", "setting", "quantity", "unit"};
+
+#define NAMES (sizeof(name_columns) / sizeof(name_columns[0]))
 
 /* Values of the selected rows. */
 struct values {
@@ -95,63 +105,50 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Keeps the rows whose number is the nearest to `wanted`, which may be infinite. */
-static uint32_t keep_nearest(
-	const struct csv_table *table, uint32_t column, double wanted, uint32_t *rows, uint32_t n)
+static bool is_number(const char *cell, double number)
 {
-	double nearest = NAN, number;
+	double value;
+
+	return number_of(cell, &value) && value == number;
+}
+
+/* Keeps the rows with the least or the largest number. */
+static uint32_t keep_extreme(
+	const struct csv_table *table, uint32_t column, bool largest, uint32_t *rows, uint32_t n)
+{
+	double extreme = NAN, number;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (number_of(csv_table_cell(table, rows[i], column), &number) &&
-			(isnan(nearest) ||
-				(isinf(wanted) ? (wanted > 0 ? number > nearest : number < nearest)
-					       : fabs(number - wanted) < fabs(nearest - wanted))))
-			nearest = number;
+			(isnan(extreme) || (largest ? number > extreme : number < extreme)))
+			extreme = number;
 	for (uint32_t i = 0; i < n; i++)
-		if (number_of(csv_table_cell(table, rows[i], column), &number) && number == nearest)
+		if (is_number(csv_table_cell(table, rows[i], column), extreme))
 			rows[kept++] = rows[i];
 	return kept;
-}
-
-static bool is_met(const char *cell, const char *wanted, bool negated)
-{
-	const char *to = strstr(wanted, " to ");
-	double number, low, high;
-	char *end;
-
-	if (to == NULL)
-		return (fnmatch(wanted, cell, 0) == 0) != negated;
-	low = strtod(wanted, &end);
-	VERIFY(end, ==, to);
-	high = strtod(to + strlen(" to "), NULL);
-	return number_of(cell, &number) && number >= low && number <= high;
 }
 
 /* Cuts the condition at its operator. */
 static uint32_t keep_rows(
 	const struct csv_table *table, char *condition, uint32_t *rows, uint32_t n)
 {
-	char *op = strpbrk(condition, "=~");
+	char *op = strchr(condition, '=');
 	uint32_t column, kept = 0;
-	bool negated, nearest;
 	const char *wanted;
+	bool negated;
 
 	VERIFY(op, !=, NULL);
 	wanted = op + 1;
-	nearest = *op == '~';
 	negated = op > condition && op[-1] == '!';
 	op[-(int)negated] = '\0';
 	column = csv_table_column(table, condition);
 	if (column == CSV_NO_COLUMN)
 		return 0;
-	if (nearest)
-		return keep_nearest(table, column, strtod(wanted, NULL), rows, n);
 	if (strcmp(wanted, "<min>") == 0 || strcmp(wanted, "<max>") == 0)
-		return keep_nearest(
-			table, column, wanted[2] == 'a' ? INFINITY : -INFINITY, rows, n);
+		return keep_extreme(table, column, wanted[2] == 'a', rows, n);
 	for (uint32_t i = 0; i < n; i++)
-		if (is_met(csv_table_cell(table, rows[i], column), wanted, negated))
+		if ((fnmatch(wanted, csv_table_cell(table, rows[i], column), 0) == 0) != negated)
 			rows[kept++] = rows[i];
 	return kept;
 }
@@ -159,6 +156,28 @@ static uint32_t keep_rows(
 static bool is_comparable(const struct csv_table *table, uint32_t row)
 {
 	return strncmp(field(table, row, "note"), "not comparable", strlen("not comparable")) != 0;
+}
+
+/* Returns true if the bench names its row like a row of a paper. */
+static bool is_named_like(
+	const struct csv_table *table, uint32_t row, const struct printed *printed)
+{
+	for (uint32_t n = 0; n < NAMES; n++)
+		if (strcmp(field(table, row, name_columns[n]),
+			    field(printed->table, printed->row, name_columns[n])) != 0)
+			return false;
+	return true;
+}
+
+static uint32_t select_named(
+	const struct csv_table *table, const struct printed *printed, uint32_t *rows)
+{
+	uint32_t n = 0;
+
+	for (uint32_t row = 1; row < table->nb_rows; row++)
+		if (is_named_like(table, row, printed))
+			rows[n++] = row;
+	return n;
 }
 
 /* rows: room for all rows of the table. Returns the number of rows. */
@@ -197,8 +216,9 @@ static bool evaluate(const struct csv_table *table, uint32_t row, const char *ex
 	return isfinite(*value);
 }
 
+/* printed: the row that names the rows if there are no conditions. */
 static bool values_of(struct values *values, const struct csv_table *table, const char *conditions,
-	const char *expression, double times)
+	const struct printed *printed, const char *expression, double times)
 {
 	uint32_t n, kept = 0;
 
@@ -206,7 +226,8 @@ static bool values_of(struct values *values, const struct csv_table *table, cons
 		.values = calloc(table->nb_rows, sizeof(double))};
 	if (values->rows == NULL || values->values == NULL)
 		return false;
-	n = select_rows(table, conditions, values->rows);
+	n = conditions[0] != '\0' ? select_rows(table, conditions, values->rows)
+				  : select_named(table, printed, values->rows);
 	for (uint32_t i = 0; i < n; i++)
 		if (evaluate(table, values->rows[i], expression, "", times, &values->values[kept]))
 			values->rows[kept++] = values->rows[i];
@@ -237,7 +258,10 @@ static double median_of(const double *values, uint32_t n, double *min, double *m
 
 static double combine(const char *op, double a, double b)
 {
-	return op[0] == '/' ? a / b : op[0] == '-' ? a - b : (a - b) / fabs(b);
+	return op[0] == '/'   ? a / b
+	       : op[0] == '-' ? a - b
+	       : op[0] == '+' ? a + b
+			      : (a - b) / fabs(b);
 }
 
 /* Pairs values row by row if the numbers of rows are equal, as those of rounds. */
@@ -275,6 +299,8 @@ static bool fill_figure(struct figure *figure, const struct file *file, const st
 {
 	const struct csv_table *table = &file->table;
 
+	figure->how = field(table, values->rows[0], "how");
+	figure->note = field(table, values->rows[0], "note");
 	figure->value = median_of(values->values, values->n, &figure->min, &figure->max);
 	figure->has_spread =
 		values->n > 1 || (op[0] == '\0' && spread_of_row(table, values->rows[0], expression,
@@ -291,7 +317,7 @@ static bool apply_op(struct values *values, const struct csv_table *table,
 {
 	struct values others;
 	bool right = values_of(&others, table,
-		or_other(field(ours, line, "of_rows"), field(ours, line, "rows")),
+		or_other(field(ours, line, "of_rows"), field(ours, line, "rows")), NULL,
 		or_other(field(ours, line, "of_value"), field(ours, line, "value")), 1);
 
 	if (right)
@@ -302,20 +328,82 @@ static bool apply_op(struct values *values, const struct csv_table *table,
 	return right;
 }
 
+struct group {
+	const char *name;
+	double median;
+};
+
+static int compare_groups(const void *a, const void *b)
+{
+	return compare_doubles(
+		&((const struct group *)a)->median, &((const struct group *)b)->median);
+}
+
+/* Returns the median of the rows whose cell in the column is that of row `first`. */
+static double median_of_group(const struct values *values, const struct csv_table *table,
+	uint32_t column, uint32_t first, double *some)
+{
+	const char *name = csv_table_cell(table, values->rows[first], column);
+	double min, max;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < values->n; i++)
+		if (strcmp(csv_table_cell(table, values->rows[i], column), name) == 0)
+			some[n++] = values->values[i];
+	return median_of(some, n, &min, &max);
+}
+
+static bool is_new_group(const struct group *groups, uint32_t n, const char *name)
+{
+	while (n > 0 && strcmp(groups[n - 1].name, name) != 0)
+		n--;
+	return n == 0;
+}
+
+/* Writes the names in a column in the order of their medians: "A < B". */
+static bool order_groups(struct figure *figure, const struct values *values,
+	const struct csv_table *table, const char *column_name)
+{
+	struct group *groups = calloc(values->n, sizeof(*groups));
+	double *some = calloc(values->n, sizeof(*some));
+	uint32_t column = csv_table_column(table, column_name), n = 0;
+	size_t used = 0;
+
+	for (uint32_t i = 0; groups != NULL && some != NULL && i < values->n; i++) {
+		const char *name = csv_table_cell(table, values->rows[i], column);
+
+		if (is_new_group(groups, n, name))
+			groups[n++] = (struct group){
+				name, median_of_group(values, table, column, i, some)};
+	}
+	if (n > 0)
+		qsort(groups, n, sizeof(*groups), compare_groups);
+	for (uint32_t i = 0; i < n && used < REASON_MAX; i++)
+		used += (size_t)snprintf(figure->order + used, REASON_MAX - used, "%s%s",
+			i > 0 ? " < " : "", groups[i].name);
+	free(groups);
+	free(some);
+	return n > 1 && used < REASON_MAX;
+}
+
 /* Looks up the figure of a line of ours.csv. */
-static struct figure figure_of(const struct file *file, const struct csv_table *ours, uint32_t line)
+static struct figure figure_of(const struct file *file, const struct csv_table *ours, uint32_t line,
+	const struct printed *printed)
 {
 	const char *value = field(ours, line, "value"), *op = field(ours, line, "op"),
 		   *factor = field(ours, line, "times");
-	double times = factor[0] != '\0' ? strtod(factor, NULL) : 1,
-	       inner = op[0] != '\0' ? 1 : times;
+	bool order = strcmp(op, "order") == 0, combined = op[0] != '\0' && !order;
+	double times = factor[0] != '\0' ? strtod(factor, NULL) : 1, inner = combined ? 1 : times;
 	struct figure figure = {0};
 	struct values values;
 
-	figure.found = values_of(&values, &file->table, field(ours, line, "rows"), value, inner) &&
+	figure.found = values_of(&values, &file->table, field(ours, line, "rows"), printed, value,
+			       inner) &&
 		       values.n > 0 &&
-		       (op[0] == '\0' || apply_op(&values, &file->table, ours, line, times)) &&
-		       fill_figure(&figure, file, &values, value, op, inner);
+		       (!combined || apply_op(&values, &file->table, ours, line, times)) &&
+		       fill_figure(&figure, file, &values, value, op, inner) &&
+		       (!order || order_groups(&figure, &values, &file->table,
+					  field(ours, line, "of_value")));
 	values_free(&values);
 	return figure;
 }
@@ -435,13 +523,11 @@ uint32_t papers_files(char names[PAPERS_FILES_MAX][PAPERS_NAME_MAX])
 static bool answers(const struct csv_table *ours, uint32_t line, const char *paper,
 	const struct csv_table *printed, uint32_t row)
 {
-	static const char *const patterns[] = {"item", "setting", "quantity", "unit"};
-
 	if (strcmp(field(ours, line, "paper"), paper) != 0)
 		return false;
-	for (uint32_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
-		if (fnmatch(field(ours, line, patterns[p]), field(printed, row, patterns[p]), 0) !=
-			0)
+	for (uint32_t n = 0; n < NAMES; n++)
+		if (fnmatch(field(ours, line, name_columns[n]),
+			    field(printed, row, name_columns[n]), 0) != 0)
 			return false;
 	return true;
 }
@@ -498,6 +584,8 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 	const struct csv_table *printed, uint32_t row, struct figure *figure,
 	char reason[REASON_MAX])
 {
+	const struct printed named = {printed, row};
+
 	snprintf(reason, REASON_MAX, "not measured yet: no line of ours.csv");
 	for (uint32_t line = 1; line < join->ours.nb_rows; line++) {
 		const char *name = field(&join->ours, line, "file");
@@ -508,12 +596,31 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 		if (name[0] == '\0')
 			return line;
 		file = find_file(join, name);
-		*figure = file->exists ? figure_of(file, &join->ours, line) : (struct figure){0};
+		*figure = file->exists ? figure_of(file, &join->ours, line, &named)
+				       : (struct figure){0};
 		if (figure->found)
 			return line;
 		reason_without_figure(reason, file);
 	}
 	return 0;
+}
+
+/* Writes the kind of a figure, with the row's note if the bench and not ours.csv has the kind. */
+static void add_kind(struct text *text, const char *how, const struct figure *figure)
+{
+	struct text both = {0};
+
+	if (how[0] != '\0') {
+		csv_string(text, how);
+		return;
+	}
+	text_str(&both, figure->how);
+	if (figure->note[0] != '\0')
+		text_str(&both, ": ");
+	text_str(&both, figure->note);
+	text_char(&both, '\0');
+	csv_string(text, both.failed ? "" : both.data);
+	text_free(&both);
 }
 
 static void add_row(struct join *join, const struct paper *paper, const struct csv_table *printed,
@@ -522,15 +629,19 @@ static void add_row(struct join *join, const struct paper *paper, const struct c
 	struct figure figure = {0};
 	char reason[REASON_MAX];
 	uint32_t line = find_figure(join, paper, printed, row, &figure, reason);
-	bool found = line != 0 && figure.found;
+	bool found = line != 0 && figure.found, spread;
 
 	text_str(text, csv_table_cell(printed, row, 0));
 	for (uint32_t c = 1; c < printed->nb_columns; c++)
 		csv_string(text, csv_table_cell(printed, row, c));
-	add_number(text, found, figure.value);
-	add_number(text, found && figure.has_spread, figure.min);
-	add_number(text, found && figure.has_spread, figure.max);
-	csv_string(text, line != 0 ? field(&join->ours, line, "how") : reason);
+	if (figure.order[0] != '\0')
+		csv_string(text, figure.order);
+	else
+		add_number(text, found, figure.value);
+	spread = found && figure.has_spread && figure.order[0] == '\0';
+	add_number(text, spread, figure.min);
+	add_number(text, spread, figure.max);
+	add_kind(text, line != 0 ? field(&join->ours, line, "how") : reason, &figure);
 	add_command(text, found ? figure.command : "");
 	csv_string(text, found ? figure.machine : "");
 	csv_string(text, found ? figure.date : "");

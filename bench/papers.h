@@ -6,18 +6,20 @@
  * of the benches for the same quantity. bench/papers/ours.csv says which row of which CSV file of
  * the benches answers which printed row.
  *
- * Columns of ours.csv. `item`, `setting`, `quantity` and `unit` are patterns (fnmatch) for
- * rows of PAPER.csv. The lines of a printed row are tried in their order. The first line without a `file`,
+ * Columns of ours.csv. `item`, `setting`, `quantity` and `unit` are patterns (fnmatch) for rows of
+ * PAPER.csv. The lines of a printed row are tried in their order. The first line without a `file`,
  * or whose file has the figure, answers the row.
  *
- *   how                 the cell `how` of papers.csv
+ *   how                 the cell `how` of papers.csv; empty: `how` and `note` of the bench's row
  *   file                FILE.csv of the benches
- *   rows                conditions COLUMN=PATTERN, COLUMN!=PATTERN, COLUMN=LEAST to LARGEST,
- *                       COLUMN=<min>, COLUMN=<max> and COLUMN~NUMBER (the nearest), joined by ";".
- *                       Rows whose note begins with "not comparable" are left out, unless there is
- *                       a condition for `note`
+ *   rows                conditions COLUMN=PATTERN, COLUMN!=PATTERN, COLUMN=<min> and COLUMN=<max>,
+ *                       joined by ";". Rows whose note begins with "not comparable" are left out,
+ *                       unless there is a condition for `note`. Empty: the row whose item, setting,
+ *                       quantity and unit are those of the printed row
  *   value               COLUMN, NUMBER/COLUMN or NUMBER-COLUMN
- *   op                  "/", "-" or "above" ((a - b) / |b|): combines the value with a second one
+ *   op                  "+", "/", "-" or "above" ((a - b) / |b|): combines the value with a second
+ *                       one. "order": no number, but the names in column `of_value`, in the order
+ *                       of the medians of their rows
  *   of_rows, of_value   the second value; empty: as `rows` and `value`
  *   times               factor of the result; empty: 1
  *
