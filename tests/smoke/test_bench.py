@@ -415,7 +415,7 @@ def test_tables_of_quick_runs(test):
         shutil.copytree(os.path.join(root, name), os.path.join(tree, name), ignore=shutil.ignore_patterns('__pycache__'))
     shutil.copy(os.path.join(root, 'README.md'), tree)
     os.mkdir(figures)
-    document = os.path.join(tree, 'docs', 'PERFORMANCE.md')
+    document = os.path.join(tree, 'bench', 'results', 'performance.md')
     test.bench('worker', '--quick', '--rounds', '3', '--no-huge', '--output', os.path.join(figures, 'worker.csv')).expect(0)
     quick = lib.read_text(os.path.join(figures, 'worker.csv'))
     program = [os.path.join(tree, 'bench', 'tables')]

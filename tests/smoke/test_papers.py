@@ -314,3 +314,11 @@ def test_pictures(test):
         circles = [element for element in root if element.tag.endswith('circle')]
         assert len(circles) == {'nassopoulos-2.svg': 4, 'nassopoulos-3.svg': 4}[name], len(circles)  # with those of the legend
     test.run(test.path('nothing'), test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(2)
+    write(directory, 'accuracy', [  # half of the keys are reported, with half of their count
+        {'name': 'count-min', 'bytes': str(size << 20), 'recall': '1', 'relative_error': '0', 'recall_1000': '0.5',
+         'relative_error_1000': error, 'machine': 'CPU', 'date': '2026-11-29'} for size, error in ((2, '0.5'), (200, '0'))])
+    test.run(directory, test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(0)
+    root = xml.etree.ElementTree.parse(os.path.join(test.path('pictures'), 'accuracy.svg')).getroot()
+    squares = [float(element.get('y')) for element in root if element.get('width') == '6']
+    ticks = {text.text: float(text.get('y')) for text in root if text.tag.endswith('text')}
+    assert ticks['1'] < squares[0] < squares[1] < ticks['0.1'], (squares, ticks)
