@@ -43,8 +43,7 @@ static const struct writer {
 } writers[] = {
 	{"living-edge", "sudo bench/living-edge points"},
 	{"living-edge-compared", "bench/living-edge compare"},
-	{"edge", "sudo bench/edge --flows 2550,1456"},
-	{"adaptive-measured", "bench/adaptive_measured"},
+	{"edge", "sudo bench/edge --what cost,highest --flows 2550,1456"},
 };
 
 struct file {
