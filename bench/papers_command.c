@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
 		.default_note = "off",
 		.help = "Write DIR/papers.csv: every figure that five papers print, with the "
 			"figure of this host. Benches without a CSV file in DIR run first. With "
-			"--quick they take a minute, otherwise about ten minutes.",
+			"--quick they take a minute, otherwise half an hour.",
 	},
 	{0},
 };
