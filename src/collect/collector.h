@@ -60,6 +60,9 @@ size_t collector_memory(const struct collector_params *params);
 struct collector *collector_create(const struct collector_params *params, char *error);
 void collector_destroy(struct collector *collector);
 
+/* Returns true if no --exporter rule allows the source address of the datagram. */
+bool collector_refuses(const struct collector *collector, const struct datagram *datagram);
+
 /* The last records, fewer than BURST_MAX, wait for the next call, or for collector_flush(). */
 void collector_take(struct collector *collector, const struct datagram *datagram);
 

@@ -962,11 +962,8 @@ void collector_count_other(
 	++*reason;
 }
 
-/*
- * Returns true if no --exporter rule allows the source address. The agent address of sFlow does not
- * count, because it can be forged.
- */
-static bool is_refused(const struct collector *collector, const struct datagram *datagram)
+/* The agent address of sFlow does not count, because it can be forged. */
+bool collector_refuses(const struct collector *collector, const struct datagram *datagram)
 {
 	return collector->params.nb_rules > 0 &&
 	       collector_rule_of(collector, &datagram->src) == NULL;
@@ -1015,7 +1012,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	if (slot != EXPORTER_NONE)
 		domain = &collector->domains[slot];
 	if ((domain == NULL || !same_address(&domain->sender, &datagram->src)) &&
-		is_refused(collector, datagram)) {
+		collector_refuses(collector, datagram)) {
 		count_refused(collector, datagram);
 		return NULL;
 	}
@@ -1052,7 +1049,7 @@ static uint32_t take_message(
 	uint32_t len = datagram->len;
 
 	if (fault != DECODE_FINE) {
-		if (is_refused(collector, datagram))
+		if (collector_refuses(collector, datagram))
 			count_refused(collector, datagram);
 		else
 			collector_take_unreadable(collector, datagram, fault);
@@ -1129,7 +1126,7 @@ void collector_take_stream(struct collector *collector, const struct datagram *s
 		return;
 	collector->datagrams++;
 	collector->now = segment->time;
-	if (is_refused(collector, segment))
+	if (collector_refuses(collector, segment))
 		count_refused(collector, segment);
 	else
 		collector_take_unreadable(collector, segment, DECODE_FINE);

@@ -70,7 +70,7 @@ struct collector_params collect_collector_params(
 		.waiting_bytes = WAITING_BYTES,
 		.link_overhead = options->link_overhead,
 		.template_file = options->templates,
-		.live = collect_options(config)->listen.n > 0,
+		.live = options->listen.n > 0 || options->collectors != NULL,
 		.links = config_asks(config, NULL, "links"),
 	};
 }

@@ -11,6 +11,8 @@
 
 struct collect_options {
 	struct option_list listen;
+	const char *collectors;   /* ADDRESS:PORT[,N]; NULL: none */
+	uint64_t collectors_wait; /* ns */
 	struct option_list exporters;
 	const char *templates;
 	uint32_t dedup;          /* enum dedup_method */

@@ -3,9 +3,9 @@
 #include "commands/command.h"
 
 static const struct option_owner *const owners[] = {&listen_owner, &collect_owner, &datagrams_owner,
-	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
-	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,
-	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
+	&collectors_owner, &feeder_owner, &measurement_owner, &filter_owner, &plan_owner,
+	&seed_owner, &epoch_owner, &collected_writer_owner, &writer_owner, &sink_owner,
+	&ledger_owner, &control_owner, &progress_owner, &metrics_owner, OF_MACHINE, NULL};
 
 static const char *const collect_examples[] = {
 	"sketchtap collect --listen :2055 --listen :6343 --exporters exporters.csv",
@@ -17,13 +17,14 @@ static bool check_collector_rows(const struct config *config, struct option_faul
 {
 	if (source_option(config) == NULL)
 		return option_fault(fault, NULL, NULL,
-			"nothing to collect: give --listen ADDRESS:PORT or --pcap FILE");
+			"nothing to collect: give --listen ADDRESS:PORT, --pcap FILE or --collectors "
+			"ADDRESS:PORT");
 	return checks_pace(config, fault);
 }
 
 const struct command command_collect = {
 	.name = "collect",
-	.usage = "(--listen ADDRESS:PORT | --pcap FILE) [options]",
+	.usage = "(--listen ADDRESS:PORT | --pcap FILE | --collectors ADDRESS:PORT) [options]",
 	.summary = "measure a network from NetFlow, IPFIX and sFlow",
 	.about =
 		"Receives flow exports of routers, switches and hypervisors, and measures the network "

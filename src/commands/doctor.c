@@ -3,8 +3,8 @@
 #include "commands/command.h"
 #include "doctor/doctor.h"
 
-static const struct option_owner *const owners[] = {
-	OF_RUN, &listen_owner, &datagrams_owner, &collect_owner, &collected_writer_owner, NULL};
+static const struct option_owner *const owners[] = {OF_RUN, &listen_owner, &datagrams_owner,
+	&collectors_owner, &collect_owner, &collected_writer_owner, NULL};
 
 static int check_host(struct config *config)
 {

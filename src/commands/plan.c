@@ -4,7 +4,7 @@
 #include "parallel/run/plan_capacity.h"
 
 static const struct option_owner *const owners[] = {OF_RUN, &listen_owner, &datagrams_owner,
-	&collect_owner, &collected_writer_owner, &topology_owner, NULL};
+	&collectors_owner, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
 
 static int plan(struct config *config)
 {

@@ -134,6 +134,23 @@ struct neighbour_row {
 	uint32_t distance; /* least difference of TTL; 0: unknown */
 };
 
+/*
+ * A row of --export datagrams: a received datagram, datagrams that the kernel dropped, or the end
+ * of the interval.
+ */
+struct datagram_row {
+	struct in6_addr src, dst;
+	int64_t time;     /* arrival, ns since 1970-01-01 UTC */
+	uint64_t at;      /* offset of the payload in report_collected.payloads */
+	uint64_t row;     /* number in the interval, from 1 */
+	uint64_t dropped; /* datagrams that the kernel dropped from the socket before `time` */
+	uint32_t len;     /* bytes of payload; 0: not a datagram */
+	uint32_t socket;
+	uint32_t src_port, dst_port;
+	bool addressed; /* src, dst and ports are valid */
+	bool last;      /* the collector ends */
+};
+
 /* A row of --export sampling. */
 #define SAMPLING_MESSAGE_MAX 200
 struct sampling_row {

@@ -149,6 +149,7 @@ struct plan_source {
 	const struct design_ops *design; /* NULL: the design of the options */
 	uint32_t workers;
 	uint32_t inputs;    /* sockets or interfaces; 0: the source uses ethdevs */
+	bool joins;         /* the input is that of other collectors */
 	bool weights;       /* workers count keys with weights */
 	uint32_t mbuf_room; /* minimum bytes of data in an mbuf */
 	size_t bytes;       /* memory outside EAL and sketches */

@@ -14,6 +14,7 @@
 #include "base/assertion.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/collectors.h"
 #include "collect/dedup/neighbours.h"
 #include "collect/fragments.h"
 #include "collect/listen.h"
@@ -38,6 +39,9 @@
 #define PACKET_EXPECTED 1500
 /* Largest IP packet that flow records report, bytes. */
 #define PACKET_MAX      (65535 + 40)
+
+/* Most bytes of datagrams that --export datagrams keeps until the end of the interval. */
+#define EXPORTED_MAX (UINT64_C(1) << 30)
 
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
@@ -80,13 +84,19 @@ struct collector_source {
 	int64_t exporter_life; /* ns without datagrams after which an exporter counts as dead */
 	const struct filter *filter; /* NULL: all records are counted */
 	bool tags;
+	bool joins;                     /* --collectors */
+	bool exports;                   /* --export datagrams */
+	int64_t exported_at;            /* time of the last row of --export datagrams */
 	struct listener *listener;      /* NULL: datagrams come from the feeder */
 	struct fragments *fragments;    /* NULL: datagrams come from sockets */
 	struct fragments_counts unread; /* counts that the collector has already got */
 	uint32_t nb_sockets;
 	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket that are already counted */
-	/* In this epoch, records with totals were dropped because a ring was full. */
-	bool lost_totals;
+	/*
+	 * In this epoch, records with totals were dropped because a ring was full, or datagrams of
+	 * other collectors are missing.
+	 */
+	bool losses_unknown;
 	uint64_t seed;   /* secret seed of hash_of() */
 	uint8_t *linear; /* [DATAGRAM_MAX]: copy of a packet in several mbuf segments */
 
@@ -155,6 +165,56 @@ static void add_role(void *arg, const struct interface_role_row *row)
 
 	if (place != NULL)
 		*place = *row;
+}
+
+static void add_datagram(struct collector_source *source, const struct datagram_row *row)
+{
+	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
+	struct datagram_row *place = add_rows(&generation->datagrams, sizeof(*row), 1);
+
+	if (place == NULL)
+		return;
+	*place = *row;
+	place->row = generation->datagrams.n + generation->left_out;
+	source->exported_at = row->time;
+}
+
+static void export_datagram(struct collector_source *source, const struct datagram *datagram)
+{
+	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
+	void *payload;
+
+	if (datagram->len == 0 || collector_refuses(source->collector, datagram))
+		return;
+	if (generation->payloads.n + datagram->len > EXPORTED_MAX) {
+		generation->left_out++;
+		return;
+	}
+	payload = add_rows(&generation->payloads, 1, datagram->len);
+	if (payload == NULL)
+		return;
+	memcpy(payload, datagram->data, datagram->len);
+	add_datagram(source, &(struct datagram_row){
+				     .src = datagram->src,
+				     .dst = datagram->dst,
+				     .src_port = datagram->src_port,
+				     .dst_port = datagram->dst_port,
+				     .addressed = true,
+				     .time = datagram->time,
+				     .at = generation->payloads.n - datagram->len,
+				     .len = datagram->len,
+				     .socket = datagram->socket,
+			     });
+}
+
+static void export_drops(struct collector_source *source, uint32_t socket, uint64_t dropped)
+{
+	if (source->exports && dropped > 0)
+		add_datagram(source, &(struct datagram_row){
+					     .time = source->exported_at,
+					     .socket = socket,
+					     .dropped = dropped,
+				     });
 }
 
 static void clear_rows(struct collector_source_rows *rows)
@@ -424,7 +484,7 @@ static void put_records(struct collector_source *source, struct counter *counter
 		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
 		/* The total tells only how many packets came since the start of the flow. */
-		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
+		source->losses_unknown |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
 
@@ -518,6 +578,26 @@ static const uint8_t *linear(struct collector_source *source, const struct rte_m
 	return rte_pktmbuf_read(mbuf, 0, len, source->linear);
 }
 
+static void take_datagram(struct collector_source *source, const struct datagram *datagram)
+{
+	if (source->exports)
+		export_datagram(source, datagram);
+	collector_take(source->collector, datagram);
+}
+
+static void take_event(
+	struct collector_source *source, const uint8_t *data, const struct packet_meta *meta)
+{
+	struct collectors_event event;
+
+	memcpy(&event, data, sizeof(event));
+	source->losses_unknown |= event.kind == COLLECTORS_MISSING;
+	if (event.kind != COLLECTORS_DROPPED)
+		return;
+	collector_dropped(source->collector, meta->in_port, event.dropped);
+	export_drops(source, meta->in_port, event.dropped);
+}
+
 static void take_packets(struct collector_source *source, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -529,8 +609,11 @@ static void take_packets(struct collector_source *source, struct rte_mbuf **pkts
 
 		generation->taken++;
 		if (fragments_add(source->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
-			    meta->wire_len, (enum link_type)meta->link, meta->time, &datagram))
-			collector_take(source->collector, &datagram);
+			    meta->wire_len, (enum link_type)meta->link, meta->time, &datagram)) {
+			datagram.socket = source->joins ? meta->in_port : 0;
+			take_datagram(source, &datagram);
+		} else if (source->joins)
+			take_event(source, data, meta);
 		else if (datagram.proto != 0)
 			collector_take_stream(source->collector, &datagram);
 	}
@@ -543,6 +626,7 @@ static void count_drops(struct collector_source *source, uint32_t socket)
 	uint64_t dropped = listener_dropped(source->listener, socket);
 
 	collector_dropped(source->collector, socket, dropped - source->dropped[socket]);
+	export_drops(source, socket, dropped - source->dropped[socket]);
 	source->dropped[socket] = dropped;
 }
 
@@ -554,7 +638,7 @@ static uint32_t take_datagrams(struct collector_source *source)
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 0 || datagrams[i].socket != datagrams[i - 1].socket)
 			count_drops(source, datagrams[i].socket);
-		collector_take(source->collector, &datagrams[i]);
+		take_datagram(source, &datagrams[i]);
 	}
 	collector_flush(source->collector);
 	atomic_fetch_add_explicit(&source->datagrams, n, memory_order_relaxed);
@@ -598,10 +682,13 @@ static void end_decoding(struct collector_source *source, bool last)
 		count_drops(source, s);
 	if (source->fragments != NULL)
 		count_unread(source, last);
+	if (source->exports)
+		add_datagram(
+			source, &(struct datagram_row){.time = source->exported_at, .last = last});
 	generation->epoch = collector_end_epoch(
 		source->collector, alive_since(source), add_exporter, add_link, generation);
-	generation->epoch.losses_unknown |= source->lost_totals;
-	source->lost_totals = false;
+	generation->epoch.losses_unknown |= source->losses_unknown;
+	source->losses_unknown = false;
 }
 
 static void enter_here(void *arg, uint64_t epoch)
@@ -944,6 +1031,8 @@ static void collector_source_destroy(void *arg)
 	for (uint32_t g = 0; g < 2; g++) {
 		free(source->generations[g].exporters.items);
 		free(source->generations[g].links.items);
+		free(source->generations[g].datagrams.items);
+		free(source->generations[g].payloads.items);
 	}
 	free(source);
 }
@@ -965,6 +1054,8 @@ static void *collector_source_create(const struct source_params *params, char *e
 		return NULL;
 	}
 	source->params = *params;
+	source->joins = collect_options(params->config)->collectors != NULL;
+	source->exports = config_asks(params->config, NULL, "datagrams");
 	source->rx_core = params->rx_core;
 	source->seed = seed_options(params->config)->seed;
 	source->exporter_life = (int64_t)epoch_options(params->config)->interval;
@@ -1026,6 +1117,11 @@ void collector_source_scale_sampling(
 uint32_t collector_source_exporters_max(const struct collector_source *source)
 {
 	return source->exporters_max;
+}
+
+bool collector_source_exports_datagrams(const struct collector_source *source)
+{
+	return source->exports;
 }
 
 struct neighbours *collector_source_neighbours(struct collector_source *source)
@@ -1097,6 +1193,9 @@ static void collector_source_recycle(void *arg, uint64_t epoch)
 
 	clear_rows(&generation->exporters);
 	clear_rows(&generation->links);
+	clear_rows(&generation->datagrams);
+	clear_rows(&generation->payloads);
+	generation->left_out = 0;
 	generation->epoch = (struct collector_epoch){0};
 	generation->taken = 0;
 	for (uint32_t w = 0; w < source->nb_counters; w++) {
@@ -1118,7 +1217,9 @@ static void describe_collector(
 	char from[64] = "a capture";
 	int used;
 
-	if (plan->source.inputs > 0)
+	if (plan->source.joins)
+		snprintf(from, sizeof(from), "other collectors");
+	else if (plan->source.inputs > 0)
 		snprintf(from, sizeof(from), "%u socket%s", plan->source.inputs,
 			plan->source.inputs == 1 ? "" : "s");
 	if (lcore->role == PLAN_WORKER && plan->design->rx_core) {
@@ -1145,6 +1246,7 @@ static void collector_source_plan(const struct config *config, struct plan_sourc
 		.design = workers == 1 ? &design_collect : &design_collect_dealt,
 		.workers = workers,
 		.inputs = sockets,
+		.joins = collect_options(config)->collectors != NULL,
 		.weights = true,
 		.mbuf_room = PLAN_PORT_MBUF_BYTES, /* enough for nearly all datagrams */
 		.bytes = collect_memory(config, workers) +
@@ -1170,6 +1272,13 @@ static const struct source_ops collector_ops = {
 	.finish = collector_source_finish,
 	.takes = collect_takes,
 };
+
+static const char *collectors_inapplicable(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return collect_options(config)->collectors != NULL ? NULL : "without --collectors";
+}
 
 static bool check_listen(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
@@ -1224,6 +1333,73 @@ const struct option_owner datagrams_owner = {
 	.check = replay_check,
 };
 
+static const struct source_traits source_collectors;
+
+static const struct option_row collectors_rows[] = {
+	{
+		.name = "collectors",
+		.placeholder = "ADDRESS:PORT[,N]",
+		.type = OPTION_STRING,
+		OPTION_FIELD(collect_options, collectors),
+		SOURCE_OPTION(source_collectors),
+		.help = "Count what the exporters of N other collectors report, which run with "
+			"--export datagrams=tcp://ADDRESS:PORT. Default: 1.",
+	},
+	{
+		.name = "collectors-wait",
+		.not_for = SOURCE_PACKETS | SOURCE_KEYS,
+		.rare = true,
+		.config_only = true,
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		OPTION_FIELD(collect_options, collectors_wait),
+		.min = 1000000,
+		.max = OPTION_CENTURY,
+		.default_text = "1m",
+		.inapplicable = collectors_inapplicable,
+		.help = "End intervals without a collector that is silent for TIME.",
+	},
+	{0},
+};
+
+static bool check_collectors(const struct config *config,
+	const struct measurement_config *measurement, struct option_fault *fault)
+{
+	const char *text = collect_options(config)->collectors;
+	struct collectors_address address;
+	char why[OPTION_WHY_MAX];
+
+	(void)measurement;
+	return text == NULL || collectors_parse(text, &address, why) ||
+	       option_fault(fault, "collectors", NULL, "'%.100s': %s", text, why);
+}
+
+const struct option_owner collectors_owner = {
+	.rows = collectors_rows,
+	.fills = &collect_owner,
+	.check = check_collectors,
+};
+
+static int open_collectors(const struct config *config, struct source **source, char *error)
+{
+	struct collectors_params params = {
+		.interval = (int64_t)epoch_options(config)->interval,
+		.wait = (int64_t)collect_options(config)->collectors_wait,
+		.log = log_collector,
+	};
+	char why[OPTION_WHY_MAX];
+
+	/* check_collectors() has already parsed the address. */
+	collectors_parse(collect_options(config)->collectors, &params.address, why);
+	*source = collectors_open(&params, error);
+	if (*source != NULL && listen_is_public(&params.address.listen))
+		log_warning("--collectors %s: any host can send datagrams: its address is public; "
+			    "use an address of a private network, or a firewall",
+			collect_options(config)->collectors);
+	return *source != NULL ? 0 : 1;
+}
+
 #define COLLECTOR_TRAITS                                                                           \
 	.no_packets = "needs packets, and exporters send flow records; omit it",                   \
 	.plan = collector_source_plan, .ops = &collector_ops
@@ -1239,5 +1415,13 @@ static const struct source_traits source_datagrams = {
 	.selected.is = SOURCE_OF_FEEDER | SOURCE_RECORDS,
 	.host = HOST_REPLAY,
 	.open = replay_open_options,
+	COLLECTOR_TRAITS,
+};
+
+static const struct source_traits source_collectors = {
+	.selected.is = SOURCE_OF_FEEDER | SOURCE_RECORDS,
+	.pacer = "collectors set the pace",
+	.host = HOST_SOCKETS,
+	.open = open_collectors,
 	COLLECTOR_TRAITS,
 };

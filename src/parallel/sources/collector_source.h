@@ -26,6 +26,9 @@ struct collector_source_rows {
 struct collector_source_generation {
 	struct collector_source_rows exporters; /* struct exporter_row */
 	struct collector_source_rows links;     /* struct link_row */
+	struct collector_source_rows datagrams; /* struct datagram_row */
+	struct collector_source_rows payloads;  /* bytes of the datagrams */
+	uint64_t left_out;                      /* datagrams without a row: too many bytes */
 	struct collector_epoch epoch;
 	uint64_t taken; /* packets of the capture that the decoder got from the feeder */
 };
@@ -42,9 +45,11 @@ struct collector_source_counts {
 
 struct collector_source;
 
-extern const struct option_owner listen_owner, datagrams_owner;
+extern const struct option_owner listen_owner, datagrams_owner, collectors_owner;
 
 uint32_t collector_source_exporters_max(const struct collector_source *source);
+/* Returns true if datagrams are exported. */
+bool collector_source_exports_datagrams(const struct collector_source *source);
 /* Returns NULL if neighbours are not exported. Owned by the reporter. */
 struct neighbours *collector_source_neighbours(struct collector_source *source);
 /* As in collect/collector.h. Any thread may call them. */

@@ -84,8 +84,9 @@ bool collector_report_anything(const struct run *run, uint64_t epoch)
 	const struct collector_source_generation *generation =
 		collector_source_generation(run->source, epoch);
 
+	/* A receiver of datagrams must learn that the interval has none. */
 	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
-	       generation->exporters.n > 0;
+	       generation->exporters.n > 0 || collector_source_exports_datagrams(run->source);
 }
 
 static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
@@ -255,7 +256,8 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	struct collector_source_generation *generation =
 		collector_source_generation(run->source, epoch);
 	struct report_collected *collected = calloc(1, sizeof(*collected));
-	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
+	bool complete = !generation->exporters.no_memory && !generation->links.no_memory &&
+			!generation->datagrams.no_memory && !generation->payloads.no_memory;
 
 	if (collected == NULL)
 		return false;
@@ -264,6 +266,8 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 		complete &= !collector_source_counts(run->source, w, epoch)->paths.no_memory;
 	collected->exporters = take_rows(&generation->exporters, &collected->nb_exporters);
 	collected->links = take_rows(&generation->links, &collected->nb_links);
+	collected->datagrams = take_rows(&generation->datagrams, &collected->nb_datagrams);
+	collected->payloads = take_rows(&generation->payloads, &collected->payload_bytes);
 	add_counts(run, epoch, collected);
 	complete &= add_roles(run, epoch, report->end, collected);
 	return take_paths(run, epoch, collected) && find_neighbours(run, collected) && complete;

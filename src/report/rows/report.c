@@ -170,6 +170,8 @@ static void free_collected(struct report_collected *collected)
 	free(collected->links);
 	free(collected->neighbours);
 	free(collected->samplings);
+	free(collected->datagrams);
+	free(collected->payloads);
 	free(collected);
 }
 

@@ -377,6 +377,7 @@ struct report_delivery {
 	uint64_t spool_bytes, spool_size; /* bytes in use and maximum; 0: no spool */
 };
 
+struct datagram_row;
 struct exporter_row;
 struct link_row;
 struct neighbour_row;
@@ -390,7 +391,10 @@ struct report_collected {
 	const struct path_row **paths;
 	struct neighbour_row *neighbours;
 	struct sampling_row *samplings;
-	uint64_t nb_exporters, nb_links, nb_paths, nb_neighbours, nb_samplings;
+	struct datagram_row *datagrams;
+	uint8_t *payloads; /* payloads of `datagrams` */
+	uint64_t nb_exporters, nb_links, nb_paths, nb_neighbours, nb_samplings, nb_datagrams;
+	uint64_t payload_bytes;
 	void **owned; /* [nb_owned]: memory to which `paths` points */
 	uint32_t nb_owned;
 };

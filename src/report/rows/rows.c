@@ -54,6 +54,8 @@ size_t output_bytes(const struct report_epoch *epoch)
 			bytes += items.n * items.size;
 		}
 	}
+	if (epoch->collected != NULL)
+		bytes += epoch->collected->payload_bytes;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		if (epoch->measurements[m].figures != NULL)
 			bytes += epoch->measurements[m].nb_flows *

@@ -64,14 +64,31 @@ static bool connect_sink(struct sink_socket *socket)
 }
 
 /*
+ * Datagrams have times of this host. The receiver compares its clock with the first line of each
+ * interval, "#now NS": ns since 1970-01-01 UTC when it is sent.
+ */
+static int send_clock(struct sink_socket *socket)
+{
+	char line[48];
+	int len;
+
+	if (socket->sink.kind != ROWS_DATAGRAMS || socket->sink.header.len == 0)
+		return 0;
+	len = snprintf(line, sizeof(line), "#now %lld\n", (long long)clock_now(CLOCK_REALTIME));
+	return socket_client_send(&socket->client, line, (size_t)len);
+}
+
+/*
  * With a spool, waits until the receiver has the text, because a broken connection loses the data
  * in the send buffer. Returns 0 or an errno.
  */
 static int send_text(struct sink_socket *socket)
 {
 	const struct sink *sink = &socket->sink;
-	int error = socket_client_send(&socket->client, sink->text.data, sink->text.len);
+	int error = send_clock(socket);
 
+	if (error == 0)
+		error = socket_client_send(&socket->client, sink->text.data, sink->text.len);
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
