@@ -30,6 +30,7 @@
 #define HELD_MAX        ((size_t)256 << 20) /* bytes per collector, read ahead of the others */
 #define READ_NS         (SECOND_NS / 200)   /* longest time between two reads of all sockets */
 #define REST_MS         20
+#define UNTIMELY_NS     (SECOND_NS / 20)
 #define LOOK_NS         (SECOND_NS / 10) /* the feeder looks this often whether the run ends */
 #define FORGET_NS       (3600 * SECOND_NS)
 #define CLOCKS          16
@@ -71,7 +72,8 @@ struct run {
 	/* clock of the master minus that of the collector, plus the delay of the line */
 	int64_t clocks[CLOCKS];
 	uint32_t nb_clocks;
-	int64_t shift; /* to add to its times */
+	int64_t shift;    /* to add to its times */
+	bool shift_rough; /* `shift` is of a line that may have waited */
 };
 
 struct connection {
@@ -82,7 +84,7 @@ struct connection {
 	uint64_t lines;
 	bool has_clock;
 	int64_t clock; /* difference of the clocks; see struct run */
-	bool untimely; /* it was not read for a while: clocks say nothing */
+	bool untimely; /* it was not read for a while, so lines may have waited */
 	size_t filled;
 	char *text; /* [LINE_BYTES] */
 };
@@ -91,6 +93,7 @@ struct collectors {
 	struct source source; /* first member: cast to struct collectors */
 	struct collectors_params params;
 	int listener;
+	bool listening;
 	struct connection connections[CONNECTIONS_MAX];
 	uint32_t nb_runs;
 	struct run runs[RUNS_MAX];
@@ -98,6 +101,7 @@ struct collectors {
 	bool started;
 	int64_t first_came; /* CLOCK_MONOTONIC of the first row; 0: none */
 	int64_t read_at;    /* CLOCK_MONOTONIC of the last read */
+	bool untimely;      /* the last read was late, so lines may have waited */
 	int64_t looked_at;  /* CLOCK_MONOTONIC when next() last returned */
 	int64_t passed;     /* largest time of a packet that next() returned */
 	/* Datagrams from gap_from until gap_until may be missing. */
@@ -239,26 +243,39 @@ static struct run *add_run(struct collectors *collectors, const struct datagram_
 
 /* ---- clocks */
 
-/*
- * The line arrives after it was sent, so the difference of the clocks is at most the least one
- * seen.
- */
-static void judge_clock(struct collectors *collectors, struct run *run, int64_t difference)
+static int64_t least_of(const struct run *run)
 {
-	int64_t least = INT64_MAX, shift;
+	int64_t least = INT64_MAX;
 
-	run->clocks[run->nb_clocks++ % CLOCKS] = difference;
 	for (uint32_t i = 0; i < CLOCKS && i < run->nb_clocks; i++)
 		if (run->clocks[i] < least)
 			least = run->clocks[i];
+	return least;
+}
+
+/*
+ * The line arrives after it was sent, so the difference of the clocks is at most the least one
+ * seen. A line that may have waited is used only until another one comes.
+ */
+static void judge_clock(
+	struct collectors *collectors, struct run *run, int64_t difference, bool rough)
+{
+	int64_t least, shift, before = run->shift;
+
+	if (rough && run->nb_clocks > 0)
+		return;
+	if (!rough)
+		run->clocks[run->nb_clocks++ % CLOCKS] = difference;
+	least = rough ? difference : least_of(run);
 	shift = least > -CLOCK_LIMIT_NS && least < CLOCK_LIMIT_NS ? 0 : least;
-	if (shift - run->shift > -CLOCK_LIMIT_NS && shift - run->shift < CLOCK_LIMIT_NS &&
-		(shift == 0) == (run->shift == 0))
+	if (!run->shift_rough && (shift == 0) == (before == 0) &&
+		shift - before > -CLOCK_LIMIT_NS && shift - before < CLOCK_LIMIT_NS)
 		return;
 	run->shift = shift;
-	if (shift == 0)
+	run->shift_rough = rough;
+	if (shift == 0 && before != 0)
 		say(collectors, false, "collector %s: its clock agrees again", run->host);
-	else
+	else if (shift - before <= -CLOCK_LIMIT_NS || shift - before >= CLOCK_LIMIT_NS)
 		say(collectors, true,
 			"collector %s: its clock is %.3f s %s: its times are corrected; "
 			"synchronize the clocks",
@@ -407,7 +424,8 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 		run->connections++;
 	}
 	if (connection->has_clock) {
-		judge_clock(collectors, run, connection->clock);
+		judge_clock(collectors, run, connection->clock,
+			connection->untimely || collectors->untimely);
 		connection->has_clock = false;
 	}
 	if (begins)
@@ -443,7 +461,7 @@ static bool take_line(
 	switch (datagram_line_read(&connection->columns, text, len, &line)) {
 	case DATAGRAM_LINE_HEADER: return true;
 	case DATAGRAM_LINE_CLOCK:
-		connection->has_clock = !connection->untimely;
+		connection->has_clock = true;
 		connection->clock = clock_now(CLOCK_REALTIME) - line.time;
 		return true;
 	case DATAGRAM_LINE_PAYLOAD:
@@ -571,7 +589,10 @@ static void look_for_missing(struct collectors *collectors)
 
 static void read_all(struct collectors *collectors)
 {
-	collectors->read_at = clock_now(CLOCK_MONOTONIC);
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	collectors->untimely = now - collectors->read_at > UNTIMELY_NS;
+	collectors->read_at = now;
 	accept_connections(collectors);
 	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++)
 		if (collectors->connections[c].fd >= 0)
@@ -798,10 +819,24 @@ static bool pass_time(struct collectors *collectors, struct source_packet *packe
 	       pass_event(collectors, packet, COLLECTORS_TIME, 0, collectors->passed) > 0;
 }
 
+/* Connections while the run starts would wait, and so would their clocks. */
+static bool start_listening(struct collectors *collectors)
+{
+	collectors->listening = listen(collectors->listener, SOMAXCONN) == 0;
+	collectors->read_at = clock_now(CLOCK_MONOTONIC);
+	if (!collectors->listening)
+		source_error(collectors->source.error, "--collectors %s: cannot listen: %s",
+			collectors->params.address.listen.text,
+			listen_advice(&collectors->params.address.listen, SOCK_STREAM, errno));
+	return collectors->listening;
+}
+
 static int collectors_next(struct source *source, struct source_packet *packet)
 {
 	struct collectors *collectors = (struct collectors *)source;
 
+	if (!collectors->listening && !start_listening(collectors))
+		return -1;
 	if (clock_now(CLOCK_MONOTONIC) - collectors->read_at > READ_NS)
 		read_all(collectors);
 	while (!signals_stop_requested()) {
@@ -860,8 +895,7 @@ static bool open_listener(struct collectors *collectors, char *error)
 	collectors->listener = listen_socket(address, SOCK_STREAM, &ipv4);
 	if (collectors->listener >= 0) {
 		setsockopt(collectors->listener, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-		if (listen_bind(collectors->listener, address, ipv4) &&
-			listen(collectors->listener, SOMAXCONN) == 0)
+		if (listen_bind(collectors->listener, address, ipv4))
 			return true;
 	}
 	source_error(error, "--collectors %s: cannot listen: %s", address->text,

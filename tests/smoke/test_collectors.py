@@ -19,8 +19,8 @@ METHODS = {'best': 'unsampled', 'exporter': 'sflow: elephants', 'window': 'mixed
            'none': 'unsampled: loss'}
 MORE = ('unsampled: both sides', 'unsampled: router fails', 'sflow: mice', 'caches')
 WAIT = '3s'  # of the master for a silent collector
-ROW = 'epoch,start,end,row,time_ns,socket,dropped,source,source_port,destination,destination_port,payload,last,host,run'
-CLOCK_COLUMNS = ('rx_seconds', 'count_seconds', 'free_seconds', 'drop_rate')
+COLUMNS = ('epoch,start,end,row,time_ns,socket,dropped,source,source_port,destination,destination_port,payload,'
+           'last').split(',')
 
 
 def free_port():
@@ -65,7 +65,7 @@ class Master:
         return f'tcp://127.0.0.1:{self.port}'
 
     def rows(self):
-        return lib.read_stats(self.stats) if os.path.exists(self.stats) else []
+        return lib.read_stats(self.stats) if os.path.exists(self.stats) and os.path.getsize(self.stats) else []
 
     def until(self, end):
         """Waits until the interval with this end has a row, then stops the master."""
@@ -125,10 +125,248 @@ def is_equal(test, method, name, collectors, workers=1):
     compare(master, one)
 
 
+# ---- collectors whose rows the test sends
+
+
+def rows_of(test, arguments, capture, name):
+    """The rows that a collector of this capture sends, by interval."""
+    path = test.path(f'{name}.csv')
+    test.run('collect', *arguments, '--pcap', capture, '--output', '/dev/null', '--export',
+             f'datagrams={path}').expect(0)
+    rows = {}
+    for row in lib.read_csv(path, COLUMNS):
+        rows.setdefault(int(row['epoch']), []).append(row)
+    return rows
+
+
+class Sender:
+    """Sends rows as the collector HOST does in its run RUN."""
+
+    def __init__(self, master, host, run):
+        self.identity = f',{host},{run:016x}\n'
+        self.out = socket.create_connection(('127.0.0.1', master.port))
+        self.out.sendall((','.join(COLUMNS) + ',host,run\n').encode())
+
+    def send(self, rows, offset=0):
+        """offset: of the collector's clock, in ns"""
+        text = ''.join(','.join(self.moved(row, offset).values()) + self.identity for row in rows)
+        self.out.sendall(f'#now {time.time_ns() + offset}\n{text}'.encode())
+
+    @staticmethod
+    def moved(row, offset):
+        if offset == 0:
+            return row
+        times = {name: shifted(row[name], offset) for name in ('start', 'end')}
+        return {**row, **times, 'time_ns': str(int(row['time_ns']) + offset)}
+
+    def close(self):
+        self.out.close()
+
+
+def shifted(text, offset):
+    return time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(lib.timestamp(text) // 10**6 + offset // 10**9)) + text[19:]
+
+
+class Pair:
+    """A master of two collectors, their rows, and what one collector reports."""
+
+    def __init__(self, test, name='unsampled', method='best'):
+        self.test = test
+        self.world = networks.World(name, 1, INTERVALS).run()
+        arguments, whole, parts = world_of(test, name, method, 2)
+        self.one = collect_alone(test, arguments, whole)
+        self.rows = [rows_of(test, arguments, part, f'rows{number}') for number, part in enumerate(parts)]
+        self.master = Master(test, arguments)
+        self.last = lib.read_stats(self.one['stats'])[-1]['end']
+
+    def send(self, sender, number, first, end, **options):
+        for interval in range(first, end):
+            sender.send(self.rows[number][interval], **options)
+
+    def finish(self):
+        result = self.master.until(self.last)
+        return result, [line for line in result.stderr.splitlines() if 'warning' in line]
+
+    def judge(self):
+        """All bounds of the master hold."""
+        rows = lib.read_output(self.master.output)
+        for rule, verdict in networks.judge_all(self.world, self.world.truth(), rows).items():
+            assert not networks.is_unlikely(verdict.bad, verdict.intervals), (rule, verdict.examples)
+        return rows
+
+    def open_intervals(self, rows):
+        """Intervals whose rows have no upper bound."""
+        return {int(row['epoch']) for row in rows if row['packets_high'] == ''}
+
+
+def hears_twice(test):
+    """Whole and half intervals that come again count once."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 6)
+    pair.send(first, 0, 5, 6)
+    half = pair.rows[0][6]
+    first.send(half[:len(half) // 2])
+    first.close()
+    first = Sender(pair.master, 'a', 1)
+    pair.send(first, 0, 6, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    _, warnings = pair.finish()
+    compare(pair.master, pair.one)
+    assert [f'interval {n} came again' in line for n, line in zip((5, 6), warnings)] == [True] * 2, warnings
+    assert len(warnings) == 2, warnings
+
+
+def clocks_differ(test, method, seconds):
+    """Times of a wrong clock are corrected: only the delay of the line remains."""
+    pair = Pair(test, method=method)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, INTERVALS, offset=seconds * 10**9)
+    pair.send(other, 1, 0, INTERVALS)
+    _, warnings = pair.finish()
+    side = 'ahead' if seconds > 0 else 'behind'
+    assert len(warnings) == 1 and f's {side}: its times are corrected' in warnings[0], warnings
+    if method == 'best':
+        pair.judge()
+    else:
+        ours, theirs = ({row['end']: row['received'] for row in lib.read_stats(path)}
+                        for path in (pair.master.stats, pair.one['stats']))
+        assert ours == theirs, [pair for pair in zip(ours.items(), theirs.items()) if pair[0] != pair[1]]
+
+
+def interval_missing(test):
+    """A collector dropped interval 10: that interval has no upper bounds, and later ones have."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 10)
+    pair.send(first, 0, 11, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    _, warnings = pair.finish()
+    assert len(warnings) == 1 and 'rows are missing between intervals 9 and 11' in warnings[0], warnings
+    rows = pair.judge()
+    assert pair.open_intervals(rows) - pair.open_intervals(lib.read_output(pair.one['output'])) <= {10, 11}
+    assert 10 in pair.open_intervals(rows)
+
+
+def dies_and_returns(test):
+    """Intervals without a dead collector have no upper bounds. After its return, only the datagrams are missing
+    that it did not deliver."""
+    pair = Pair(test, 'sflow')
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 8)
+    first.close()
+    pair.send(other, 1, 0, 11)
+    for row in pair.rows[1][11]:
+        if 'silent' not in pair.master.process.stderr():
+            time.sleep(1)
+        other.send([row])
+    test.until_said(pair.master.process, 'collector a: silent for')
+    test.until(lambda: any(int(row['epoch']) == 10 for row in pair.master.rows()), 'intervals end without it')
+    first = Sender(pair.master, 'a', 3)
+    pair.send(first, 0, 12, INTERVALS)
+    pair.send(other, 1, 12, INTERVALS)
+    _, warnings = pair.finish()
+    assert len(warnings) == 1 and 'collector a: silent for' in warnings[0], warnings
+    rows = pair.judge()
+    assert set(range(8, 12)) <= pair.open_intervals(rows)
+    assert not pair.open_intervals(rows) & set(range(16, INTERVALS)), pair.open_intervals(rows)
+    lost = sum(int(row['lost_network'] or 0) for row in collected.read_exporters(pair.master.exporters))
+    missed = sum(row['payload'] != '' for interval in range(8, 12) for row in pair.rows[0][interval])
+    assert lost == missed, f'{lost} datagrams lost, {missed} not delivered'
+
+
+def begins_late(test):
+    """A collector that comes when intervals have ended without it counts in a later one."""
+    pair = Pair(test, method='none')
+    first = Sender(pair.master, 'a', 1)
+    pair.send(first, 0, 0, 10)
+    test.until(lambda: any(int(row['epoch']) == 8 for row in pair.master.rows()), 'intervals begin without it')
+    other = Sender(pair.master, 'b', 2)
+    pair.send(other, 1, 0, INTERVALS)
+    pair.send(first, 0, 10, INTERVALS)
+    _, warnings = pair.finish()
+    assert len(warnings) == 2, warnings
+    assert 'only 1 of 2 collectors send' in warnings[0] and 'collector b: datagrams came after' in warnings[1], warnings
+    ours, theirs = (lib.read_stats(path) for path in (pair.master.stats, pair.one['stats']))
+    assert lib.total(ours, 'received') == lib.total(theirs, 'received')
+
+
+def drops(test):
+    """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
+    pair = Pair(test, 'sflow')
+    for interval in (4, 9):
+        rows = pair.rows[0][interval]
+        gone = rows.pop(1)
+        assert gone['payload']
+        empty = dict.fromkeys(('source', 'source_port', 'destination', 'destination_port', 'payload'), '')
+        rows.insert(1, {**gone, **empty, 'dropped': '1'})
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    pair.finish()
+    exporters = collected.read_exporters(pair.master.exporters)
+    assert [sum(int(row[name] or 0) for row in exporters) for name in ('lost_socket', 'lost_network')] == [2, 0]
+    assert {4, 9} <= pair.open_intervals(pair.judge())
+
+
+def garbage(test):
+    """Other programs on the port are disconnected with one line, and collectors count as before."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 10)
+    for text in (b'GET / HTTP/1.1\r\n\r\n', b'{"epoch":0}\n', b'x' * 300000, b'epoch,start\n', bytes(100) + b'\n'):
+        with socket.create_connection(('127.0.0.1', pair.master.port)) as bad:
+            try:
+                bad.sendall(text)
+                bad.settimeout(20)
+                assert bad.recv(1) == b''
+            except ConnectionError:
+                pass
+    pair.send(first, 0, 10, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    _, warnings = pair.finish()
+    compare(pair.master, pair.one)
+    assert warnings and all('connection from 127.0.0.1 closed: line' in line for line in warnings), warnings
+
+
+# ---- live collectors
+
+
+class Exporter:
+    """Sends v9 datagrams of ten new flows of one packet each."""
+
+    def __init__(self, number, port):
+        self.router, self.out, self.sent = datagrams.Router('v9', '127.0.0.1', number), datagrams.sender('127.0.0.1', port), 0
+
+    def send(self, n=1):
+        for _ in range(n):
+            flows = [datagrams.Flow(self.sent * 10 + i) for i in range(10)]
+            self.out.send(self.router.export(time.time() - datagrams.START, flows))
+            self.sent += 1
+            time.sleep(0.02)
+
+
+def start_collector(test, port, url):
+    running = test.start('collect', '--no-huge', '--listen', f'127.0.0.1:{port}', '--dedup', 'none', '--interval', '500ms',
+                         '--output', '/dev/null', '--export', f'datagrams={url}')
+    test.until_said(running, 'run ID')
+    return running
+
+
+def measured(master):
+    return sum(int(row['measured']) for row in master.rows())
+
+
 def cases(_):
     made = [(f'a master equals one collector, {method}', functools.partial(is_equal, method=method, name=name, collectors=2))
             for method, name in METHODS.items()]
-    made += [(f'a master equals one collector, best, {name}', functools.partial(is_equal, method='best', name=name, collectors=3))
-             for name in MORE]
-    made += [('a master equals one collector, 2 workers', functools.partial(is_equal, method='best', name='mixed', collectors=2, workers=2))]
+    made += [(f'a master equals one collector, best, {name}',
+              functools.partial(is_equal, method='best', name=name, collectors=3)) for name in MORE]
+    made += [('a master equals one collector, 2 workers',
+              functools.partial(is_equal, method='best', name='mixed', collectors=2, workers=2))]
+    made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
+             ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
+             ('drops of a collector', drops), ('garbage at the port', garbage)]
+    made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
+             for method, seconds in (('none', 5), ('best', -3))]
     return made
