@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A master (sketchtap collect --collectors) reports what one collector reports that hears all exporters."""
 
-import base64
 import functools
 import os
 import signal
 import socket
-import threading
 import time
 
 import collected
@@ -336,25 +334,101 @@ class Exporter:
     """Sends v9 datagrams of ten new flows of one packet each."""
 
     def __init__(self, number, port):
-        self.router, self.out, self.sent = datagrams.Router('v9', '127.0.0.1', number), datagrams.sender('127.0.0.1', port), 0
+        self.router, self.port, self.sent = datagrams.Router('v9', '127.0.0.1', number), port, 0
+        self.out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # not connected: a dead receiver is no error
 
     def send(self, n=1):
         for _ in range(n):
             flows = [datagrams.Flow(self.sent * 10 + i) for i in range(10)]
-            self.out.send(self.router.export(time.time() - datagrams.START, flows))
+            payload = self.router.message(time.time() - datagrams.START, flows, template=True)
+            self.out.sendto(payload, ('127.0.0.1', self.port))
             self.sent += 1
             time.sleep(0.02)
 
 
 def start_collector(test, port, url):
-    running = test.start('collect', '--no-huge', '--listen', f'127.0.0.1:{port}', '--dedup', 'none', '--interval', '500ms',
+    running = test.start('collect', '--no-huge', '--listen', f'127.0.0.1:{port}', '--dedup', 'none', '--interval', '200ms',
                          '--output', '/dev/null', '--export', f'datagrams={url}')
     test.until_said(running, 'run ID')
     return running
 
 
 def measured(master):
-    return sum(int(row['measured']) for row in master.rows())
+    return lib.total(master.rows(), 'measured')
+
+
+def killed(test):
+    """kill -9 of a collector costs the datagrams that it had not delivered. Exporters' sequence numbers show
+    exactly these, and nothing counts twice."""
+    master = Master(test, ('--no-huge', '--dedup', 'none', '--interval', '200ms'))
+    ports = free_port(), free_port()
+    first, other = (start_collector(test, port, master.url()) for port in ports)
+    exporters = [Exporter(number, port) for number, port in enumerate(ports)]
+    for _ in range(30):
+        for exporter in exporters:
+            exporter.send()
+    test.until(lambda: measured(master) > 0, 'packets are counted')
+    exporters[0].send(5)
+    first.signal(signal.SIGKILL)
+    test.until(lambda: not first.running(), 'the collector is dead')
+    for exporter in exporters:
+        exporter.send(5)
+    first = start_collector(test, ports[0], master.url())
+    exporters[0].send(40)
+    sent = sum(exporter.sent for exporter in exporters) * 10
+    lost = 0
+
+    def complete():
+        nonlocal lost
+        rows = collected.read_exporters(master.exporters)
+        lost = sum(int(row['lost_network'] or 0) for row in rows)
+        return measured(master) + 10 * lost == sent
+
+    test.until(complete, 'everything is counted or lost')
+    for process in (first, other, master.process):
+        process.signal(signal.SIGINT)
+        test.wait(process).expect(0)
+    assert 5 <= lost < 40, lost
+    assert measured(master) + 10 * lost == sent
+    rows = lib.read_output(master.output)
+    assert any(row['packets_high'] == '' for row in rows)
+
+
+def restarted(test):
+    """While a master is away, collectors keep their intervals, and no packet counts twice or never."""
+    master = Master(test, ('--no-huge', '--dedup', 'none', '--interval', '200ms'), collectors=1)
+    port = free_port()
+    collector = start_collector(test, port, master.url())
+    exporter = Exporter(1, port)
+    exporter.send(20)
+    test.until(lambda: measured(master) == 200, 'all packets are counted')
+    master.process.signal(signal.SIGINT)
+    test.wait(master.process).expect(0)
+    exporter.send(20)
+    master.arguments.append('--append')
+    master.start()
+    exporter.send(20)
+    test.until(lambda: measured(master) == 600, 'the packets of the absence are counted')
+    collector.signal(signal.SIGINT)
+    test.wait(collector).expect(0)
+    master.process.signal(signal.SIGINT)
+    test.wait(master.process).expect(0)
+    assert measured(master) == 600
+    assert lib.total(collected.read_exporters(master.exporters), 'repeated') == 0
+
+
+def wrong_options(test):
+    for text, words in (('127.0.0.1', 'must be ADDRESS:PORT'), ('127.0.0.1:9000,0', 'the number of collectors'),
+                        ('127.0.0.1:9000,65', 'the number of collectors'), ('127.0.0.1:9000,2x', 'the number of'),
+                        ('localhost:9000', 'names are not resolved')):
+        test.run('collect', '--collectors', text).expect(2).expect_one_line('--collectors', words)
+    test.run('collect', '--collectors', ':9000', '--listen', ':2055').expect(2).expect_one_line('--collectors', '--listen')
+    test.run('collect', '--set', 'collectors-wait=5s', '--listen', ':2055').expect(2).expect_one_line('--collectors')
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        test.run('collect', '--no-huge', '--collectors', f'127.0.0.1:{taken.getsockname()[1]}').expect(1).expect_one_line(
+            'cannot listen', 'in use by another program')
 
 
 def cases(_):
@@ -366,7 +440,8 @@ def cases(_):
               functools.partial(is_equal, method='best', name='mixed', collectors=2, workers=2))]
     made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
-             ('drops of a collector', drops), ('garbage at the port', garbage)]
+             ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
+             ('a master restarts', restarted), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
              for method, seconds in (('none', 5), ('best', -3))]
     return made
