@@ -404,6 +404,7 @@ def restarted(test):
     test.until(lambda: measured(master) == 200, 'all packets are counted')
     master.process.signal(signal.SIGINT)
     test.wait(master.process).expect(0)
+    test.until_said(collector, 'rows wait until the receiver accepts them')
     exporter.send(20)
     master.arguments.append('--append')
     master.start()
