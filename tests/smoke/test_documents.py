@@ -165,7 +165,7 @@ def collected(words):
             kept.append(word)
         elif kept and kept[-1].startswith('-'):
             kept.append(word)
-    return kept if '--listen' in kept or '--config' in kept else ['--listen', '127.0.0.1:2055', *kept]
+    return kept if {'--listen', '--config', '--collectors'} & set(kept) else ['--listen', '127.0.0.1:2055', *kept]
 
 
 def run_one(test, words):
