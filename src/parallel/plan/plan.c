@@ -358,7 +358,7 @@ static bool all_through_kernel(const struct plan_ports *ports)
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
 		if (!ports->ports[p].kernel)
 			return false;
-	return ports->nb_ports > 0 || ports->source.inputs > 0;
+	return ports->nb_ports > 0 || ports->source.inputs > 0 || ports->source.joins;
 }
 
 static void choose_idle(
