@@ -71,7 +71,7 @@ struct collector_params collect_collector_params(
 		.link_overhead = options->link_overhead,
 		.template_file = options->templates,
 		.live = options->listen.n > 0 || options->collectors != NULL,
-		.links = config_asks(config, NULL, "links"),
+		.links = config_exports(config, "links"),
 	};
 }
 
@@ -108,8 +108,7 @@ struct dedup_params collect_dedup_params(const struct config *config)
 		.flows = options->observed_flows,
 		.exporters = options->exporters_max,
 		.timeout = options->export_timeout,
-		.paths = config_asks(config, NULL, "paths") ||
-			 config_asks(config, NULL, "neighbours"),
+		.paths = config_exports(config, "paths") || config_exports(config, "neighbours"),
 		.routes = counts_routers(config),
 		.edges = knows_edges(config),
 		.allocator = sketch_allocator_malloc,

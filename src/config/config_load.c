@@ -229,6 +229,30 @@ bool config_asks(const struct config *config, const struct measurement_config *m
 	return row != NULL && asks(config, measurement, row);
 }
 
+/* Returns true if the section has a choice with this key and word. */
+static bool chooses(const struct config_named *section, const char *key, const char *word)
+{
+	for (const struct option_row *row = section->owner->rows; row->name != NULL; row++) {
+		uint32_t value;
+
+		if (row->type != OPTION_CHOICE || strcmp(row->name, key) != 0)
+			continue;
+		memcpy(&value, section->storage + row->offset, sizeof(value));
+		return strcmp(row->word(value), word) == 0;
+	}
+	return false;
+}
+
+bool config_exports(const struct config *config, const char *kind)
+{
+	bool exports = config_asks(config, NULL, kind);
+
+	for (uint32_t n = 0; n < config->nb_named; n++)
+		exports |= strcmp(config->named[n].owner->section, "export") == 0 &&
+			   chooses(&config->named[n], "what", kind);
+	return exports;
+}
+
 static bool is_of_set(const struct config_row *row, const char *set)
 {
 	return row->row->set != NULL && strcmp(row->row->set, set) == 0;

@@ -220,6 +220,11 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 /* Returns false also for "no" and 0. measurement: NULL for options of the run. */
 bool config_asks(const struct config *config, const struct measurement_config *measurement,
 	const char *option);
+/*
+ * Returns true if the option --export KIND or a section [export NAME] with `what = KIND` asks for
+ * rows. `kind`: name of an option, such as "links".
+ */
+bool config_exports(const struct config *config, const char *kind);
 /* Returns what the options select; NULL: nothing. *by: name of the option; NULL: `assumed`. */
 const struct option_selected *config_selected(const struct config *config, const char **by);
 uint32_t config_needs(const struct config *config);

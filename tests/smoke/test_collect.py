@@ -152,6 +152,19 @@ SAMPLED = [(f'{protocol}, one of {sampling} packets, {path} on the way', sampled
            for protocol in PROTOCOLS for path, sampling in (('1', '10'), ('3', '5'))]
 
 
+def sections(test):
+    """A section [export NAME] writes the rows of --export."""
+    exports = generate(test, 'exports.pcap', '--as', 'ipfix,routers=3,hops=2')
+    for kind in ('links', 'neighbours', 'paths', 'datagrams'):
+        configuration, one, other = (test.path(f'{kind}.{name}') for name in ('conf', 'section', 'option'))
+        with open(configuration, 'w', encoding='utf-8') as stream:
+            stream.write(f'[export it]\nwhat = {kind}\nurl = {one}\n')
+        test.run('collect', '--config', configuration, exports, '--output', '/dev/null', '--seed', '1').expect(0)
+        test.run('collect', exports, '--export', f'{kind}={other}', '--output', '/dev/null', '--seed', '1').expect(0)
+        rows = lib.read_text(one)
+        assert rows.count('\n') > 1 and rows == lib.read_text(other), (kind, rows[:300])
+
+
 def cases(settings):
     return lib.some(settings, [
         *[(f'{protocol}, {routers} routers, {path} on the way, {workers} workers',
@@ -160,6 +173,7 @@ def cases(settings):
           for routers, path, workers in (('1', '1', '1'), ('5', '3', '1'), ('6', '6', '3'))],
         *SAMPLED,
         ('65000 exporters', many_exporters),
+        ('rows of sections', sections),
         *[(f'--filter, {protocol}, {workers} workers', filtered(protocol, workers))
           for protocol, workers in (('v5', '1'), ('v9', '3'), ('ipfix', '1'), ('sflow', '2'))],
         ('--filter, one of 10 packets', filtered_samples),

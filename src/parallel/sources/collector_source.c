@@ -1039,7 +1039,7 @@ static void collector_source_destroy(void *arg)
 
 static bool create_neighbours(struct collector_source *source, char *error)
 {
-	if (!config_asks(source->params.config, NULL, "neighbours"))
+	if (!config_exports(source->params.config, "neighbours"))
 		return true;
 	source->neighbours = neighbours_create(source->seed);
 	return source->neighbours != NULL || set_error(error, "out of memory for the collector");
@@ -1055,7 +1055,7 @@ static void *collector_source_create(const struct source_params *params, char *e
 	}
 	source->params = *params;
 	source->joins = collect_options(params->config)->collectors != NULL;
-	source->exports = config_asks(params->config, NULL, "datagrams");
+	source->exports = config_exports(params->config, "datagrams");
 	source->rx_core = params->rx_core;
 	source->seed = seed_options(params->config)->seed;
 	source->exporter_life = (int64_t)epoch_options(params->config)->interval;

@@ -182,7 +182,7 @@ static bool find_neighbours(const struct run *run, struct report_collected *coll
 		return true;
 	done = neighbours_find(neighbours, collected->paths, collected->nb_paths,
 		&collected->neighbours, &collected->nb_neighbours);
-	if (!config_asks(run->config, NULL, "paths"))
+	if (!config_exports(run->config, "paths"))
 		free_paths(collected);
 	return done;
 }
