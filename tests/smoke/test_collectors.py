@@ -41,9 +41,9 @@ def split(capture, parts):
 class Master:
     """A master, and the arguments of all collectors of its network."""
 
-    def __init__(self, test, arguments, collectors=2, name='master'):
-        self.test, self.arguments, self.port = test, [*arguments], free_port()
-        self.output, self.stats, self.exporters = (test.path(f'{name}-{kind}.csv')
+    def __init__(self, test, arguments, collectors=2, port=None):
+        self.test, self.arguments, self.port = test, [*arguments], port or free_port()
+        self.output, self.stats, self.exporters = (test.path(f'master-{kind}.csv')
                                                    for kind in ('output', 'stats', 'exporters'))
         self.collectors = collectors
         self.start()
@@ -418,6 +418,27 @@ def restarted(test):
     assert lib.total(collected.read_exporters(master.exporters), 'repeated') == 0
 
 
+def spooled(test):
+    """The next run of a collector sends what its spool holds of the last one."""
+    arguments, whole, parts = world_of(test, 'unsampled', 'best', 2)
+    one, port = collect_alone(test, arguments, whole), free_port()
+    configuration, with_spool = test.path('keys.conf'), test.path('spool.conf')
+    with open(configuration, encoding='utf-8') as keys, open(with_spool, 'w', encoding='utf-8') as stream:
+        stream.write(f'{keys.read()}\n[export up]\nwhat = datagrams\nurl = tcp://127.0.0.1:{port}\n'
+                     f'spool = {test.path("spool")},100MB\n')
+    spool = [with_spool if word == configuration else word for word in arguments]
+    test.run('collect', *spool, '--pcap', parts[0], '--output', '/dev/null')
+    master = Master(test, arguments, port=port)
+    other = test.start('collect', *arguments, '--pcap', parts[1], '--output', '/dev/null',
+                       '--export', f'datagrams={master.url()}')
+    again = test.start('collect', *spool, '--listen', f'127.0.0.1:{free_port()}', '--output', '/dev/null')
+    test.wait(other).expect(0)
+    master.until(lib.read_stats(one['stats'])[-2]['end'])
+    again.signal(signal.SIGINT)
+    test.wait(again)
+    compare(master, one)
+
+
 def wrong_options(test):
     for text, words in (('127.0.0.1', 'must be ADDRESS:PORT'), ('127.0.0.1:9000,0', 'the number of collectors'),
                         ('127.0.0.1:9000,65', 'the number of collectors'), ('127.0.0.1:9000,2x', 'the number of'),
@@ -442,7 +463,7 @@ def cases(_):
     made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
-             ('a master restarts', restarted), ('wrong options', wrong_options)]
+             ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
              for method, seconds in (('none', 5), ('best', -3))]
     return made
