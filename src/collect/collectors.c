@@ -466,7 +466,12 @@ static bool take_line(
 		return true;
 	case DATAGRAM_LINE_PAYLOAD:
 	case DATAGRAM_LINE_DROPPED: return take_row(collectors, connection, &line, false);
-	case DATAGRAM_LINE_END: return take_row(collectors, connection, &line, true);
+	case DATAGRAM_LINE_END:
+		if (!take_row(collectors, connection, &line, true))
+			return false;
+		/* The collector then sends the next interval, and this one never again. */
+		(void)send(connection->fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		return true;
 	default:
 		reject(collectors, connection,
 			"not a row of --export datagrams=tcp://...: ", line.why);

@@ -63,6 +63,12 @@ static bool connect_sink(struct sink_socket *socket)
 	return true;
 }
 
+/* Returns true if the receiver is a `sketchtap collect --collectors`. */
+static bool is_to_master(const struct sink_socket *socket)
+{
+	return socket->sink.kind == ROWS_DATAGRAMS && socket->sink.header.len > 0;
+}
+
 /*
  * Datagrams have times of this host. The receiver compares its clock with the first line of each
  * interval, "#now NS": ns since 1970-01-01 UTC when it is sent.
@@ -70,25 +76,24 @@ static bool connect_sink(struct sink_socket *socket)
 static int send_clock(struct sink_socket *socket)
 {
 	char line[48];
-	int len;
+	int len = snprintf(line, sizeof(line), "#now %lld\n", (long long)clock_now(CLOCK_REALTIME));
 
-	if (socket->sink.kind != ROWS_DATAGRAMS || socket->sink.header.len == 0)
-		return 0;
-	len = snprintf(line, sizeof(line), "#now %lld\n", (long long)clock_now(CLOCK_REALTIME));
 	return socket_client_send(&socket->client, line, (size_t)len);
 }
 
 /*
- * With a spool, waits until the receiver has the text, because a broken connection loses the data
- * in the send buffer. Returns 0 or an errno.
+ * A master answers each interval with a byte. With a spool, waits until another receiver has the
+ * text, because a broken connection loses the data in the send buffer. Returns 0 or an errno.
  */
 static int send_text(struct sink_socket *socket)
 {
 	const struct sink *sink = &socket->sink;
-	int error = send_clock(socket);
+	int error = is_to_master(socket) ? send_clock(socket) : 0;
 
 	if (error == 0)
 		error = socket_client_send(&socket->client, sink->text.data, sink->text.len);
+	if (error == 0 && is_to_master(socket))
+		return socket_client_await(&socket->client);
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
@@ -108,7 +113,8 @@ static _Atomic uint64_t *sent_counter(struct sink_socket *socket)
 			socket_client_praise(&socket->client);
 			delivery_count(&delivery->bytes, sink->text.len);
 			sink_say_takes(sink);
-			return &sink->fates->delivered;
+			return is_to_master(socket) ? &sink->fates->acknowledged
+						    : &sink->fates->delivered;
 		}
 		sink_say_waits(sink, socket->client.why);
 		breaks += socket->client.sent > 0;

@@ -127,6 +127,7 @@ static ssize_t take_noise(struct socket_client *client)
 	do {
 		len = recv(client->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 		client->talks |= len > 0;
+		client->answers += len > 0;
 	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
 	return len;
 }
@@ -564,10 +565,12 @@ int socket_client_send(struct socket_client *client, const void *bytes, size_t l
 	return error;
 }
 
-int socket_client_drain(struct socket_client *client)
+/* answer: waits for data from the receiver, else until it has all data. */
+static int wait_for_receiver(struct socket_client *client, bool answer)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC);
 	struct pollfd polled = {.fd = client->fd, .events = POLLIN};
+	uint64_t answers = client->answers;
 	int before = INT_MAX;
 
 	while (true) {
@@ -575,10 +578,12 @@ int socket_client_drain(struct socket_client *client)
 		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
 		int left = queued(client->fd);
 
+		if (answer && client->answers > answers)
+			return 0;
 		/* The receiver closed the connection and will acknowledge nothing more. */
-		if (error == 0 && len == 0 && left > 0)
+		if (error == 0 && len == 0 && (left > 0 || answer))
 			error = EPIPE;
-		if (error == 0 && left <= 0)
+		if (error == 0 && !answer && left <= 0)
 			return 0;
 		if (left != before)
 			start = clock_now(CLOCK_MONOTONIC);
@@ -593,6 +598,16 @@ int socket_client_drain(struct socket_client *client)
 		}
 		(void)poll(&polled, 1, LOOK_MS);
 	}
+}
+
+int socket_client_drain(struct socket_client *client)
+{
+	return wait_for_receiver(client, false);
+}
+
+int socket_client_await(struct socket_client *client)
+{
+	return wait_for_receiver(client, true);
 }
 
 uint32_t socket_client_datagram_max(const struct socket_client *client)

@@ -57,6 +57,7 @@ struct socket_client {
 	uint32_t turn;              /* UDP: index of the next address to try, modulo their number */
 	bool look_up;               /* look up the name before the next connection */
 	bool talks;                 /* the receiver has sent data on this connection */
+	uint64_t answers;           /* reads that found data */
 	/* connected by socket_client_reach(), and not yet reported by socket_client_look() */
 	bool fresh;
 	int64_t retry_at, backoff; /* monotonic ns of the next try; ns waited before it */
@@ -97,6 +98,9 @@ int socket_client_send(struct socket_client *client, const void *bytes, size_t l
  * of the data.
  */
 int socket_client_drain(struct socket_client *client);
+
+/* Like socket_client_drain(), but waits until the receiver has sent at least one byte. */
+int socket_client_await(struct socket_client *client);
 
 /* Resets the retry delay. Call it after rows were delivered. */
 void socket_client_praise(struct socket_client *client);
