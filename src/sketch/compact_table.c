@@ -529,18 +529,19 @@ static uint64_t round_up(uint64_t width)
 	return step > 1 ? (width + step - 1) / step * step : width;
 }
 
-static uint64_t fit(const struct sketch *sketch)
+static struct sketch_shape fit(const struct sketch *sketch)
 {
 	const struct compact_table *table = compact_table_of_const(sketch);
 	const struct sketch_params *params = &sketch->params;
 	uint64_t width;
 
 	if (params->load <= 0)
-		return params->width;
+		return (struct sketch_shape){.width = params->width};
 	width = table->shed.packets > 0 ? GROWTH * params->width
 					: (uint64_t)((double)table->used / params->load) + 1;
 	width = round_up(width > FITTED_WIDTH_MIN ? width : FITTED_WIDTH_MIN);
-	return width < params->width_max ? width : params->width_max;
+	width = width < params->width_max ? width : params->width_max;
+	return (struct sketch_shape){.width = width};
 }
 
 #define LOAD_MIN 0.01

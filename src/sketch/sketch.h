@@ -50,9 +50,17 @@ struct sketch_deep {
 
 struct queries;
 
+/* Size of a sketch whose width follows the keys. */
+struct sketch_shape {
+	uint64_t width, width6; /* See struct sketch_params. */
+};
+
 struct sketch_params {
 	uint32_t depth; /* rows; 0: the sketch's default */
 	uint64_t width; /* counters per row, a power of two; 0: the sketch's default */
+	/* Only iblt with `compact`: cells per row for IPv6. 0: width / 2, set by create(). */
+	uint64_t width6;
+	bool compact; /* set by check(): the sketch uses cells without room for extra fields */
 	enum sketch_metric metric;
 	enum sketch_atomic atomic; /* used with SHARING_SHARED */
 	uint32_t writers;          /* threads that share an instance; 0: 1 */
@@ -193,8 +201,14 @@ struct sketch_ops {
 
 	void (*reset)(struct sketch *sketch);
 
-	/* Returns the width for params.load. NULL: the width never changes. */
-	uint64_t (*fit)(const struct sketch *sketch);
+	/*
+	 * Returns the bytes that candidates() allocates until it returns. NULL: none. check() must
+	 * have accepted `params`.
+	 */
+	size_t (*listing_memory)(const struct sketch_params *params);
+
+	/* Returns the size for params.load. NULL: it never changes. */
+	struct sketch_shape (*fit)(const struct sketch *sketch);
 
 	/* The burst must have hashes. The result does not depend on burst boundaries. */
 	sketch_update_fn update[SHARING_COUNT];

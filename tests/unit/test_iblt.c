@@ -9,6 +9,7 @@
  * of N tables decode at each load.
  */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -631,8 +632,8 @@ static void test_no_wrong_key(void **state)
  * ---- Size
  */
 
-/* The width that suits the flows seen, decoded or not, within the limits. */
-static void test_fit(void **state)
+/* Several writers: the power of two that suits the flows seen, decoded or not, within the limits. */
+static void test_fit_shared(void **state)
 {
 	static const struct {
 		uint32_t flows;
@@ -649,25 +650,432 @@ static void test_fit(void **state)
 		{150000, KEY_IPV4, 1 << 17}, /* far too many for this table */
 		{700000, KEY_IPV4, 1 << 18},
 	};
-	struct sketch *sketch =
-		make((struct sketch_params){.width = 1 << 15, .width_max = 1 << 18, .load = 0.5});
+	struct sketch *sketch = make((struct sketch_params){
+		.width = 1 << 15, .width_max = 1 << 18, .load = 0.5, .writers = 2});
 	uint64_t random = 1;
 
 	(void)state;
-	assert_int_equal(iblt_ops.fit(sketch), 1 << 15); /* no flows were counted */
+	assert_int_equal(iblt_ops.fit(sketch).width, 1 << 15); /* no flows were counted */
 	for (size_t e = 0; e < sizeof(epochs) / sizeof(epochs[0]); e++) {
 		uint32_t found = 0;
 
 		feed_random(sketch, &random, epochs[e].flows, epochs[e].family);
 		iblt_ops.candidates(sketch, count_candidate, &found);
-		assert_int_equal(iblt_ops.fit(sketch), epochs[e].width);
+		assert_int_equal(iblt_ops.fit(sketch).width, epochs[e].width);
 		iblt_ops.reset(sketch);
 	}
 	iblt_ops.destroy(sketch);
 	sketch = make((struct sketch_params){.width = 1 << 15});
 	iblt_ops.candidates(sketch, NULL, NULL);
-	assert_int_equal(iblt_ops.fit(sketch), 1 << 15);
+	assert_int_equal(iblt_ops.fit(sketch).width, 1 << 15);
 	iblt_ops.destroy(sketch);
+}
+
+/*
+ * ---- Compact cells: one writer, and a size that follows the flows
+ */
+
+struct counted {
+	size_t now, most;
+	uint32_t fail_after; /* allocations */
+};
+
+static void *counted_alloc(size_t size, void *arg)
+{
+	struct counted *counted = arg;
+
+	if (counted->fail_after-- == 0)
+		return NULL;
+	counted->now += size;
+	counted->most = counted->now > counted->most ? counted->now : counted->most;
+	return sketch_allocator_malloc.alloc(size, NULL);
+}
+
+static void counted_free(void *memory, size_t size, void *arg)
+{
+	((struct counted *)arg)->now -= size;
+	sketch_allocator_malloc.free(memory, size, NULL);
+}
+
+/* Cells of one writer with room for 0.75 flows each. Its allocations are counted. */
+static struct sketch *make_compact(struct sketch_params params, struct counted *counted)
+{
+	struct sketch_params checked = params;
+	struct sketch *sketch;
+
+	*counted = (struct counted){.fail_after = UINT32_MAX};
+	checked.allocator = (struct sketch_allocator){counted_alloc, counted_free, counted};
+	checked.seed = params.seed == 0 ? SEED : params.seed;
+	checked.load = params.load > 0 ? params.load : 0.75;
+	checked.width_max = UINT64_C(1) << 22;
+	checked.width = 0;
+	assert_null(iblt_ops.check(&checked));
+	assert_true(checked.compact);
+	checked.width = params.width;
+	sketch = iblt_ops.create(&checked);
+	assert_non_null(sketch);
+	assert_int_equal(counted->now, iblt_ops.memory(&sketch->params));
+	return sketch;
+}
+
+/* Widths other than powers of two, both depths, metrics and update functions. */
+static void test_compact_exact(void **state)
+{
+	static const uint64_t widths[] = {3001, 4096, 50000};
+	struct zipf_stream stream;
+	struct counted counted;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	for (uint32_t n = 0; n < 24; n += FEWER(1, 5)) {
+		struct sketch *sketch = make_compact(
+			(struct sketch_params){
+				.depth = 3 + n % 2,
+				.width = widths[n / 8],
+				.width6 = widths[n / 8] / (1 + n % 2),
+				.metric = n / 2 % 2 == 0 ? SKETCH_PACKETS : SKETCH_BYTES,
+			},
+			&counted);
+		enum sketch_sharing sharing = n / 4 % 2 == 0 ? SHARING_SEPARATE : SHARING_SHARED;
+
+		for (uint32_t again = 0; again < 2; again++) {
+			zipf_restart(&stream, SEED);
+			stream.state += again;
+			feed(sketch, &stream, PACKETS, again == 0 ? BURST_MAX : 7, sharing);
+			list(sketch, &listed);
+			assert_truth(&listed, &stream);
+			assert_complete(sketch);
+			/* Counting continues after a listing. */
+			feed(sketch, &stream, PACKETS / 10, 7, sharing);
+			list(sketch, &listed);
+			assert_truth(&listed, &stream);
+			iblt_ops.reset(sketch);
+			list(sketch, &listed);
+			assert_int_equal(listed.n, 0);
+			assert_complete(sketch);
+		}
+		assert_int_equal(counted.most, iblt_ops.memory(&sketch->params) +
+						       iblt_ops.listing_memory(&sketch->params));
+		iblt_ops.destroy(sketch);
+		assert_int_equal(counted.now, 0);
+	}
+	zipf_close(&stream);
+}
+
+static void assert_bounds(const struct sketch *sketch, const struct zipf_stream *stream)
+{
+	struct sketch_undecoded rest;
+	uint64_t packets = 0, bytes = 0, flows = 0;
+
+	list(sketch, &listed);
+	rest = iblt_ops.undecoded(sketch);
+	for (uint32_t f = 0; f < stream->nb_flows; f++) {
+		uint64_t truth = sketch->params.metric == SKETCH_PACKETS ? stream->packets[f]
+									 : stream->bytes[f];
+		uint64_t counted = sketch->params.metric == SKETCH_PACKETS ? listed.packets[f]
+									   : listed.bytes[f];
+
+		assert_true(truth <= iblt_ops.missed(sketch, &stream->hash[f]));
+		if (listed.times[f] > 0 && listed.before[f] == 0) {
+			assert_int_equal(listed.packets[f], stream->packets[f]);
+			assert_int_equal(listed.bytes[f], stream->bytes[f]);
+			continue;
+		}
+		packets += stream->packets[f];
+		bytes += stream->bytes[f];
+		if (listed.times[f] > 0)
+			assert_true(counted <= truth && truth <= counted + listed.before[f]);
+		else
+			assert_true(truth <= rest.largest);
+		flows += listed.times[f] == 0 && stream->packets[f] > 0;
+	}
+	assert_true(flows <= rest.flows);
+	assert_int_equal(rest.packets, packets);
+	assert_int_equal(rest.bytes, bytes);
+	assert_int_equal(iblt_ops.lists_all_keys(sketch), packets == 0);
+}
+
+/* Up to loads at which the list of tags is full: listed flows are exact, and the bounds hold. */
+static void test_compact_overload(void **state)
+{
+	struct zipf_stream stream;
+	struct counted counted;
+	uint32_t full = 0, partly = 0;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	for (uint32_t n = 0; n < 300; n += FEWER(1, 7)) {
+		struct sketch *sketch = make_compact(
+			(struct sketch_params){
+				.depth = 3 + n % 2,
+				.width = 16u + 40 * (n / 4),
+				.width6 = 16 + 20 * (n / 4),
+				.metric = n / 2 % 2 == 0 ? SKETCH_PACKETS : SKETCH_BYTES,
+				.seed = n + 1,
+			},
+			&counted);
+
+		zipf_restart(&stream, n + 1);
+		feed(sketch, &stream, PACKETS / 4, BURST_MAX, SHARING_SEPARATE);
+		assert_bounds(sketch, &stream);
+		full += iblt_of_const(sketch)->unlisted.packets > 0;
+		partly += listed.n > 0 && !iblt_ops.lists_all_keys(sketch);
+		iblt_ops.destroy(sketch);
+	}
+	assert_true(full > 0 && partly > 0);
+	zipf_close(&stream);
+}
+
+/* Another flow has the tag of a flow: the flow's packets are in cells of others. */
+static void test_compact_hidden_flow(void **state)
+{
+	struct zipf_stream stream;
+	struct counted counted;
+	uint32_t spared = 0;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.2, SEED);
+	for (uint32_t n = 0; n < 400; n++) {
+		struct sketch *sketch = make_compact(
+			(struct sketch_params){
+				.width = 64u << n % 4,
+				.depth = 3 + n / 4 % 2,
+				.metric = n / 8 % 2 == 0 ? SKETCH_PACKETS : SKETCH_BYTES,
+				.seed = n + 1,
+			},
+			&counted);
+		struct iblt *table = (struct iblt *)sketch;
+		uint32_t hidden = n % 100;
+		uint64_t check;
+
+		zipf_restart(&stream, n + 1);
+		check = iblt_check(&stream.hash[hidden]);
+		stream.nb_flows = 100;
+		table->tags[((check >> 32) * table->nb_groups >> 32) * 16] = (uint32_t)check;
+		table->nb_tags++;
+		feed(sketch, &stream, 1500, BURST_MAX, SHARING_SEPARATE);
+		list(sketch, &listed);
+		assert_int_equal(listed.times[hidden], 0);
+		for (uint32_t f = 0; f < 100; f++) {
+			uint64_t truth = sketch->params.metric == SKETCH_PACKETS ? stream.packets[f]
+										 : stream.bytes[f];
+			uint64_t low = sketch->params.metric == SKETCH_PACKETS ? listed.packets[f]
+									       : listed.bytes[f];
+
+			assert_true(truth <= iblt_ops.missed(sketch, &stream.hash[f]));
+			if (listed.times[f] > 0)
+				assert_true(low <= truth && truth <= low + listed.before[f]);
+			else
+				assert_true(truth <= iblt_ops.undecoded(sketch).largest);
+			spared += listed.times[f] > 0 && listed.before[f] == 0;
+		}
+		assert_int_equal(iblt_ops.lists_all_keys(sketch), stream.packets[hidden] == 0);
+		stream.nb_flows = FLOWS;
+		iblt_ops.destroy(sketch);
+	}
+	assert_true(spared > 100);
+	zipf_close(&stream);
+}
+
+/*
+ * Zha et al. 2022, Table 1: SMON takes 96.97 KB of 1024 bytes for 2550 flows. From Table 2 on, it
+ * takes 39 bytes per flow. The next size decodes the same flows.
+ */
+static void test_compact_memory(void **state)
+{
+	static const struct {
+		uint32_t flows;
+		double most;
+	} rows[] = {{2550, 96.97 * 1024}, {3043, 119000}, {10000, 39e4}, {123457, 39 * 123457.},
+		{1000000, 39e6}};
+	struct counted counted;
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]) - FEWER(0, 1); r++) {
+		struct sketch *sketch =
+			make_compact((struct sketch_params){.width = rows[r].flows}, &counted);
+		struct sketch_params fitted = sketch->params;
+		uint64_t random = r + 1;
+		struct sketch_shape shape;
+		uint32_t found = 0;
+
+		feed_random(sketch, &random, rows[r].flows, KEY_IPV4);
+		iblt_ops.candidates(sketch, count_candidate, &found);
+		assert_int_equal(found, rows[r].flows);
+		shape = iblt_ops.fit(sketch);
+		iblt_ops.destroy(sketch);
+		fitted.width = shape.width;
+		fitted.width6 = shape.width6;
+		sketch = iblt_ops.create(&fitted);
+		print_message("# %u flows: %zu bytes\n", rows[r].flows, counted.now);
+		assert_int_equal(counted.now, iblt_ops.memory(&fitted));
+		assert_true((double)counted.now <= rows[r].most);
+		random = r + 1;
+		found = 0;
+		feed_random(sketch, &random, rows[r].flows, KEY_IPV4);
+		iblt_ops.candidates(sketch, count_candidate, &found);
+		assert_int_equal(found, rows[r].flows);
+		assert_complete(sketch);
+		iblt_ops.destroy(sketch);
+	}
+}
+
+/* Also if most flows were not inserted, their number is known within a quarter. */
+static void test_compact_fit(void **state)
+{
+	static const struct {
+		uint32_t flows4, flows6;
+	} epochs[] = {
+		{0, 0}, {100, 0}, {2550, 0}, {0, 100}, {20000, 1000}, {100000, 0}, {0, 100000}};
+	struct counted counted;
+	struct sketch *sketch = make_compact((struct sketch_params){.width = 4000}, &counted);
+	uint64_t random = 1;
+
+	(void)state;
+	assert_int_equal(iblt_ops.fit(sketch).width, 4000); /* no flows were counted */
+	for (size_t e = 0; e < sizeof(epochs) / sizeof(epochs[0]); e++) {
+		double cells4 = epochs[e].flows4 / 0.75, cells6 = epochs[e].flows6 / 0.75;
+		struct sketch_shape shape;
+		uint32_t found = 0;
+
+		feed_random(sketch, &random, epochs[e].flows4, KEY_IPV4);
+		feed_random(sketch, &random, epochs[e].flows6, KEY_IPV6);
+		iblt_ops.candidates(sketch, count_candidate, &found);
+		shape = iblt_ops.fit(sketch);
+		assert_true((double)shape.width * 3 >= cells4);
+		assert_true((double)shape.width6 * 3 >= cells6);
+		assert_true((double)shape.width * 3 <= 3 * 1024 + 1.8 * cells4);
+		assert_true((double)shape.width6 * 3 <= 800 + 1.8 * cells6);
+		if (iblt_of_const(sketch)->unlisted.packets == 0 && epochs[e].flows4 > 2000)
+			assert_true((double)shape.width * 3 <= 1.04 * cells4);
+		iblt_ops.reset(sketch);
+	}
+	iblt_ops.destroy(sketch);
+}
+
+/* Without memory for decoding, no flow is listed, and the bounds hold. */
+static void test_compact_without_memory(void **state)
+{
+	struct zipf_stream stream;
+	struct counted counted;
+	struct sketch *sketch = make_compact((struct sketch_params){.width = 5000}, &counted);
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	feed(sketch, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+	counted.fail_after = 0;
+	assert_bounds(sketch, &stream);
+	assert_int_equal(listed.n, 0);
+	counted.fail_after = UINT32_MAX;
+	list(sketch, &listed);
+	assert_truth(&listed, &stream);
+	assert_int_equal(iblt_ops.merge(sketch, sketch), -EINVAL);
+	iblt_ops.destroy(sketch);
+	zipf_close(&stream);
+}
+
+static void find_unknown(const struct sketch_candidate *candidate, void *arg)
+{
+	*(bool *)arg &= candidate->before == UINT64_MAX;
+}
+
+/* Sums that exceed 36 or 44 bits are lower bounds; keys stay right. */
+static void test_compact_limits(void **state)
+{
+	static const struct weight {
+		uint64_t packets, bytes;
+		bool exact;
+	} weights[] = {{(UINT64_C(1) << 36) - 64, 1, true}, {UINT64_C(1) << 36, 1, false},
+		{1, (UINT64_C(1) << 44) - (1 << 20), true}, {1, UINT64_C(1) << 44, false},
+		{UINT64_MAX, UINT64_MAX, false}};
+	struct counted counted;
+
+	(void)state;
+	for (size_t w = 0; w < sizeof(weights) / sizeof(weights[0]); w++) {
+		struct sketch *sketch = make_compact((struct sketch_params){.width = 64}, &counted);
+		static struct key_burst burst;
+		struct key_weights added = {0};
+		bool unknown = true;
+		uint64_t random = 3;
+		uint32_t found = 0;
+
+		burst.n = 0;
+		burst.v6 = 0;
+		for (uint32_t i = 0; i < 10; i++) {
+			struct key key = random_key(&random, KEY_IPV4);
+
+			burst_append(&burst, &key, &(struct key_hash){0}, FRAME_MIN);
+			added.packets[i] = i == 0 ? weights[w].packets : 1;
+			added.bytes[i] = i == 0 ? weights[w].bytes : 64;
+		}
+		burst.weights = &added;
+		hash_burst(&iblt_of_const(sketch)->hash_key, &burst);
+		iblt_ops.update_weighted[SHARING_SEPARATE](sketch, &burst);
+		iblt_ops.candidates(sketch, count_candidate, &found);
+		iblt_ops.candidates(sketch, find_unknown, &unknown);
+		assert_int_equal(found >= 9, weights[w].exact);
+		assert_int_equal(unknown, !weights[w].exact);
+		assert_int_equal(
+			iblt_ops.missed(sketch, &burst.hash[0]) == UINT64_MAX, !weights[w].exact);
+		burst.weights = NULL;
+		iblt_ops.destroy(sketch);
+	}
+}
+
+/* The cells are the same for any burst sizes. */
+static void test_compact_burst_borders(void **state)
+{
+	struct counted counted, other;
+	struct zipf_stream stream;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	for (uint64_t width = 300; width <= 9000; width *= 30) {
+		struct sketch *a = make_compact((struct sketch_params){.width = width}, &counted);
+		struct sketch *b = make_compact((struct sketch_params){.width = width}, &other);
+		const struct iblt *x = iblt_of_const(a), *y = iblt_of_const(b);
+
+		zipf_restart(&stream, SEED);
+		feed(a, &stream, PACKETS, 1, SHARING_SEPARATE);
+		zipf_restart(&stream, SEED);
+		feed(b, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+		list(b, &listed);
+		for (uint32_t f = 0; f < IBLT_FAMILIES; f++) {
+			size_t cells = iblt_nb_cells(&x->rows[f]);
+
+			assert_memory_equal(x->rows[f].counts, y->rows[f].counts,
+				cells * sizeof(x->rows[f].counts[0]));
+			assert_memory_equal(x->rows[f].addresses, y->rows[f].addresses,
+				cells * x->rows[f].words * sizeof(uint64_t));
+		}
+		assert_memory_equal(x->tags, y->tags, (size_t)x->nb_groups * 64);
+		iblt_ops.destroy(a);
+		iblt_ops.destroy(b);
+	}
+	zipf_close(&stream);
+}
+
+/* Other keys than those of the 5-tuple, and several writers, have no compact cells. */
+static void test_compact_only_if_it_fits(void **state)
+{
+	static const struct {
+		const char *key;
+		uint32_t writers;
+		double load;
+		bool compact;
+	} rows[] = {{"5tuple", 1, 0.7, true}, {"src", 1, 0.7, true}, {"6tuple", 1, 0.7, false},
+		{"5tuple", 2, 0.7, false}, {"5tuple", 1, 0, false}};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		struct sketch_params params = {.key = key_rule_find(rows[r].key),
+			.writers = rows[r].writers,
+			.load = rows[r].load};
+
+		assert_null(iblt_ops.check(&params));
+		assert_int_equal(params.compact, rows[r].compact);
+		assert_int_equal(iblt_ops.listing_memory(&params) > 0, rows[r].compact);
+	}
 }
 
 static void test_shapes(void **state)
@@ -703,7 +1111,16 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_hidden_flow),
 		cmocka_unit_test(test_filter_errors),
 		cmocka_unit_test(test_no_wrong_key),
-		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_fit_shared),
+		cmocka_unit_test(test_compact_exact),
+		cmocka_unit_test(test_compact_overload),
+		cmocka_unit_test(test_compact_hidden_flow),
+		cmocka_unit_test(test_compact_memory),
+		cmocka_unit_test(test_compact_fit),
+		cmocka_unit_test(test_compact_without_memory),
+		cmocka_unit_test(test_compact_limits),
+		cmocka_unit_test(test_compact_burst_borders),
+		cmocka_unit_test(test_compact_only_if_it_fits),
 		cmocka_unit_test(test_shapes),
 	};
 

@@ -139,7 +139,8 @@ static void add_up_nodes(struct plan *plan)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
-			sizeof(struct hyperloglog) + plan->measurements[m].drill_down_bytes;
+			plan->measurements[m].listing_bytes + sizeof(struct hyperloglog) +
+			plan->measurements[m].drill_down_bytes;
 	if (of_reporter > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {

@@ -319,6 +319,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
+	if (m->ops->listing_memory != NULL)
+		m->listing_bytes = m->ops->listing_memory(&m->params);
 	m->drill_down_bytes = config_asks(run_config, config, "within") ? HEAVY_KEYS_BYTES : 0;
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	if (m->params.load > 0)

@@ -131,6 +131,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* allocator not set */
 	size_t instance_bytes;       /* bytes of one sketch */
+	size_t listing_bytes;        /* bytes that the reporter needs to list a sketch */
 	/* Bytes of the keys for drill-down. */
 	size_t drill_down_bytes;
 	bool merged; /* the reporter merges the workers' sketches into its own */

@@ -233,6 +233,10 @@ static void print_measurements(const struct plan *plan, FILE *out)
 			: m->changes ? " + 1 while one changes its size"
 				     : "");
 		print_size(out, m->instance_bytes * (instances + m->merged + m->changes));
+		if (m->listing_bytes > 0) {
+			fprintf(out, ", reporter, while it decodes one ");
+			print_size(out, m->listing_bytes);
+		}
 		if (m->params.idle_timeout > 0)
 			fprintf(out, ", records end after %g s",
 				(double)m->params.idle_timeout / 1e9);

@@ -171,6 +171,7 @@ static bool create_sketches(struct measurements *measurements, uint32_t instance
 			const struct plan_measurement *planned =
 				&measurements->plan.measurements[m];
 			struct sketch_params params = planned->params;
+			struct sketch *sketch;
 
 			params.allocator = node_memory_on_node(node);
 			if (measurements->queries != NULL &&
@@ -180,10 +181,12 @@ static bool create_sketches(struct measurements *measurements, uint32_t instance
 				params.wait = wait_for_reporter;
 				params.wait_arg = &measurements->plan;
 			}
-			measurements->sketches[g][instance][m] = planned->ops->create(&params);
-			if (measurements->sketches[g][instance][m] == NULL)
+			sketch = planned->ops->create(&params);
+			measurements->sketches[g][instance][m] = sketch;
+			if (sketch == NULL)
 				return false;
-			measurements->fitting[instance][m] = params.width;
+			measurements->fitting[instance][m] =
+				(struct sketch_shape){sketch->params.width, sketch->params.width6};
 		}
 	return true;
 }
@@ -439,22 +442,32 @@ static void warn_if_narrow(struct measurements *measurements, const struct sketc
 		(unsigned long long)width, (unsigned long long)sketch->params.width);
 }
 
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Returns false if out of memory. */
 static bool change_width(struct measurements *measurements, struct sketch **place,
-	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
+	uint32_t instance, uint32_t m, int64_t end, const struct sketch_shape *shape)
 {
+	const char *name = measurements->plan.measurements[m].config->name;
 	struct sketch *old = *place, *next;
 	struct sketch_params params = old->params;
 
-	params.width = width;
+	params.width = shape->width;
+	params.width6 = shape->width6;
 	next = old->ops->create(&params);
 	if (next == NULL) {
-		warn_if_narrow(measurements, old, instance, m, end, width);
+		warn_if_narrow(measurements, old, instance, m, end, shape->width);
 		return false;
 	}
-	log_info("%s, sketch %u: rows now have %llu cells instead of %llu",
-		measurements->plan.measurements[m].config->name, instance,
-		(unsigned long long)width, (unsigned long long)old->params.width);
+	if (shape->width != old->params.width)
+		log_info("%s, sketch %u: rows now have %llu cells instead of %llu", name, instance,
+			(unsigned long long)shape->width, (unsigned long long)old->params.width);
+	if (shape->width6 != old->params.width6)
+		log_info("%s, sketch %u: rows for IPv6 now have %llu cells", name, instance,
+			(unsigned long long)shape->width6);
 	old->ops->destroy(old);
 	*place = next;
 	return true;
@@ -464,17 +477,18 @@ bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint3
 	uint32_t m, int64_t end)
 {
 	struct sketch **place = &measurements->sketches[epoch & 1][instance][m], *sketch = *place;
-	uint64_t *fitting = &measurements->fitting[instance][m], before = *fitting;
-	uint64_t width = sketch->params.width;
+	struct sketch_shape *fitting = &measurements->fitting[instance][m], before = *fitting;
+	struct sketch_shape shape = {sketch->params.width, sketch->params.width6};
 
 	VERIFY(instance, <, measurements->plan.nb_instances);
 	VERIFY(m, <, measurements->plan.nb_measurements);
 	if (sketch->ops->fit != NULL) {
 		*fitting = sketch->ops->fit(sketch);
-		width = *fitting > before ? *fitting : before;
+		shape.width = max(fitting->width, before.width);
+		shape.width6 = max(fitting->width6, before.width6);
 	}
-	if (width != sketch->params.width &&
-		change_width(measurements, place, instance, m, end, width))
+	if ((shape.width != sketch->params.width || shape.width6 != sketch->params.width6) &&
+		change_width(measurements, place, instance, m, end, &shape))
 		return true;
 	sketch->ops->reset(sketch);
 	return false;

@@ -41,7 +41,7 @@ struct measurements {
 	/* For the next generation that becomes empty. */
 	const struct key_rule *next_keys[CONFIG_MEASUREMENTS_MAX];
 	/* Best width of a sketch for the last epoch that used it, or the width at the start. */
-	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
+	struct sketch_shape fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	/* Limits the warning that there is no memory for the best width. */
 	struct log_ratelimit narrow[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: without drill-down */

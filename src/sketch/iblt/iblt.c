@@ -21,6 +21,7 @@
 #define DEFAULT_WIDTH (UINT64_C(1) << 17)
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
+#define FIRST_WIDTH   (UINT64_C(1) << 14) /* at the start of a run, with a load */
 
 /*
  * With n flows and k rows, two flows share all cells with a probability of n^2 / 2 / width^k. It is
@@ -54,6 +55,8 @@ static const char *check(struct sketch_params *params)
 	if (params->writers == 0)
 		params->writers = 1;
 	params->candidates = 0; /* the table lists all keys */
+	params->compact = params->load > 0 && params->writers == 1 &&
+			  (params->key == NULL || !params->key->extra);
 
 	if (params->depth < IBLT_DEPTH_MIN || params->depth > IBLT_DEPTH_MAX)
 		return "a flow has 3 or 4 cells: depth is 3 or 4";
@@ -110,14 +113,9 @@ static size_t filter_size(uint32_t depth, uint32_t bits)
 	return sizeof(struct iblt_block) << iblt_filter_bits(depth, bits);
 }
 
-static size_t pivots_size(uint32_t depth, uint32_t bits)
+static size_t scratch_size(uint32_t depth, uint32_t bits)
 {
-	return line_up(((size_t)depth << bits) * sizeof(uint32_t));
-}
-
-static size_t bitmap_size(uint32_t depth, uint32_t bits)
-{
-	return line_up(((size_t)depth << bits) / 8);
+	return iblt_scratch_size((uint64_t)depth << bits);
 }
 
 struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t bits)
@@ -127,6 +125,7 @@ struct iblt_rows iblt_rows_of(enum key_family family, uint32_t depth, uint32_t b
 	return (struct iblt_rows){
 		.family = family,
 		.depth = depth,
+		.width = UINT32_C(1) << (ipv4 ? bits : bits - IBLT_LESS6),
 		.bits = ipv4 ? bits : bits - IBLT_LESS6,
 		.shift = ipv4 ? IBLT_SHIFT4 : IBLT_SHIFT6,
 		.lanes = ipv4 ? IBLT_LANES4 : IBLT_LANES6,
@@ -137,12 +136,15 @@ static void memory_parts(const struct sketch_params *params, struct sketch_memor
 {
 	uint32_t depth = params->depth, bits = width_bits(params);
 
+	if (params->compact) {
+		iblt_compact_parts(params, parts);
+		return;
+	}
 	parts[0] = (struct sketch_memory){"IPv4 cells", cells_size(depth, bits, IBLT_SHIFT4)};
 	parts[1] = (struct sketch_memory){
 		"IPv6 cells", cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6)};
 	parts[2] = (struct sketch_memory){"filter", filter_size(depth, bits)};
-	parts[3] = (struct sketch_memory){
-		"decoding", pivots_size(depth, bits) + 2 * bitmap_size(depth, bits)};
+	parts[3] = (struct sketch_memory){"decoding", scratch_size(depth, bits)};
 	parts[4] = (struct sketch_memory){
 		"header", line_up(sizeof(struct iblt)) + line_up(sizeof(struct iblt_result))};
 }
@@ -152,18 +154,19 @@ static size_t memory(const struct sketch_params *params)
 	return sketch_memory_sum(&iblt_ops, params);
 }
 
-static struct sketch *create(const struct sketch_params *params)
+static size_t listing_memory(const struct sketch_params *params)
 {
-	struct iblt *table = params->allocator.alloc(memory(params), params->allocator.arg);
-	uint32_t depth = params->depth, bits = width_bits(params);
-	uint8_t *at = (uint8_t *)table;
+	uint64_t cells4 = iblt_compact_cells(params, 0), cells6 = iblt_compact_cells(params, 1);
 
-	if (table == NULL)
-		return NULL;
-	table->sketch.ops = &iblt_ops;
-	table->sketch.params = *params;
-	hash_key_init(&table->hash_key, params->seed);
-	at += line_up(sizeof(*table));
+	return params->compact ? iblt_scratch_size(cells4 > cells6 ? cells4 : cells6) : 0;
+}
+
+/* Returns the end of the cells and of all that is needed to decode them. */
+static uint8_t *init_wide(struct iblt *table, uint8_t *at)
+{
+	const struct sketch_params *params = &table->sketch.params;
+	uint32_t depth = params->depth, bits = width_bits(params);
+
 	table->rows[0] = iblt_rows_of(KEY_IPV4, depth, bits);
 	table->rows[0].cells = at;
 	at += cells_size(depth, bits, IBLT_SHIFT4);
@@ -172,14 +175,24 @@ static struct sketch *create(const struct sketch_params *params)
 	at += cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6);
 	table->filter = (struct iblt_block *)at;
 	at += filter_size(depth, bits);
-	table->pivots = (uint32_t *)at;
-	at += pivots_size(depth, bits);
-	table->is_pivot = (uint64_t *)at;
-	at += bitmap_size(depth, bits);
-	table->suspected = (uint64_t *)at;
-	at += bitmap_size(depth, bits);
-	table->result = (struct iblt_result *)at;
+	table->scratch = iblt_scratch_of(at, iblt_nb_cells(&table->rows[0]));
 	table->filter_bits = iblt_filter_bits(depth, bits);
+	return at + scratch_size(depth, bits);
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct iblt *table = params->allocator.alloc(memory(params), params->allocator.arg);
+	uint8_t *at = (uint8_t *)table;
+
+	if (table == NULL)
+		return NULL;
+	table->sketch.ops = &iblt_ops;
+	table->sketch.params = *params;
+	hash_key_init(&table->hash_key, params->seed);
+	at += line_up(sizeof(*table));
+	at = params->compact ? iblt_compact_init(table, at) : init_wide(table, at);
+	table->result = (struct iblt_result *)at;
 	return &table->sketch;
 }
 
@@ -197,8 +210,8 @@ static void forget(struct iblt *table, bool ipv6)
 		atomic_store_explicit(&table->has_ipv6, true, memory_order_relaxed);
 }
 
-/* The width is unchanged if params.load is 0 or the number of flows is unknown. */
-static uint64_t fit(const struct sketch *sketch)
+/* The size is unchanged if params.load is 0 or the number of flows is unknown. */
+static struct sketch_shape fit(const struct sketch *sketch)
 {
 	const struct sketch_params *params = &sketch->params;
 	const struct iblt *table = iblt_of_const(sketch);
@@ -207,22 +220,33 @@ static uint64_t fit(const struct sketch *sketch)
 	uint64_t width = FITTED_WIDTH_MIN;
 
 	if (params->load <= 0 || !is_known(table))
-		return params->width;
+		return (struct sketch_shape){params->width, params->width6};
+	if (params->compact)
+		return iblt_compact_fit(table);
 	while (width < params->width_max &&
 		(double)flows > params->load * (double)(params->depth * width))
 		width *= 2;
-	return width < params->width_max ? width : params->width_max;
+	width = width < params->width_max ? width : params->width_max;
+	return (struct sketch_shape){.width = width};
+}
+
+static void reset_wide(struct iblt *table)
+{
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
+		if (f == 0 || iblt_seen_ipv6(table))
+			memset(table->rows[f].cells, 0,
+				iblt_nb_cells(&table->rows[f]) << table->rows[f].shift);
+	memset(table->filter, 0, sizeof(*table->filter) << table->filter_bits);
 }
 
 static void reset(struct sketch *sketch)
 {
 	struct iblt *table = iblt_of(sketch);
 
-	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
-		if (f == 0 || iblt_seen_ipv6(table))
-			memset(table->rows[f].cells, 0,
-				iblt_nb_cells(&table->rows[f]) << table->rows[f].shift);
-	memset(table->filter, 0, sizeof(*table->filter) << table->filter_bits);
+	if (sketch->params.compact)
+		iblt_compact_reset(table);
+	else
+		reset_wide(table);
 	atomic_store_explicit(&table->has_ipv6, false, memory_order_relaxed);
 	atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
 	atomic_store_explicit(&table->weight_packets, 0, memory_order_relaxed);
@@ -357,6 +381,10 @@ static ALWAYS_INLINE void count_separate(
 	struct iblt *table = iblt_of(sketch);
 
 	forget(table, burst->v6 != 0);
+	if (table->sketch.params.compact) {
+		iblt_compact_update(table, burst, weighted);
+		return;
+	}
 	if (weighted)
 		sum_weights(table, burst);
 	switch (table->sketch.params.depth << 1 | (burst->v6 != 0)) {
@@ -390,6 +418,10 @@ static ALWAYS_INLINE void update_atomic(struct iblt *table, const struct key_bur
 	struct burst_groups groups;
 
 	forget(table, burst->v6 != 0);
+	if (table->sketch.params.compact) { /* the only thread */
+		iblt_compact_update(table, burst, weighted);
+		return;
+	}
 	if (weighted)
 		sum_weights(table, burst);
 	fetch(table, burst, depth, true);
@@ -440,14 +472,17 @@ static void unite_filters(struct iblt *to, const struct iblt *from)
 				memory_order_relaxed);
 }
 
-/* Adds sign * src to the counts of dst, and adds the keys of src for both signs. */
+/*
+ * Adds sign * src to the counts of dst, and adds the keys of src for both signs. In compact cells
+ * the same key twice would cancel.
+ */
 static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
 {
 	struct iblt *to = iblt_of(dst);
 	const struct iblt *from = iblt_of_const(src);
 
-	if (dst == src || dst->ops != src->ops || dst->params.depth != src->params.depth ||
-		to->rows[0].bits != from->rows[0].bits ||
+	if (dst == src || dst->ops != src->ops || dst->params.compact || src->params.compact ||
+		dst->params.depth != src->params.depth || to->rows[0].bits != from->rows[0].bits ||
 		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
 		return -EINVAL;
 
@@ -500,13 +535,20 @@ static struct sketch_undecoded undecoded(const struct sketch *sketch)
 	return decoded(sketch)->undecoded;
 }
 
+static bool may_have_packets(const struct iblt *table, const struct key_hash *hash)
+{
+	if (table->sketch.params.compact)
+		return table->unlisted.packets > 0 || iblt_compact_lists(table, hash);
+	return iblt_filter_has(iblt_block(table, hash), hash);
+}
+
 /* The cells of a key count all of its packets. A key that is not in the filter has no packets. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct iblt *table = iblt_of_const(sketch);
 	uint64_t most = 0;
 
-	if (!iblt_filter_has(iblt_block(table, hash), hash))
+	if (!may_have_packets(table, hash))
 		return 0;
 	if (table->difference || iblt_overflown(table))
 		return UINT64_MAX;
@@ -573,8 +615,8 @@ static const struct option_row iblt_rows[] = {
 		.help = "Fit the size of an iblt to the flows of the last two intervals, to have "
 			"FRACTION flows per cell. At most 0.8185, or 0.7723 with --depth 4. 0: "
 			"fixed size.",
-		.man = "Rows start with 131072 cells and grow to --width or --memory, by default "
-		       "to 524288.",
+		.man = "Rows start with 16384 cells and grow to --width or --memory, by default to "
+		       "524288.",
 	},
 	{0},
 };
@@ -598,9 +640,11 @@ const struct sketch_ops iblt_ops = {
 	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
 	.default_depth = DEFAULT_DEPTH,
 	.default_width = DEFAULT_WIDTH,
+	.first_width = FIRST_WIDTH,
 	.check = check,
 	.memory = memory,
 	.memory_parts = memory_parts,
+	.listing_memory = listing_memory,
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,

@@ -17,6 +17,7 @@
 
 #include "base/assertion.h"
 #include "sketch/iblt/iblt.h"
+#include "sketch/implement.h"
 
 /* If more filter errors are expected, each cell that is not empty may count an unknown flow. */
 #define HIDDEN_ERRORS_MAX 0x1p-9
@@ -24,6 +25,7 @@
 struct iblt_decode_decoder {
 	const struct iblt *table;
 	const struct iblt_rows *rows;
+	struct iblt_scratch scratch;
 	uint64_t nb_cells;
 	uint32_t nb_pivots;
 	/* true: more than HIDDEN_ERRORS_MAX filter errors are expected */
@@ -42,6 +44,32 @@ struct found {
 	uint64_t packets, bytes;
 };
 
+static size_t pivots_size(uint64_t nb_cells)
+{
+	return line_up(nb_cells * sizeof(uint32_t));
+}
+
+static size_t bitmap_size(uint64_t nb_cells)
+{
+	return line_up((nb_cells + 63) / 64 * sizeof(uint64_t));
+}
+
+size_t iblt_scratch_size(uint64_t nb_cells)
+{
+	return pivots_size(nb_cells) + 2 * bitmap_size(nb_cells);
+}
+
+struct iblt_scratch iblt_scratch_of(void *block, uint64_t nb_cells)
+{
+	uint8_t *at = (uint8_t *)block + pivots_size(nb_cells);
+
+	return (struct iblt_scratch){
+		.pivots = block,
+		.is_pivot = (uint64_t *)at,
+		.suspected = (uint64_t *)(at + bitmap_size(nb_cells)),
+	};
+}
+
 static uint64_t get(const _Atomic uint64_t *sum)
 {
 	return atomic_load_explicit(sum, memory_order_relaxed);
@@ -57,15 +85,25 @@ static void bit_set(uint64_t *bits, uint64_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static uint64_t amount(const struct iblt_decode_decoder *decoder, const struct iblt_cell *cell)
+static struct iblt_sum sum_of(const struct iblt_rows *rows, uint64_t number)
 {
-	return get(decoder->table->sketch.params.metric == SKETCH_PACKETS ? &cell->packets
-									  : &cell->bytes);
+	const struct iblt_cell *cell;
+
+	if (rows->counts != NULL)
+		return iblt_compact_sum(rows, number);
+	cell = iblt_cell(rows, number);
+	return (struct iblt_sum){get(&cell->packets), get(&cell->bytes), get(&cell->flows)};
 }
 
-static bool is_empty(const struct iblt_cell *cell)
+static uint64_t amount(const struct iblt_sum *sum, enum sketch_metric metric)
 {
-	return (get(&cell->flows) | get(&cell->packets) | get(&cell->bytes)) == 0;
+	return metric == SKETCH_PACKETS ? sum->packets : sum->bytes;
+}
+
+static uint64_t place(const struct iblt_rows *rows, const struct key_hash *hash, uint32_t row)
+{
+	return rows->counts != NULL ? iblt_compact_place(rows, hash, row)
+				    : iblt_place(rows, hash, row);
 }
 
 /* Returns false if a sum is not `times` times a 32-bit value. */
@@ -83,18 +121,23 @@ static bool divide(
 	return true;
 }
 
-static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, struct found *found)
+static void set_key(const struct iblt_rows *rows, const uint32_t *words, struct key *key)
+{
+	*key = (struct key){.family = rows->family};
+	if (key->family == KEY_IPV6)
+		memcpy(&key->v6, words, sizeof(key->v6));
+	else
+		memcpy(&key->v4, words, sizeof(key->v4));
+}
+
+static void hash_found(struct iblt_decode_decoder *decoder, struct found *found)
 {
 	struct key_burst *one = &decoder->one;
 
-	found->key = (struct key){.family = decoder->rows->family};
-	if (found->key.family == KEY_IPV6) {
-		memcpy(&found->key.v6, words, sizeof(found->key.v6));
+	if (found->key.family == KEY_IPV6)
 		one->key6[0] = found->key.v6;
-	} else {
-		memcpy(&found->key.v4, words, sizeof(found->key.v4));
+	else
 		one->key4[0] = found->key.v4;
-	}
 	one->n = 1;
 	one->v6 = found->key.family == KEY_IPV6;
 	if (decoder->table->hash != NULL)
@@ -104,27 +147,59 @@ static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, 
 	found->hash = one->hash[0];
 }
 
+/*
+ * The only writer inserts each key once, and on average at most 3 in a cell. So a cell that counts
+ * one insertion, modulo 256, has one flow.
+ */
+static bool find_compact_key(
+	struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
+{
+	const struct iblt_rows *rows = decoder->rows;
+	const struct iblt_sum sum = iblt_compact_sum(rows, number);
+
+	if (sum.flows != 1)
+		return false;
+	found->times = 1;
+	found->packets = sum.packets;
+	found->bytes = sum.bytes;
+	iblt_compact_key(rows, number, &found->key);
+	hash_found(decoder, found);
+	return iblt_compact_place(rows, &found->hash, (uint32_t)(number / rows->width)) == number;
+}
+
 /* Returns false if the cell has no flow or several. */
 static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
-	const struct iblt_cell *cell = iblt_cell(rows, number);
+	const struct iblt_cell *cell;
 	uint32_t words[IBLT_LANES6];
 
+	if (rows->counts != NULL)
+		return find_compact_key(decoder, number, found);
+	cell = iblt_cell(rows, number);
 	found->times = get(&cell->flows);
 	if (found->times == 0 || found->times > UINT32_MAX ||
 		!divide(rows, cell, found->times, words))
 		return false;
-	set_key(decoder, words, found);
+	set_key(rows, words, &found->key);
+	hash_found(decoder, found);
 	found->packets = get(&cell->packets);
 	found->bytes = get(&cell->bytes);
 	return iblt_place(rows, &found->hash, (uint32_t)(number >> rows->bits)) == number &&
 	       get(&cell->check) == found->times * iblt_check(&found->hash);
 }
 
-static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivot,
-	struct iblt_cell *cell, uint64_t sign)
+static void add_pivot(const struct iblt_rows *rows, uint64_t from, uint64_t to, uint64_t sign)
 {
+	const struct iblt_cell *pivot;
+	struct iblt_cell *cell;
+
+	if (rows->counts != NULL) {
+		iblt_compact_add(rows, from, to, sign);
+		return;
+	}
+	pivot = iblt_cell(rows, from);
+	cell = iblt_cell(rows, to);
 	sum64_add(&cell->packets, sign * get(&pivot->packets), COUNTER_OWNED);
 	sum64_add(&cell->bytes, sign * get(&pivot->bytes), COUNTER_OWNED);
 	sum64_add(&cell->flows, sign * get(&pivot->flows), COUNTER_OWNED);
@@ -140,7 +215,7 @@ static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivo
 static void peel(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt_rows *rows = decoder->rows;
-	uint32_t *queue = decoder->table->pivots;
+	uint32_t *queue = decoder->scratch.pivots;
 	struct found found, other;
 	uint64_t tail = 0;
 
@@ -153,13 +228,13 @@ static void peel(struct iblt_decode_decoder *decoder)
 		if (!find_cell_key(decoder, pivot, &found)) /* the flow was found in another cell */
 			continue;
 		queue[decoder->nb_pivots++] = (uint32_t)pivot;
-		bit_set(decoder->table->is_pivot, pivot);
+		bit_set(decoder->scratch.is_pivot, pivot);
 		for (uint32_t row = 0; row < rows->depth; row++) {
-			uint64_t c = iblt_place(rows, &found.hash, row);
+			uint64_t c = place(rows, &found.hash, row);
 
 			if (c == pivot)
 				continue;
-			add_pivot(rows, iblt_cell(rows, pivot), iblt_cell(rows, c), UINT64_MAX);
+			add_pivot(rows, pivot, c, UINT64_MAX);
 			if (tail < decoder->nb_cells && find_cell_key(decoder, c, &other))
 				queue[tail++] = (uint32_t)c;
 		}
@@ -171,15 +246,15 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 	const struct iblt_rows *rows = decoder->rows;
 
 	for (uint32_t p = decoder->nb_pivots; p-- > 0;) {
-		uint64_t pivot = decoder->table->pivots[p];
+		uint64_t pivot = decoder->scratch.pivots[p];
 		struct found found;
 
 		find_cell_key(decoder, pivot, &found);
 		for (uint32_t row = 0; row < rows->depth; row++) {
-			uint64_t c = iblt_place(rows, &found.hash, row);
+			uint64_t c = place(rows, &found.hash, row);
 
 			if (c != pivot)
-				add_pivot(rows, iblt_cell(rows, pivot), iblt_cell(rows, c), 1);
+				add_pivot(rows, pivot, c, 1);
 		}
 	}
 }
@@ -187,18 +262,18 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 /* Marks the cells, other than pivots, that may count an unknown flow. Returns their number. */
 static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 {
-	const struct iblt *table = decoder->table;
 	uint64_t suspected = 0;
 
 	for (uint64_t c = 0; c < decoder->nb_cells; c++) {
-		const struct iblt_cell *cell = iblt_cell(decoder->rows, c);
+		const struct iblt_sum sum = sum_of(decoder->rows, c);
 
-		if (is_empty(cell) || bit_get(table->is_pivot, c))
+		if ((sum.flows | sum.packets | sum.bytes) == 0 ||
+			bit_get(decoder->scratch.is_pivot, c))
 			continue;
 		decoder->left++;
-		if (get(&cell->flows) != 0 && !decoder->filter_doubtful)
+		if (sum.flows != 0 && !decoder->filter_doubtful)
 			continue;
-		bit_set(table->suspected, c);
+		bit_set(decoder->scratch.suspected, c);
 		suspected++;
 	}
 	return suspected;
@@ -207,23 +282,23 @@ static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 /* Marks all cells of a pivot's flow if one of them is marked. Returns true if it marked a cell. */
 static bool suspect_flow(struct iblt_decode_decoder *decoder, uint32_t pivot)
 {
-	uint64_t *suspected = decoder->table->suspected;
+	uint64_t *suspected = decoder->scratch.suspected;
 	uint32_t nb = 0, depth = decoder->rows->depth;
 	struct found found;
 
 	find_cell_key(decoder, pivot, &found);
 	for (uint32_t row = 0; row < depth; row++)
-		nb += bit_get(suspected, iblt_place(decoder->rows, &found.hash, row));
+		nb += bit_get(suspected, place(decoder->rows, &found.hash, row));
 	if (nb == 0 || nb == depth)
 		return false;
 	for (uint32_t row = 0; row < depth; row++)
-		bit_set(suspected, iblt_place(decoder->rows, &found.hash, row));
+		bit_set(suspected, place(decoder->rows, &found.hash, row));
 	return true;
 }
 
 static void suspect(struct iblt_decode_decoder *decoder)
 {
-	const uint32_t *pivots = decoder->table->pivots;
+	const uint32_t *pivots = decoder->scratch.pivots;
 	bool news = suspect_cells(decoder) > 0;
 
 	while (news) {
@@ -232,7 +307,7 @@ static void suspect(struct iblt_decode_decoder *decoder)
 			news |= suspect_flow(decoder, pivots[p]);
 	}
 	for (uint32_t p = 0; p < decoder->nb_pivots; p++)
-		decoder->suspects += bit_get(decoder->table->suspected, pivots[p]);
+		decoder->suspects += bit_get(decoder->scratch.suspected, pivots[p]);
 }
 
 /* An upper bound of the expected number of flows whose filter bits were all set by other flows. */
@@ -241,6 +316,8 @@ static double expected_errors(const struct iblt *table)
 	const uint64_t *inserted = table->result->inserted;
 	double blocks = (double)(UINT64_C(1) << table->filter_bits), sum = 0;
 
+	if (table->sketch.params.compact)
+		return iblt_compact_errors((double)(inserted[0] + inserted[1]));
 	for (uint64_t b = 0; b >> table->filter_bits == 0; b++) {
 		double found = 1;
 
@@ -257,11 +334,12 @@ static void find_largest(struct iblt_decode_decoder *decoder, bool suspected)
 	const struct iblt *table = decoder->table;
 
 	for (uint64_t c = 0; c < decoder->nb_cells; c++) {
-		uint64_t *largest = &decoder->largest[c >> decoder->rows->bits];
-		uint64_t held = amount(decoder, iblt_cell(decoder->rows, c));
+		uint64_t *largest = &decoder->largest[c / decoder->rows->width];
+		const struct iblt_sum sum = sum_of(decoder->rows, c);
+		uint64_t held = amount(&sum, table->sketch.params.metric);
 
-		if (bit_get(table->suspected, c) == suspected &&
-			(suspected || !bit_get(table->is_pivot, c)) && held > *largest)
+		if (bit_get(decoder->scratch.suspected, c) == suspected &&
+			(suspected || !bit_get(decoder->scratch.is_pivot, c)) && held > *largest)
 			*largest = held;
 	}
 }
@@ -280,11 +358,11 @@ static void emit_exact(struct iblt_decode_decoder *decoder, sketch_emit_fn emit,
 	struct sketch_undecoded *rest = &decoder->result->undecoded;
 
 	for (uint32_t p = 0; p < decoder->nb_pivots; p++) {
-		uint64_t pivot = decoder->table->pivots[p];
+		uint64_t pivot = decoder->scratch.pivots[p];
 		struct sketch_candidate candidate;
 		struct found found;
 
-		if (bit_get(decoder->table->suspected, pivot))
+		if (bit_get(decoder->scratch.suspected, pivot))
 			continue;
 		find_cell_key(decoder, pivot, &found);
 		rest->packets -= found.packets;
@@ -308,8 +386,8 @@ uint64_t iblt_bound(
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t row = 0; row < rows->depth; row++) {
-		const struct iblt_cell *cell = iblt_cell(rows, iblt_place(rows, hash, row));
-		uint64_t held = get(metric == SKETCH_PACKETS ? &cell->packets : &cell->bytes);
+		const struct iblt_sum sum = sum_of(rows, place(rows, hash, row));
+		uint64_t held = amount(&sum, metric);
 
 		least = held < least ? held : least;
 	}
@@ -324,8 +402,8 @@ static struct found *keep_suspects(
 	uint64_t nb = 0;
 
 	for (uint32_t p = 0; kept != NULL && p < decoder->nb_pivots; p++)
-		if (bit_get(decoder->table->suspected, decoder->table->pivots[p]))
-			find_cell_key(decoder, decoder->table->pivots[p], &kept[nb++]);
+		if (bit_get(decoder->scratch.suspected, decoder->scratch.pivots[p]))
+			find_cell_key(decoder, decoder->scratch.pivots[p], &kept[nb++]);
 	return kept;
 }
 
@@ -352,12 +430,12 @@ static uint64_t add_row(const struct iblt_decode_decoder *decoder, struct sketch
 {
 	uint64_t flows = 0;
 
-	for (uint64_t c = 0; c >> decoder->rows->bits == 0; c++) {
-		const struct iblt_cell *cell = iblt_cell(decoder->rows, c);
+	for (uint64_t c = 0; c < decoder->rows->width; c++) {
+		const struct iblt_sum sum = sum_of(decoder->rows, c);
 
-		flows += get(&cell->flows);
-		all->packets += get(&cell->packets);
-		all->bytes += get(&cell->bytes);
+		flows += sum.flows;
+		all->packets += sum.packets;
+		all->bytes += sum.bytes;
 	}
 	return flows;
 }
@@ -367,7 +445,7 @@ static uint64_t flows_found(struct iblt_decode_decoder *decoder)
 	uint64_t flows = 0;
 
 	for (uint32_t p = 0; p < decoder->nb_pivots; p++)
-		flows += get(&iblt_cell(decoder->rows, decoder->table->pivots[p])->flows);
+		flows += sum_of(decoder->rows, decoder->scratch.pivots[p]).flows;
 	return flows;
 }
 
@@ -396,8 +474,8 @@ static void decode_family(
 	decoder->left = 0;
 	decoder->suspects = 0;
 	memset(decoder->largest, 0, sizeof(decoder->largest));
-	memset(table->is_pivot, 0, (decoder->nb_cells + 63) / 64 * 8);
-	memset(table->suspected, 0, (decoder->nb_cells + 63) / 64 * 8);
+	memset(decoder->scratch.is_pivot, 0, bitmap_size(decoder->nb_cells));
+	memset(decoder->scratch.suspected, 0, bitmap_size(decoder->nb_cells));
 
 	peel(decoder);
 	found = flows_found(decoder);
@@ -418,9 +496,63 @@ static void decode_family(
 	allocator->free(kept, decoder->suspects * sizeof(*kept), allocator->arg);
 }
 
+/* Any flow may have been counted in any cell. */
+static void bound_family(struct iblt_decode_decoder *decoder, uint32_t family)
+{
+	const struct iblt_rows *rows = &decoder->table->rows[family];
+
+	memset(decoder->largest, 0, sizeof(decoder->largest));
+	decoder->rows = rows;
+	decoder->left = 0;
+	for (uint64_t c = 0; c < iblt_nb_cells(rows); c++) {
+		const struct iblt_sum sum = sum_of(rows, c);
+		uint64_t *largest = &decoder->largest[c / rows->width];
+		uint64_t held = amount(&sum, decoder->table->sketch.params.metric);
+
+		decoder->left += (sum.packets | sum.bytes) != 0;
+		*largest = held > *largest ? held : *largest;
+	}
+	sum_up(decoder, decoder->result->inserted[family], 0);
+}
+
+/* Emits no flow, but bounds all of them. */
+static void bound_all(struct iblt_decode_decoder *decoder, uint32_t families)
+{
+	for (uint32_t f = 0; f < families; f++)
+		bound_family(decoder, f);
+	decoder->result->undecoded.flows =
+		counter64_sum(decoder->result->undecoded.flows, decoder->table->unlisted.packets);
+}
+
+/*
+ * Compact cells are decoded with memory that exists only meanwhile. If the list of tags was full,
+ * the load is above the threshold.
+ */
+static void decode_compact(
+	struct iblt_decode_decoder *decoder, uint32_t families, sketch_emit_fn emit, void *arg)
+{
+	const struct sketch_params *params = &decoder->table->sketch.params;
+	uint64_t cells4 = iblt_compact_cells(params, 0), cells6 = iblt_compact_cells(params, 1);
+	uint64_t most = cells4 > cells6 ? cells4 : cells6;
+	void *block =
+		decoder->table->unlisted.packets > 0
+			? NULL
+			: params->allocator.alloc(iblt_scratch_size(most), params->allocator.arg);
+
+	if (block == NULL) {
+		bound_all(decoder, families);
+		return;
+	}
+	decoder->scratch = iblt_scratch_of(block, most);
+	for (uint32_t f = 0; f < families; f++)
+		decode_family(decoder, f, emit, arg);
+	params->allocator.free(block, iblt_scratch_size(most), params->allocator.arg);
+}
+
 void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
 {
-	struct iblt_decode_decoder decoder = {.table = table, .result = table->result};
+	struct iblt_decode_decoder decoder = {
+		.table = table, .scratch = table->scratch, .result = table->result};
 	struct iblt_result *result = table->result;
 	uint32_t families = iblt_seen_ipv6(table) ? IBLT_FAMILIES : 1;
 
@@ -431,8 +563,11 @@ void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
 		decoder.rows = &table->rows[f];
 		result->inserted[f] = add_row(&decoder, &result->undecoded);
 	}
-	for (uint32_t f = 0; f < families; f++)
-		decode_family(&decoder, f, emit, arg);
+	if (table->sketch.params.compact)
+		decode_compact(&decoder, families, emit, arg);
+	else
+		for (uint32_t f = 0; f < families; f++)
+			decode_family(&decoder, f, emit, arg);
 	if ((table->difference || iblt_overflown(table)) && !result->complete)
 		result->undecoded.largest = UINT64_MAX;
 	atomic_store_explicit(&result->known, true, memory_order_relaxed);

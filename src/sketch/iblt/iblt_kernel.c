@@ -9,6 +9,7 @@
 struct iblt_view {
 	struct iblt table;
 	struct iblt_result result;
+	void *scratch;
 };
 
 static struct kernel_parts parts(uint32_t width)
@@ -37,9 +38,7 @@ static void destroy(void *reader)
 
 	if (view == NULL)
 		return;
-	free(view->table.pivots);
-	free(view->table.is_pivot);
-	free(view->table.suspected);
+	free(view->scratch);
 	free(view);
 }
 
@@ -60,10 +59,9 @@ static void *create(uint32_t width, kernel_hash_fn hash, const void *arg)
 	table->hash = hash;
 	table->hash_arg = arg;
 	table->result = &view->result;
-	table->pivots = calloc(cells, sizeof(table->pivots[0]));
-	table->is_pivot = calloc((cells + 63) / 64, sizeof(table->is_pivot[0]));
-	table->suspected = calloc((cells + 63) / 64, sizeof(table->suspected[0]));
-	if (table->pivots != NULL && table->is_pivot != NULL && table->suspected != NULL)
+	view->scratch = calloc(1, iblt_scratch_size(cells));
+	table->scratch = iblt_scratch_of(view->scratch, cells);
+	if (view->scratch != NULL)
 		return view;
 	destroy(view);
 	return NULL;
