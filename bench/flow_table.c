@@ -655,7 +655,7 @@ static const struct option_row flow_table_bench_rows[] = {
 		.min = 1,
 		.max = 14000,
 		.default_note = "the tables are measured",
-		.help = "Measure instead the memory, accuracy and cost of counting the 6-tuples of "
+		.help = "Measure instead the memory, accuracy and cost of counting the flows of "
 			"N of 14000 hosts in a compact-table and a flow-table (FCAP) and an iblt "
 			"(SMON), on the receiving core and after a ring, for the packets of 0.5 s "
 			"at 160 and 80 kpps.",

@@ -49,9 +49,8 @@
 #define KB                 1024.0 /* bytes: 0.387 MB in Table 2 are 396 KB in Table 1 */
 #define MBUF_CACHE         256
 #define HEAP_MEGABYTES     512
-#define IBLT_ROWS          3
 #define WIDTH_MIN          16
-#define IBLT_LOAD          0.7 /* flows per cell at which all flows can be decoded */
+#define IBLT_LOAD          0.75 /* flows per cell at which all flows can be decoded */
 #define FIRST_HOST         0x0a000001
 
 static const struct figures_column columns[] = {
@@ -217,19 +216,6 @@ static struct prefix_list *make_rules(uint32_t hosts)
 	return rules;
 }
 
-/* Returns the number of records, buckets, or cells per row, that fits all flows. */
-static uint64_t width_for(const struct structure *structure, uint64_t flows)
-{
-	double wanted = (double)flows / IBLT_LOAD / IBLT_ROWS;
-	uint64_t width = WIDTH_MIN;
-
-	if (!structure->smon)
-		return flows > width ? flows : width;
-	while ((double)width < wanted)
-		width *= 2;
-	return width;
-}
-
 struct judged {
 	const struct workload *workload;
 	uint64_t exact;
@@ -242,29 +228,68 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
 }
 
-/* Returns the share of flows reported with their exact count; -1: out of memory. */
-static double exact_share(const struct entry *entry, const struct workload *workload, uint64_t seed)
+/* Completes params. Returns false if the sketch does not support them. */
+static bool params_of(const struct bench_subject *subject, struct sketch_params *params)
 {
-	const struct sketch_ops *ops = entry->setting.subject.sketch;
+	params->width = subject->width;
+	params->width6 = subject->width6;
+	params->load = subject->load;
+	params->width_max = FLOWS;
+	return subject->sketch->check(params) == NULL;
+}
+
+/* Returns a sketch that has counted the packets, or NULL if out of memory. */
+static struct sketch *counted(
+	const struct bench_subject *subject, const struct workload *workload, uint64_t seed)
+{
 	struct sketch_params params = {
-		.width = entry->setting.subject.width,
-		.seed = seed,
-		.allocator = node_memory_on_node(PLAN_NODE_ANY),
-	};
-	struct judged judged = {.workload = workload};
-	struct sketch *sketch = ops->check(&params) == NULL ? ops->create(&params) : NULL;
+		.seed = seed, .allocator = node_memory_on_node(PLAN_NODE_ANY)};
+	struct sketch *sketch =
+		params_of(subject, &params) ? subject->sketch->create(&params) : NULL;
 	struct key_burst burst;
 
 	if (sketch == NULL)
-		return -1;
+		return NULL;
 	workload_burst_init(&burst);
 	for (uint64_t b = 0; b < workload_bursts(workload); b++) {
 		workload_load(workload, b, &burst);
 		hash_burst(&workload->hash_key, &burst);
-		ops->update[SHARING_SEPARATE](sketch, &burst);
+		sketch->ops->update[SHARING_SEPARATE](sketch, &burst);
 	}
-	ops->candidates(sketch, judge, &judged);
-	ops->destroy(sketch);
+	return sketch;
+}
+
+/* Selects the number of records or buckets, or the cells per row that a run would choose. */
+static bool fit_subject(
+	struct bench_subject *subject, const struct workload *workload, uint64_t seed)
+{
+	struct sketch_shape shape;
+	struct sketch *sketch;
+
+	subject->width = workload->distinct > WIDTH_MIN ? workload->distinct : WIDTH_MIN;
+	if (subject->load <= 0)
+		return true;
+	sketch = counted(subject, workload, seed);
+	if (sketch == NULL)
+		return false;
+	sketch->ops->candidates(sketch, NULL, NULL);
+	shape = sketch->ops->fit(sketch);
+	sketch->ops->destroy(sketch);
+	subject->width = shape.width;
+	subject->width6 = shape.width6;
+	return true;
+}
+
+/* Returns the share of flows reported with their exact count; -1: out of memory. */
+static double exact_share(const struct entry *entry, const struct workload *workload, uint64_t seed)
+{
+	struct judged judged = {.workload = workload};
+	struct sketch *sketch = counted(&entry->setting.subject, workload, seed);
+
+	if (sketch == NULL)
+		return -1;
+	sketch->ops->candidates(sketch, judge, &judged);
+	sketch->ops->destroy(sketch);
 	return (double)judged.exact / (double)workload->distinct;
 }
 
@@ -315,10 +340,10 @@ static void cell_memory(
 	struct hosts *hosts, const struct entry *entry, const struct paper_row *paper, bool ring)
 {
 	const struct bench_subject *subject = &entry->setting.subject;
-	struct sketch_params shape = {.width = subject->width};
+	struct sketch_params shape = {0};
 	struct figures *figures = &hosts->figures;
 
-	subject->sketch->check(&shape);
+	params_of(subject, &shape);
 	figures_cell(figures, "bytes", "%zu", subject->sketch->memory(&shape));
 	if (ring)
 		figures_cell(figures, "ring_bytes", "%zu",
@@ -379,9 +404,11 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	figures_row(figures);
 }
 
-static void add_entries(
+/* Returns false if out of memory. */
+static bool add_entries(
 	struct hosts *hosts, const struct workload *workload, const struct prefix_list *rules)
 {
+	uint64_t seed = seed_options(hosts->config)->seed;
 	uint32_t n = 0;
 
 	for (uint32_t s = 0; s < RTE_DIM(structures); s++)
@@ -393,17 +420,21 @@ static void add_entries(
 						.design = used_designs[d],
 						.subject = {.name = structures[s].sketch,
 							.sketch = sketch_find(structures[s].sketch),
-							.width = width_for(
-								&structures[s], workload->distinct),
+							.load = structures[s].smon ? IBLT_LOAD : 0,
 							.threads = 1},
 						.workers = 1,
 						.mbufs = MBUFS,
 						.size = SIZE,
 						.workload = workload,
-						.key = key_rule_find("6tuple"),
+						.key = key_rule_find(
+							structures[s].smon ? "5tuple" : "6tuple"),
 						.rules = rules,
 					},
 			};
+	for (uint32_t e = 0; e < n; e++)
+		if (!fit_subject(&hosts->entries[e].setting.subject, workload, seed))
+			return false;
+	return true;
 }
 
 static bool run_rounds(struct hosts *hosts, uint32_t *rounds)
@@ -443,11 +474,11 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts, uint32_t kpps)
 	bool right = monitored != NULL && rules != NULL;
 	uint32_t rounds = 0;
 
-	if (right) {
-		add_entries(hosts, monitored, rules);
+	if (right && add_entries(hosts, monitored, rules)) {
 		right = measure_tables(hosts, monitored) && run_rounds(hosts, &rounds);
 	} else {
 		log_error("out of memory for %u hosts", nb_hosts);
+		right = false;
 	}
 	if (right && rounds > 0) {
 		figures_heading(&hosts->figures,

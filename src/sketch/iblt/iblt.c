@@ -61,7 +61,7 @@ static const char *check(struct sketch_params *params)
 	if (params->depth < IBLT_DEPTH_MIN || params->depth > IBLT_DEPTH_MAX)
 		return "a flow has 3 or 4 cells: depth is 3 or 4";
 	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX ||
-		(params->width & (params->width - 1)) != 0)
+		(!params->compact && (params->width & (params->width - 1)) != 0))
 		return "a row has 16 to 67108864 cells, a power of two";
 	if (params->load > iblt_threshold(params->depth))
 		return "above this load flows cannot be decoded";

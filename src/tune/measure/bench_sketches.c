@@ -42,6 +42,8 @@ static void *ours_open(const struct bench_subject *subject, const struct bench_r
 	struct sketch_params params = {
 		.depth = setup->depth,
 		.width = bench_subject_width(subject, setup),
+		.width6 = subject->width6,
+		.load = subject->load,
 		.metric = subject->metric,
 		.atomic = subject->atomic,
 		.writers = !at_once               ? 1

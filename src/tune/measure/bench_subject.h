@@ -36,6 +36,9 @@ struct bench_subject {
 	enum sketch_metric metric;
 	uint32_t threads;
 	uint64_t width;
+	/* As in struct sketch_params: an iblt whose load is not 0 has compact cells. */
+	double load;
+	uint64_t width6;
 };
 
 static inline uint64_t bench_subject_width(

@@ -150,6 +150,19 @@ static struct port describe_port(
 	return port;
 }
 
+/* Plans the size that a run would have found for its flows. */
+static void fit_sketch(const struct bench_subject *subject, struct plan_measurement *m)
+{
+	if (subject->load <= 0)
+		return;
+	m->params.load = subject->load;
+	m->params.width = subject->width;
+	m->params.width6 = subject->width6;
+	m->params.width_max = m->params.width;
+	m->changes = m->ops->check(&m->params) == NULL;
+	m->instance_bytes = m->ops->memory(&m->params);
+}
+
 bool pipeline_plan(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
 	char *error)
@@ -167,12 +180,14 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	setup_run_config(config, from, &setting->subject);
 	edit_design_options(config)->design = design_index(setting->design);
 	edit_plan_options(config)->workers = setting->workers;
-	edit_measurement_options(&config->measurements[0])->width = setting->subject.width;
+	edit_measurement_options(&config->measurements[0])->width =
+		setting->subject.load > 0 ? 0 : setting->subject.width;
 	if (setting->key != NULL)
 		edit_measurement_options(&config->measurements[0])->key = *setting->key;
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
 	plan->measurements[0].ops = setting->subject.sketch;
+	fit_sketch(&setting->subject, &plan->measurements[0]);
 	return true;
 }
 
