@@ -71,20 +71,10 @@ SEC("xdp") int empty_xdp(struct xdp_md *xdp)
 
 /* Most eBPF programs for flows use such a hash map with atomic additions. */
 
-struct flow_key {
-	__u32 addresses[2];
-	__u32 ports;
-	__u32 proto;
-};
-
-struct flow_counts {
-	__u64 packets, bytes, first, last;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__type(key, struct flow_key);
-	__type(value, struct flow_counts);
+	__type(key, struct flows_key);
+	__type(value, struct flows_counts);
 	__uint(max_entries, 1 << 18);
 } hash SEC(".maps");
 
@@ -92,8 +82,8 @@ SEC("tc") int map_tc(struct __sk_buff *skb)
 {
 	__u8 *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	__u64 now = 0, length = skb->len;
-	struct flow_counts *counts;
-	struct flow_key key;
+	struct flows_counts *counts;
+	struct flows_key key;
 
 	if (data + END > end)
 		return TC_ACT_UNSPEC;
@@ -111,7 +101,7 @@ SEC("tc") int map_tc(struct __sk_buff *skb)
 		__sync_fetch_and_add(&counts->bytes, length);
 		counts->last = now;
 	} else {
-		struct flow_counts first = {1, length, now, now};
+		struct flows_counts first = {1, length, now, now};
 
 		bpf_map_update_elem(&hash, &key, &first, BPF_ANY);
 	}

@@ -17,3 +17,14 @@ struct flows_control {
 	__u32 next;
 	__u32 times; /* enum flows_times of the hash map program */
 };
+
+/* The hash map of map_tc. */
+struct flows_key {
+	__u32 addresses[2];
+	__u32 ports;
+	__u32 proto;
+};
+
+struct flows_counts {
+	__u64 packets, bytes, first, last;
+};

@@ -2,15 +2,17 @@
 
 /*
  * sketchtap-bench kernel: measures the cost of a packet in the eBPF programs of --kernel, a hash
- * map of the kernel and programs of --rival. Each figure is the difference to an empty program in
- * the same round.
+ * map of the kernel and programs of --rival. Each time is the difference to an empty program in the
+ * same round. Other rows have the memory of the maps, and the share of the flows with exact counts.
  */
 
+#include <endian.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -39,8 +41,10 @@
 #define WARM_BATCHES  4
 #define BATCH         16384
 #define SLOTS         32768
+#define BUCKETS_MIN   64
 #define BUCKETS       65536
-#define CELLS         32768
+#define CELLS_LESS    2 /* flows per cell of a row in an iblt, which has three rows */
+#define MAPS_MAX      32
 #define HOSTS         65536
 #define ENTRANTS_MAX  (24 + OPTION_LIST_MAX)
 #define ERROR_MAX     600 /* more than PREFIX_ERROR_MAX and KERNEL_ERROR_MAX */
@@ -68,6 +72,8 @@ struct kernel_bench {
 	const struct config *config;
 	uint32_t rounds, batches;
 	uint32_t cpu;
+	uint32_t most_flows; /* largest number of --flows; 0: not given */
+	uint32_t buckets;    /* per table, a power of two */
 	struct figures figures;
 	struct bpf_object *flows;
 	struct flows_control *control;
@@ -185,9 +191,149 @@ static void print_row(struct kernel_bench *bench, const char *part, uint64_t flo
 	figures_cell(&bench->figures, "part", "%s", part);
 	figures_cell(&bench->figures, "flows", "%llu", (unsigned long long)flows);
 	figures_cell(&bench->figures, "round", "%u", round);
-	figures_cell(&bench->figures, "value", "%.2f", value);
+	figures_cell(&bench->figures, "value", strcmp(unit, "ratio") == 0 ? "%.4f" : "%.2f", value);
 	figures_cell(&bench->figures, "unit", "%s", unit);
 	figures_row(&bench->figures);
+}
+
+/* Returns the KB that the kernel accounts for a map, or 0 if it does not report them. */
+static double map_kb(int fd)
+{
+	char path[64], line[128];
+	uint64_t bytes = 0;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = fd < 0 ? NULL : fopen(path, "r");
+	while (info != NULL && fgets(line, sizeof(line), info) != NULL)
+		if (strncmp(line, "memlock:", 8) == 0)
+			bytes = strtoull(line + 8, NULL, 10);
+	if (info != NULL)
+		fclose(info);
+	return (double)bytes / 1024;
+}
+
+static void print_maps(struct kernel_bench *bench, const struct entrant *entrant)
+{
+	char part[sizeof(entrant->name) + sizeof("memory of ")];
+	uint32_t ids[MAPS_MAX], size = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info info = {.nr_map_ids = MAPS_MAX, .map_ids = (uintptr_t)ids};
+	double kb = 0;
+
+	if (bpf_obj_get_info_by_fd(entrant->program, &info, &size) != 0)
+		return;
+	for (uint32_t m = 0; m < info.nr_map_ids && m < MAPS_MAX; m++) {
+		int fd = bpf_map_get_fd_by_id(ids[m]);
+
+		kb += map_kb(fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (entrant->ours == bench->all_share)
+		for (uint32_t g = 0; g < 2; g++)
+			kb += map_kb(kernel_program_tables(entrant->ours)->shared[g]);
+	snprintf(part, sizeof(part), "memory of %s", entrant->name);
+	if (kb > 0)
+		print_row(bench, part, bench->most_flows, 0, kb, "KB");
+}
+
+/* The maps of prefixes are in other maps, and do not belong to the program. */
+static bool has_prefixes(const struct kernel_bench *bench, const struct entrant *entrant)
+{
+	return entrant->ours != NULL &&
+	       (entrant->ours == bench->beside_all || entrant->ours == bench->beside_none ||
+		       entrant->ours == bench->on_path_none);
+}
+
+/* Counts of the flows of make_packet() in flows.bpf.c. */
+struct truth {
+	uint32_t nb_flows, distinct, exact;
+	uint32_t *packets;
+};
+
+static uint32_t flow_of(uint32_t packet, uint32_t nb_flows)
+{
+	uint32_t number = packet * UINT32_C(0x9e3779b1);
+
+	return (uint32_t)((uint64_t)(number ^ number >> 15) * nb_flows >> 32);
+}
+
+static void compare(struct truth *truth, const void *key, uint64_t packets)
+{
+	uint32_t address;
+
+	memcpy(&address, key, sizeof(address));
+	address = be32toh(address) - (UINT32_C(10) << 24);
+	if (address < truth->nb_flows)
+		truth->exact += truth->packets[address] == packets;
+}
+
+static void compare_flow(void *arg, const struct kernel_flow *flow)
+{
+	compare(arg, flow->key, flow->packets);
+}
+
+static void compare_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	compare(arg, &candidate->key.v4, candidate->packets);
+}
+
+/* Empties the structure that the program fills. */
+static void take_flows(
+	const struct kernel_bench *bench, const struct entrant *entrant, struct truth *truth)
+{
+	int map = bpf_object__find_map_fd_by_name(bench->flows, "hash");
+	struct flows_key key;
+	struct flows_counts counts;
+	struct sketch_undecoded rest;
+
+	if (entrant->ours != NULL && kernel_program_sketch(entrant->ours) != NULL)
+		kernel_sketch_take(
+			kernel_program_sketch(entrant->ours), 0, compare_candidate, truth, &rest);
+	else if (entrant->ours != NULL)
+		kernel_tables_take(kernel_program_tables(entrant->ours), 0, compare_flow, truth);
+	else
+		while (bpf_map_get_next_key(map, NULL, &key) == 0) {
+			if (bpf_map_lookup_elem(map, &key, &counts) == 0)
+				compare(truth, key.addresses, counts.packets);
+			bpf_map_delete_elem(map, &key);
+		}
+}
+
+static bool counts_on_path(const struct kernel_bench *bench, const struct entrant *entrant)
+{
+	if (entrant->times != KERNEL_TIMES_NONE || entrant->xdp)
+		return false;
+	return entrant->ours == bench->on_path || entrant->ours == bench->all_share ||
+	       entrant->ours == bench->cells || strcmp(entrant->name, "the kernel's table") == 0;
+}
+
+/* Prints the share of the flows that have their exact number of packets after some batches. */
+static bool print_exact(struct kernel_bench *bench, const struct entrant *entrant, uint64_t flows)
+{
+	char part[sizeof(entrant->name) + sizeof("exact flows of ")];
+	struct truth truth = {.nb_flows = (uint32_t)flows};
+	uint32_t first;
+	double ns;
+
+	truth.packets = calloc(flows, sizeof(truth.packets[0]));
+	if (truth.packets == NULL)
+		return fail(bench, entrant->name, "out of memory");
+	take_flows(bench, entrant, &truth);
+	truth.exact = 0;
+	first = bench->control->next;
+	/* The first measurement makes the generator call the program. */
+	if (!measure(bench, entrant, &ns)) {
+		free(truth.packets);
+		return false;
+	}
+	for (uint32_t packet = first; packet != bench->control->next; packet++)
+		truth.distinct += truth.packets[flow_of(packet, truth.nb_flows)]++ == 0;
+	take_flows(bench, entrant, &truth);
+	snprintf(part, sizeof(part), "exact flows of %s", entrant->name);
+	print_row(bench, part, flows, 0, (double)truth.exact / truth.distinct, "ratio");
+	free(truth.packets);
+	return true;
 }
 
 static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round)
@@ -242,9 +388,20 @@ static bool run_all(struct kernel_bench *bench)
 	if (flows->n == 0)
 		flows = &usual;
 	print_memory(bench);
-	figures_heading(&bench->figures, "time per packet, less an empty program");
+	figures_heading(&bench->figures,
+		"memory of maps, with tables of %u flows per CPU; share of exact flows; time per "
+		"packet, less an empty program",
+		bench->buckets);
+	for (uint32_t e = 0; e < bench->nb_entrants; e++)
+		if (bench->entrants[e].times == KERNEL_TIMES_NONE &&
+			!has_prefixes(bench, &bench->entrants[e]))
+			print_maps(bench, &bench->entrants[e]);
 	for (uint32_t f = 0; f < flows->n; f++) {
 		bench->control->flows = (uint32_t)flows->values[f];
+		for (uint32_t e = 0; e < bench->nb_entrants; e++)
+			if (counts_on_path(bench, &bench->entrants[e]) &&
+				!print_exact(bench, &bench->entrants[e], flows->values[f]))
+				return false;
 		forget_flows(bench);
 		for (uint32_t r = 0; r < bench->rounds; r++)
 			if (!run_round(bench, flows->values[f], r))
@@ -284,6 +441,9 @@ static bool load_flows(struct kernel_bench *bench)
 	int control;
 
 	bench->flows = bpf_object__open_mem(flows_object, sizeof(flows_object), &opts);
+	if (bench->flows != NULL && bench->most_flows > 0)
+		bpf_map__set_max_entries(
+			bpf_object__find_map_by_name(bench->flows, "hash"), bench->most_flows);
 	if (bench->flows == NULL || bpf_object__load(bench->flows) != 0)
 		return fail(bench, "programs that generate packets", strerror(errno));
 	control = bpf_object__find_map_fd_by_name(bench->flows, FLOWS_CONTROL_SECTION);
@@ -346,11 +506,13 @@ static bool load_programs(struct kernel_bench *bench)
 	bench->beside = load_ours(bench, (struct kernel_program_params){0});
 	if (bench->beside == NULL)
 		return false;
-	bench->on_path = load_ours(bench, (struct kernel_program_params){.buckets = BUCKETS});
-	bench->all_share = load_ours(
-		bench, (struct kernel_program_params){.buckets = BUCKETS, .all_share = true});
-	bench->cells = load_ours(bench,
-		(struct kernel_program_params){.sketch = sketch_find("iblt"), .width = CELLS});
+	bench->on_path =
+		load_ours(bench, (struct kernel_program_params){.buckets = bench->buckets});
+	bench->all_share = load_ours(bench,
+		(struct kernel_program_params){.buckets = bench->buckets, .all_share = true});
+	bench->cells =
+		load_ours(bench, (struct kernel_program_params){.sketch = sketch_find("iblt"),
+					 .width = bench->buckets / CELLS_LESS});
 	if (bench->on_path == NULL || bench->all_share == NULL || bench->cells == NULL)
 		return false;
 	/* The last address of the flows' /16 is unused if there are fewer than HOSTS flows. */
@@ -464,6 +626,17 @@ static bool choose_cpu(struct kernel_bench *bench)
 	return sched_setaffinity(0, sizeof(one), &one) == 0;
 }
 
+/* Tables fit the largest number of --flows. */
+static void choose_size(struct kernel_bench *bench, const struct option_values *flows)
+{
+	for (uint32_t f = 0; f < flows->n; f++)
+		if (flows->values[f] > bench->most_flows)
+			bench->most_flows = (uint32_t)flows->values[f];
+	bench->buckets = bench->most_flows > 0 ? BUCKETS_MIN : BUCKETS;
+	while (bench->buckets < bench->most_flows && bench->buckets < BUCKETS)
+		bench->buckets *= 2;
+}
+
 int bench_kernel(struct config *config)
 {
 	static struct kernel_bench bench;
@@ -471,6 +644,7 @@ int bench_kernel(struct config *config)
 	int status = 1, closed;
 
 	bench.config = config;
+	choose_size(&bench, &options->flows);
 	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
 	bench.batches = options->quick ? QUICK_BATCHES : BATCHES;
 	if (!choose_cpu(&bench))

@@ -94,5 +94,7 @@ def test_refusals(test):
             (('--compact-load', '0.001'), ('--compact-load', '0.01')),
             (('--compact-load', '0.5', '--interval', '0'), ('compact-load', '--interval 0')),
             (('--idle-timeout', '1s'), ('--idle-timeout', 'flow-table')),
+            (('--flow-detail', 'rate'), ('--flow-detail', 'flow-table')),
+            (('--sharing', 'shared', '--workers', '2'), ('compact-table', '--sharing separate')),
             (('--compact-load', '0.5', '--sketch', 'count-min'), ('--compact-load', 'compact-table'))):
         test.run('--pcap', path, '--sketch', 'compact-table', *options).expect(2).expect_one_line(*mentions)

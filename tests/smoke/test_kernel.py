@@ -794,7 +794,8 @@ def test_rights(test):
 
 
 def test_bench(test):
-    """Every program has a row per round, and costs more than the empty program of its kind."""
+    """Every program has a row per round. Every flow counted in the kernel is exact, and maps have their
+    memory."""
     needs_program(test)
     figures = test.path('figures.csv')
     test.bench('kernel', '--quick', '--flows', '10', '--output', figures).expect(0)
@@ -805,6 +806,13 @@ def test_bench(test):
     # Two generations of heads and of the further flows of chains, 80 bytes each, with a tally of 64.
     assert len(sizes) == 16 and sizes[2550] == sizes[3043] == 2 * cpus * (2 * 4096 * 80 + 64), (cpus, sizes)
     assert sizes[217] == 2 * cpus * (2 * 256 * 80 + 64), (cpus, sizes)
+    maps = {row['part']: float(row['value']) for row in rows if row['unit'] == 'KB'}
+    exact = {row['part']: row['value'] for row in rows if row['unit'] == 'ratio'}
+    assert {part.removeprefix('exact flows of ') for part in exact} == {
+        'on-path', 'on-path, one table', 'on-path, iblt', "the kernel's table"}, exact
+    assert set(exact.values()) == {'1.0000'}, exact
+    # Tables of 64 flows: an entry of the kernel's table has at least key and counts.
+    assert 10 * 48 / 1024 <= maps["memory of the kernel's table"] < 64 < maps['memory of on-path'], maps
     rows = [row for row in rows if row['unit'] == 'ns']
     parts = [row['part'] for row in rows if row['round'] == '0']
     assert len(set(parts)) == len(parts) == len(rows) / 2, parts
