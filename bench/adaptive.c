@@ -13,7 +13,7 @@
 
 #include <rte_cycles.h>
 
-#include "bench/cache_share.h"
+#include "adapt/cache_share.h"
 #include "adapt/demand.h"
 #include "base/log.h"
 #include "base/regular_file.h"
@@ -22,6 +22,7 @@
 #include "bench/bench.h"
 #include "bench/common.h"
 #include "bench/paper_facts.h"
+#include "bench/prediction.h"
 #include "bench/state_counting.h"
 #include "parallel/run/eal.h"
 #include "parallel/workers/node_memory.h"
@@ -677,6 +678,45 @@ static bool run_table_3(struct adaptive *bench)
 	return true;
 }
 
+static void print_prediction(
+	struct adaptive *bench, const struct prediction *prediction, const char *who, double error)
+{
+	struct row row = {"-", "prediction", prediction->load, who, "error", "ratio"};
+
+	begin_row(bench, &row);
+	cell(bench, "value", error);
+	figures_note(&bench->figures, "%.3g to %.3g ns per packet, P %.2f, lambda_f %.2f",
+		prediction->lowest_ns, prediction->highest_ns, prediction->p, prediction->lambda);
+	figures_row(&bench->figures);
+}
+
+/* Median errors of the time per packet that is predicted for the next window. */
+static bool run_prediction(struct adaptive *bench)
+{
+	static const char *const names[ESTIMATORS + 1] = {[ESTIMATE_COSTS] = "costs",
+		[ESTIMATE_FORMULA] = "formula (3)",
+		[ESTIMATE_CORRECTED] = "corrected",
+		[ESTIMATE_AVERAGE] = "average",
+		[ESTIMATORS] = "last window"};
+	struct prediction rounds[BENCH_ROUNDS_MAX][PREDICTION_LOADS];
+
+	for (uint32_t r = 0; r < bench->rounds; r++)
+		if (!prediction_measure(rounds[r], seed_options(bench->config)->seed + r)) {
+			log_error("out of memory for the flow table");
+			return false;
+		}
+	for (uint32_t l = 0; l < PREDICTION_LOADS; l++)
+		for (uint32_t e = 0; e <= ESTIMATORS; e++) {
+			double errors[BENCH_ROUNDS_MAX];
+
+			for (uint32_t r = 0; r < bench->rounds; r++)
+				errors[r] = rounds[r][l].errors[e];
+			print_prediction(bench, &rounds[0][l], names[e],
+				bench_stats_of(errors, bench->rounds).median);
+		}
+	return true;
+}
+
 static bool run_all(void *arg)
 {
 	struct adaptive *bench = arg;
@@ -693,7 +733,7 @@ static bool run_all(void *arg)
 		run_figure_5(bench, &bench->host, "model of host");
 		run_capacity(bench, &bench->host, "model of host");
 	}
-	return run_figure_6(bench) && run_table_3(bench);
+	return run_prediction(bench) && run_figure_6(bench) && run_table_3(bench);
 }
 
 static bool read_profile(struct adaptive *bench)

@@ -247,6 +247,13 @@ static bool calibrate_distinct(const struct calibration *calibration, struct pro
 	return added;
 }
 
+/* Lookups are only timed in state FLOW_COUNT, and not in a table that threads share. */
+static bool has_lookups(const struct profile_what *what)
+{
+	return what->state == FLOW_COUNT && what->sharing == SHARING_SEPARATE &&
+	       sketch_has_lookup(what->sketch);
+}
+
 struct fed {
 	struct calibration_run *run;
 	struct sketch *sketch;
@@ -331,6 +338,49 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 	return true;
 }
 
+/* Times lookups of one key each. The sketch must be full. */
+static bool time_lookups(struct fed *fed, uint64_t flows, bool cached)
+{
+	struct calibration_run *run = fed->run;
+
+	for (uint64_t flow = 0; cached && flow < 4 * flows; flow += BURST_MAX)
+		feed_in_turn(fed, BURST_MAX, flow % flows, 1, false);
+	run->n = 0;
+	run->packets.n = 1;
+	while (run->n < run->calibration->samples) {
+		uint64_t start;
+
+		if (is_late(run))
+			return false;
+		make_packet(run, 0, fed->first + random_below(&run->random, flows));
+		make_keys(run);
+		start = run->calibration->clock();
+		sketch_look_up(fed->sketch, &run->keys, 0);
+		note_cost(run, run->calibration->clock() - start, 1);
+	}
+	return true;
+}
+
+static bool add_lookups(struct fed *fed, const struct profile_what *of, struct profile *profile)
+{
+	static const enum profile_traffic order[] = {PROFILE_UNCACHED, PROFILE_CACHED};
+
+	for (uint32_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
+		struct profile_row row = {.what = *of, .flows = fed->flows};
+
+		row.what.traffic = order[t];
+		row.what.single = row.what.lookup = true;
+		if (order[t] == PROFILE_CACHED && row.flows > CACHED_FLOWS)
+			row.flows = CACHED_FLOWS;
+		if (profile_find(profile, &row.what) != NULL)
+			continue;
+		if (!time_lookups(fed, row.flows, order[t] == PROFILE_CACHED) ||
+			!calibrate_add(profile, &row, fed->run->ns, fed->run->n))
+			return false;
+	}
+	return true;
+}
+
 /* New flows come first, because they fill the sketch for the other traffic patterns. */
 static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
 {
@@ -354,7 +404,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 					calibrate_add(profile, &row, fed->run->ns, fed->run->n)))
 				return false;
 		}
-	return true;
+	return !has_lookups(of) || add_lookups(fed, of, profile);
 }
 
 static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
@@ -382,6 +432,14 @@ static bool has_all(const struct calibration *calibration, const struct profile_
 			if (profile_find(profile, &what) == NULL)
 				return false;
 		}
+	for (uint32_t t = PROFILE_CACHED; has_lookups(of) && t <= PROFILE_UNCACHED; t++) {
+		struct profile_what what = *of;
+
+		what.traffic = (enum profile_traffic)t;
+		what.single = what.lookup = true;
+		if (profile_find(profile, &what) == NULL)
+			return false;
+	}
 	return true;
 }
 

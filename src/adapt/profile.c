@@ -38,8 +38,8 @@ const char *const profile_traffic_names[PROFILE_TRAFFICS] = {
 	[PROFILE_NEW] = "new",
 };
 
-/* index: profile_what.single */
-static const char *const unit_names[2] = {"burst", "packet"};
+/* index: profile_what.single + profile_what.lookup */
+static const char *const unit_names[3] = {"burst", "packet", "lookup"};
 static const char *const sharing_names[SHARING_COUNT] = {"separate", "shared"};
 static const char *const metric_names[2] = {"packets", "bytes"};
 
@@ -70,7 +70,7 @@ static bool same_sketch(const struct profile_what *a, const struct profile_what 
 static bool is_same_part(const struct profile_what *a, const struct profile_what *b)
 {
 	return a->part == b->part && a->traffic == b->traffic && a->single == b->single &&
-	       same_sketch(a, b) && same_key(a->key, b->key);
+	       a->lookup == b->lookup && same_sketch(a, b) && same_key(a->key, b->key);
 }
 
 const struct profile_row *profile_find(
@@ -116,8 +116,8 @@ void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MA
 		used += snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", state %s",
 			flow_depth_word(what->state));
 	if (what->traffic != PROFILE_ANY)
-		snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s",
-			profile_traffic_names[what->traffic]);
+		snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s%s",
+			profile_traffic_names[what->traffic], what->lookup ? " lookup" : "");
 }
 
 static void write_what(const struct profile_row *row, FILE *out)
@@ -129,7 +129,7 @@ static void write_what(const struct profile_row *row, FILE *out)
 	for (char *comma = key; (comma = strchr(comma, ',')) != NULL;)
 		*comma = '+';
 	fprintf(out, "%s,%s,%s,%s,", part_names[what->part], profile_traffic_names[what->traffic],
-		unit_names[what->single], key);
+		unit_names[what->single + what->lookup], key);
 	if (what->sketch == NULL)
 		fprintf(out, ",,,,,,");
 	else
@@ -361,12 +361,13 @@ static bool read_row(struct profile_reader *reader, struct profile *profile)
 	if (!split_at_commas(reader, fields) ||
 		!read_word(reader, fields[0], part_names, PROFILE_PARTS, &part) ||
 		!read_word(reader, fields[1], profile_traffic_names, PROFILE_TRAFFICS, &traffic) ||
-		!read_word(reader, fields[2], unit_names, 2, &unit) ||
+		!read_word(reader, fields[2], unit_names, 3, &unit) ||
 		!read_key(reader, fields[3], row.what.key))
 		return false;
 	row.what.part = (enum profile_part)part;
 	row.what.traffic = (enum profile_traffic)traffic;
-	row.what.single = unit == 1;
+	row.what.single = unit > 0;
+	row.what.lookup = unit == 2;
 	if (!read_sketch(reader, fields + 4, &row) || !read_times(reader, fields + 10, &row) ||
 		!read_state(reader, fields[FIELDS - 1], &row.what))
 		return false;

@@ -66,6 +66,7 @@ struct profile_what {
 	enum profile_part part;
 	enum profile_traffic traffic;
 	bool single;                     /* one packet per call, not full bursts */
+	bool lookup;                     /* only finding the key; implies `single` */
 	char key[PROFILE_KEY_MAX];       /* argument of --key; "": none */
 	const struct sketch_ops *sketch; /* NULL: not a sketch, and the members below are unused */
 	uint32_t depth;

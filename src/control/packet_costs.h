@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "adapt/costs.h"
+#include "adapt/formula.h"
 #include "adapt/profile.h"
 #include "parallel/run/run.h"
 
@@ -19,6 +20,9 @@ struct packet_costs {
 	/* `of` with few distinct keys: a lower bound for coarser keys, such as networks. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
 	double distinct[CONFIG_MEASUREMENTS_MAX]; /* ns for distinct keys; included in `of` */
+	/* Terms of formula (3); has_formula: bit m is set if those of measurement m are known. */
+	struct formula_times formula[CONFIG_MEASUREMENTS_MAX];
+	uint32_t has_formula;
 	/* By flow detail. met: share of packets. state: ns per packet beyond FLOW_COUNT. */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];

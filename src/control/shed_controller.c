@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/log_ratelimit.h"
 #include "base/units.h"
+#include "adapt/estimate.h"
 #include "control/packet_costs.h"
 #include "control/shed_log.h"
 #include "parallel/epoch.h"
@@ -22,24 +23,22 @@
 #include "sketch/queries.h"
 #include "sketch/sampling_bound.h"
 
-#define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
-/*
- * The scale of a worker is measured ns per packet divided by predicted ns, as a moving average with
- * weight SCALE_NEWS of the newest window.
- */
-#define SCALE_NEWS 0.25
-#define SCALE_MAX  10
+#define WINDOW_NS          ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
+/* At most one of 16 packets is looked up, so that samples take little time. */
+#define LOOKUP_EVERY_LEAST 16
 
 struct worker_report {
 	uint64_t packets[SHED_LEVEL_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
 	uint64_t backlog, taken;
+	struct formula_lookups lookups[CONFIG_MEASUREMENTS_MAX];
 };
 
 struct shed_controller_worker {
 	struct worker *worker;
 	struct worker_report last; /* at the end of the last window of 10 ms */
-	double scale, last_target_ns;
+	double last_target_ns;
+	struct estimate estimate;
 	struct demand demand;
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
@@ -83,6 +82,9 @@ struct shed_controller {
 	/* Input of choose() for all workers. Arrays are indexed by rank. */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
+	/* The same with costs by formula (3), for one worker after the other. */
+	struct choose_item formula_items[CONFIG_MEASUREMENTS_MAX];
+	struct estimate_errors errors;                       /* open epoch, all workers */
 	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* items[].states points here */
 	/* With queries: flows[].ranks points here. */
 	double ranks[CONFIG_MEASUREMENTS_MAX][CHOOSE_RANKS_MAX + 1];
@@ -155,9 +157,10 @@ static struct detail detail_of(const struct shed_controller *controller, uint32_
 }
 
 /* Returns the ns per packet that measurement m processes at this detail. */
-static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
+static double own_ns(
+	const struct packet_costs *costs, uint32_t m, double of_ns, const struct detail *detail)
 {
-	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
+	double ns = detail->key != NULL ? fmin(of_ns, costs->of_few[m]) : of_ns;
 	double of_all = fmin(costs->distinct[m], ns) + CAPACITY_SHARE_NS;
 
 	return detail->keys == 0
@@ -170,22 +173,26 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
  * cost. That is too low if measurements sample different packets; the scale of a worker corrects
  * it.
  */
-static void put_costs(struct shed_controller *controller)
+static void put_item_costs(const struct shed_controller *controller, uint32_t i, double of_ns,
+	struct choose_item *item)
 {
 	const struct packet_costs *costs = &controller->costs;
 	double shared = costs->parse / controller->problem.nb_items;
 
-	controller->problem.fixed_ns = costs->fixed;
+	for (uint32_t s = 0; s <= item->nb_steps; s++) {
+		struct detail detail = detail_of(controller, controller->order[i], s);
+		double ns = own_ns(costs, controller->order[i], of_ns, &detail) + shared;
+
+		item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
+	}
+}
+
+static void put_costs(struct shed_controller *controller)
+{
+	controller->problem.fixed_ns = controller->costs.fixed;
 	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
-		uint32_t m = controller->order[i];
-		struct choose_item *item = &controller->items[i];
-
-		for (uint32_t s = 0; s <= item->nb_steps; s++) {
-			struct detail detail = detail_of(controller, m, s);
-			double ns = own_ns(costs, m, &detail) + shared;
-
-			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
-		}
+		put_item_costs(controller, i, controller->costs.of[controller->order[i]],
+			&controller->items[i]);
 		put_state_costs(controller, i);
 	}
 }
@@ -322,6 +329,18 @@ static void guess_rank_shares(
 	}
 }
 
+static void set_thresholds(const struct shed_controller *controller, struct worker *worker)
+{
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
+		double ns = controller->costs.formula[m].share.longest_ns;
+
+		if ((controller->costs.has_formula >> m & 1) != 0)
+			atomic_store_explicit(&worker->states.longest_hit[m],
+				(uint32_t)(ns * (double)rte_get_tsc_hz() / 1e9),
+				memory_order_relaxed);
+	}
+}
+
 static void begin(struct shed_controller *controller, const struct measurements *measurements,
 	enum shed_policy how)
 {
@@ -347,7 +366,8 @@ static void begin(struct shed_controller *controller, const struct measurements 
 	make_problem(controller);
 	for (uint32_t w = 0; w < controller->nb_workers; w++) {
 		begin_worker(controller, &controller->workers[w]);
-		controller->workers[w].scale = 1;
+		estimate_init(&controller->workers[w].estimate);
+		set_thresholds(controller, controller->workers[w].worker);
 	}
 }
 
@@ -378,6 +398,16 @@ static uint32_t most_steps(
 	return most;
 }
 
+static struct formula_lookups read_lookups(const struct shed_lookups *lookups)
+{
+	struct formula_lookups sums;
+
+	sums.hits = atomic_load_explicit(&lookups->hits, memory_order_relaxed);
+	sums.new_flows = atomic_load_explicit(&lookups->new_flows, memory_order_relaxed);
+	sums.samples = atomic_load_explicit(&lookups->samples, memory_order_relaxed);
+	return sums;
+}
+
 static struct worker_report read_worker(const struct worker *worker)
 {
 	const struct shed_mailbox *line = &worker->states;
@@ -390,6 +420,8 @@ static struct worker_report read_worker(const struct worker *worker)
 		atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
 	worker_report.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
 	worker_report.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		worker_report.lookups[m] = read_lookups(&line->lookups[m]);
 	/* Pairs with the release in take_states(). The worker no longer reads older settings. */
 	worker_report.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
 	return worker_report;
@@ -501,24 +533,89 @@ static bool is_choice_published(
 	return same;
 }
 
-/* Updates the scale of a worker from its bursts without queue shedding. */
-static void learn_costs(const struct shed_controller *controller, struct shed_controller_worker *of,
-	const struct worker_report *now, double *cost_ns)
+/* Sets the windows of formula (3) from the lookups that the worker sampled. */
+static void learn_lookups(const struct shed_controller *controller,
+	struct shed_controller_worker *of, const struct worker_report *now)
+{
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
+		const struct formula_lookups *last = &of->last.lookups[m];
+		struct formula_lookups lookups = {
+			.samples = now->lookups[m].samples - last->samples,
+			.hits = now->lookups[m].hits - last->hits,
+			.new_flows = now->lookups[m].new_flows - last->new_flows,
+		};
+
+		if ((controller->costs.has_formula >> m & 1) != 0)
+			formula_estimate(
+				&controller->costs.formula[m], &lookups, &of->estimate.windows[m]);
+	}
+}
+
+/* Time per packet of the choice by measured costs, and by formula (3). NAN: unknown. */
+static double predict_costs(
+	const struct shed_controller *controller, struct shed_controller_worker *of)
+{
+	choose_predict(&controller->problem, INFINITY, of->hysteresis.work, &of->hysteresis.now);
+	return of->hysteresis.now.ns;
+}
+
+static double predict_formula(struct shed_controller *controller, struct shed_controller_worker *of)
+{
+	const struct packet_costs *costs = &controller->costs;
+	struct choose_problem problem = controller->problem;
+	struct choice choice = of->hysteresis.now;
+	uint32_t every =
+		atomic_load_explicit(&of->worker->states.lookup_every, memory_order_relaxed);
+
+	if (costs->has_formula == 0)
+		return NAN;
+	problem.items = controller->formula_items;
+	for (uint32_t i = 0; i < problem.nb_items; i++) {
+		uint32_t m = controller->order[i];
+		const struct formula_window *window = &of->estimate.windows[m];
+		double ns = costs->of[m];
+
+		controller->formula_items[i] = controller->items[i];
+		if ((costs->has_formula >> m & 1) != 0) {
+			ns = formula_ns(&costs->formula[m], window) + costs->distinct[m];
+			if (every > 0)
+				ns += formula_lookup_ns(&costs->formula[m], window) / every;
+		}
+		put_item_costs(controller, i, ns, &controller->formula_items[i]);
+	}
+	choose_predict(&problem, INFINITY, of->hysteresis.work, &choice);
+	return choice.ns;
+}
+
+/* Learns from bursts without queue shedding. */
+static void learn_costs(struct shed_controller *controller, struct shed_controller_worker *of,
+	const struct worker_report *now, struct shed_reason *why)
 {
 	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
 	uint64_t busy = now->smooth_busy - of->last.smooth_busy;
-	double scale;
 
+	learn_lookups(controller, of, now);
 	if (packets < PACKET_COSTS_LEAST)
 		return;
-	*cost_ns = ns_of(busy) / (double)packets;
+	why->cost_ns = ns_of(busy) / (double)packets;
 	/* The prediction is valid only if the setting was constant during the window. */
 	if (of->last.taken != of->states[of->at].number || !is_choice_published(controller, of))
 		return;
-	choose_predict(&controller->problem, INFINITY, of->hysteresis.work, &of->hysteresis.now);
-	scale = *cost_ns / of->hysteresis.now.ns;
-	of->scale += SCALE_NEWS * (scale - of->scale);
-	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
+	for (uint32_t e = 0; e < ESTIMATORS; e++)
+		why->prediction[e] = isnan(of->estimate.ns[e]) ? 0 : of->estimate.ns[e];
+	estimate_compare(&of->estimate, why->cost_ns, &controller->errors);
+	estimate_learn(&of->estimate, why->cost_ns, predict_costs(controller, of),
+		predict_formula(controller, of));
+}
+
+/* K samples per window (section IV-C of the paper). */
+static void set_lookups(const struct shed_controller_worker *of, uint64_t packets)
+{
+	uint64_t every = packets / FORMULA_SAMPLES;
+
+	every = every < LOOKUP_EVERY_LEAST ? LOOKUP_EVERY_LEAST : every;
+	atomic_store_explicit(&of->worker->states.lookup_every,
+		every < UINT32_MAX / 2 ? (uint32_t)every : UINT32_MAX / 2, memory_order_relaxed);
 }
 
 static void log_level(struct shed_controller *controller, struct shed_controller_worker *of,
@@ -568,16 +665,20 @@ static void look_at_worker(
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
-	learn_costs(controller, of, &now, &why.cost_ns);
+	learn_costs(controller, of, &now, &why);
 	log_changes(controller, of, &now, &why);
 	if (controller->how > SHED_POLICY_SAMPLE)
-		decided = decide(&of->hysteresis, &controller->problem, why.target_ns / of->scale);
+		decided = decide(&of->hysteresis, &controller->problem,
+			why.target_ns / estimate_scale(&of->estimate));
 	of->last_target_ns = why.target_ns;
 	if (decided != DECIDED_STAY) {
 		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
 		of->why = why;
 	}
 	publish(controller, of, &now);
+	estimate_predict(
+		&of->estimate, predict_costs(controller, of), predict_formula(controller, of));
+	set_lookups(of, window.packets);
 	of->busy = all_packets(&now) > all_packets(&of->last);
 	of->last = now;
 }
@@ -783,8 +884,9 @@ static void look_at_deadlines(struct shed_controller *controller, const struct r
 
 		/* Keeps calm_least, the delay after failed restorations: the load is the same. */
 		of->hysteresis.calm = 0;
-		choose(of->hysteresis.how, &controller->problem, of->last_target_ns / of->scale,
-			controller->work, &of->hysteresis.now);
+		choose(of->hysteresis.how, &controller->problem,
+			of->last_target_ns / estimate_scale(&of->estimate), controller->work,
+			&of->hysteresis.now);
 		of->why.target_ns = of->last_target_ns;
 		of->why.reason = "deadline";
 	}
@@ -794,6 +896,7 @@ bool shed_controller_close(
 	struct shed_controller *controller, uint64_t epoch, struct report_epoch *report)
 {
 	struct costs sum = {0};
+	bool closed;
 
 	if (controller == NULL || report->nb_measurements == 0) /* no packets, so no row */
 		return true;
@@ -816,7 +919,9 @@ bool shed_controller_close(
 	}
 	log_state(controller, report);
 	controller->held_back = 0;
-	return shed_log_close(&controller->log, report);
+	closed = shed_log_close(&controller->log, report, &controller->errors);
+	controller->errors = (struct estimate_errors){0};
+	return closed;
 }
 
 bool shed_controller_tell(

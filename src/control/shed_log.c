@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapt/estimate.h"
+
 bool shed_log_init(struct shed_log *log)
 {
 	*log = (struct shed_log){.rows = calloc(SHED_LOG_ROWS_MAX, sizeof(log->rows[0]))};
@@ -45,6 +47,10 @@ static struct report_state *add_row(
 		.target_ns = why->target_ns,
 		.share = why->share,
 	};
+	for (uint32_t e = 0; e < ESTIMATORS; e++) {
+		row->predicted[e] = row->cost_known && why->prediction[e] > 0;
+		row->prediction[e] = why->prediction[e];
+	}
 	return row;
 }
 
@@ -90,7 +96,8 @@ void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	steps_level_word(to, row->to);
 }
 
-static void put_measurement(struct report_state *row, const struct report_epoch *report, uint32_t m)
+static void put_measurement(struct report_state *row, const struct report_epoch *report, uint32_t m,
+	const struct estimate_errors *errors)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
 	double seconds = (double)(report->end - report->start) / 1e9;
@@ -102,9 +109,15 @@ static void put_measurement(struct report_state *row, const struct report_epoch 
 		.share = measurement->looked_at,
 	};
 	snprintf(row->measurement, sizeof(row->measurement), "%s", measurement->name);
+	for (uint32_t e = 0; e < ESTIMATORS; e++) {
+		row->compared[e] = errors->windows[e] > 0;
+		if (row->compared[e])
+			row->error[e] = errors->sum[e] / (double)errors->windows[e];
+	}
 }
 
-bool shed_log_close(struct shed_log *log, struct report_epoch *report)
+bool shed_log_close(
+	struct shed_log *log, struct report_epoch *report, const struct estimate_errors *errors)
 {
 	uint32_t n = log->n + report->nb_measurements;
 
@@ -115,7 +128,7 @@ bool shed_log_close(struct shed_log *log, struct report_epoch *report)
 		return false;
 	memcpy(report->states, log->rows, log->n * sizeof(log->rows[0]));
 	for (uint32_t m = 0; m < report->nb_measurements; m++)
-		put_measurement(&report->states[log->n + m], report, m);
+		put_measurement(&report->states[log->n + m], report, m, errors);
 	report->nb_states = n;
 	log->n = 0;
 	log->missing = 0;

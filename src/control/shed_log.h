@@ -28,7 +28,11 @@ struct shed_reason {
 	double cost_ns;   /* measured, per packet; 0: unknown */
 	double target_ns; /* affordable time per packet at this rate */
 	double share;
+	/* predictions of cost_ns, by enum estimator; 0: unknown */
+	double prediction[ESTIMATORS];
 };
+
+struct estimate_errors;
 
 bool shed_log_init(struct shed_log *log);
 void shed_log_fini(struct shed_log *log);
@@ -49,4 +53,5 @@ void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 /*
  * Moves the rows, and a final one per measurement, to the report. Returns false if out of memory.
  */
-bool shed_log_close(struct shed_log *log, struct report_epoch *report);
+bool shed_log_close(
+	struct shed_log *log, struct report_epoch *report, const struct estimate_errors *errors);

@@ -318,6 +318,25 @@ static ALWAYS_INLINE uint32_t find(struct compact_table *table, const struct key
 	return cell;
 }
 
+static bool has_key(const struct sketch *sketch, const struct key_burst *burst, uint32_t i)
+{
+	const struct compact_table *table = compact_table_of_const(sketch);
+	uint64_t lo = burst->hash[i].lo;
+	uint32_t group = (uint32_t)((lo & UINT32_MAX) * table->nb_groups >> 32);
+	uint32_t tag = ((uint32_t)(lo >> 32) & ~table->number_mask) | SLOT_USED;
+	const struct compact_id id = id_of(burst, i);
+
+	for (;; group = next_group(table, group)) {
+		for (uint64_t left = tag_slots(table, group, tag); left != 0;)
+			if (matches(table,
+				    group_of(table, group)[mask_next(&left)] & table->number_mask,
+				    &id, burst, i))
+				return true;
+		if (nb_used(group_of(table, group)) < SLOT_GROUP)
+			return false;
+	}
+}
+
 static ALWAYS_INLINE uint64_t sum_below(uint64_t sum, uint64_t amount, uint64_t most)
 {
 	return amount < most - sum ? sum + amount : most;
@@ -623,6 +642,7 @@ const struct sketch_ops compact_table_ops = {
 	.fit = fit,
 	.update = {[SHARING_SEPARATE] = update_separate},
 	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted},
+	.has_key = has_key,
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,

@@ -217,6 +217,12 @@ struct sketch_ops {
 	/* Prefetches for an update with this burst. NULL: update() prefetches early enough. */
 	void (*fetch)(const struct sketch *sketch, const struct key_burst *burst);
 
+	/*
+	 * Returns true if packet i of the burst has a key that update() stored. Not for a sketch
+	 * that other threads update. NULL without SKETCH_EXACT; may be NULL.
+	 */
+	bool (*has_key)(const struct sketch *sketch, const struct key_burst *burst, uint32_t i);
+
 	/* NULL with SKETCH_EXACT. */
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
 
@@ -308,6 +314,24 @@ extern const struct sketch_ops *const sketches[];
 const struct sketch_ops *sketch_find(const char *name);
 
 uint32_t sketch_index(const struct sketch_ops *ops);
+
+static inline bool sketch_has_lookup(const struct sketch_ops *ops)
+{
+	return ops->has_key != NULL || ops->query != NULL;
+}
+
+/*
+ * Finds packet i of the burst without counting it, as update() does. Returns false if its key is
+ * new. A sketch without SKETCH_EXACT has no new keys.
+ */
+static inline bool sketch_look_up(
+	const struct sketch *sketch, const struct key_burst *burst, uint32_t i)
+{
+	if (sketch->ops->has_key != NULL)
+		return sketch->ops->has_key(sketch, burst, i);
+	sketch->ops->query(sketch, &burst->hash[i]);
+	return true;
+}
 
 /* Returns NULL, or the reason if the sketch cannot run. `weighted`: some bursts have weights. */
 const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,

@@ -12,7 +12,7 @@ LONG = ('deadline', 'present', 'flows_held_back')
 
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
-           'cost_ns', 'target_ns', 'share']
+           'cost_ns', 'target_ns', 'share', 'predicted_ns', 'formula_ns', 'predicted_error', 'formula_error']
 RATES = ['full'] + [f'rate:1/{2 ** k}' for k in range(1, 7)] + ['off']
 # Keys with which a packet costs a worker far more than the feeder.
 LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'dst,dst_port', 'src,src_port',

@@ -71,6 +71,21 @@ static inline void feed(const struct sketch_ops *ops, struct sketch *sketch, uin
 	zipf_close(&stream);
 }
 
+/* A lookup finds a flow if it has packets. */
+static inline void assert_finds(const struct sketch *sketch)
+{
+	static struct key_burst burst;
+	struct zipf_stream stream;
+
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	for (uint32_t flow = 0; flow < FLOWS; flow++) {
+		burst.n = 0;
+		zipf_append(&stream, &burst, flow);
+		assert_int_equal(sketch_look_up(sketch, &burst, 0), truth.packets[flow] > 0);
+	}
+	zipf_close(&stream);
+}
+
 struct listing {
 	uint32_t n;
 	bool seen[FLOWS];

@@ -50,6 +50,7 @@ static void check_exact(uint64_t width, bool ip_bytes)
 		list(sketch, &listed);
 		assert_int_equal(listed.n, true_flows());
 		assert_exact(&listed, ip_bytes);
+		assert_finds(sketch);
 		assert_true(ops->lists_all_keys(sketch));
 		assert_int_equal(ops->missed(sketch, NULL), 0);
 		ops->reset(sketch);

@@ -31,6 +31,7 @@ static void check_exact(struct sketch_params params, enum sketch_sharing sharing
 	list(sketch, &listed);
 	assert_int_equal(listed.n, true_flows());
 	assert_exact(&listed, sketch->params.ip_bytes);
+	assert_finds(sketch);
 	assert_true(flow_table_ops.lists_all_keys(sketch));
 	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
 	assert_int_equal(flow_table_ops.missed(sketch, NULL), 0);

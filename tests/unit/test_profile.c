@@ -407,9 +407,9 @@ static void calibrates_all_that_a_worker_needs(void **state)
 	assert_true(calibrate_worker(&calibration, &worker, &profile, &missing));
 	/*
 	 * Clock, distinct keys, two keys; two sketches with four kinds of traffic, in bursts and
-	 * singly.
+	 * singly, and two kinds of lookups.
 	 */
-	assert_int_equal(profile.n, 4 + 2 * 8);
+	assert_int_equal(profile.n, 4 + 2 * 10);
 	for (uint32_t r = 0; r < profile.n; r++) {
 		const struct profile_row *row = &profile.rows[r];
 

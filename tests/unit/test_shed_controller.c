@@ -15,9 +15,10 @@
 
 #include <cmocka.h>
 
-#include "bench/cache_share.h"
+#include "adapt/cache_share.h"
 #include "adapt/decide.h"
 #include "adapt/demand.h"
+#include "adapt/estimate.h"
 #include "base/random.h"
 #include "bench/queue_model.h"
 #include "parallel/shed/queue_shedding.h"
@@ -761,6 +762,79 @@ static void test_cache_share(void **state)
 	assert_true(error < plain_error / 2 && plain_error < 0.01 && nearest_error > 0.02);
 }
 
+/*
+ * Formula (3) from sampled lookups: its mean error against the time of packets that were drawn with
+ * the same P and lambda_f.
+ */
+static void test_formula(void **state)
+{
+	struct distribution cached = gumbel(80, 128), uncached = gumbel(149, 272);
+	struct formula_times times = {.hit_ns = 40,
+		.miss_ns = 160,
+		.insert_ns = 210,
+		.share = cache_share_of(&cached, &uncached)};
+	struct formula_window window = {.p = 1};
+	double error = 0;
+	struct random random;
+
+	(void)state;
+	random_init(&random, 4);
+	for (uint32_t trace = 0; trace < TRACES; trace++) {
+		double p = uniform(&random), lambda = uniform(&random), truth;
+		struct formula_lookups lookups = {.samples = SAMPLES};
+
+		for (uint32_t i = 0; i < SAMPLES; i++) {
+			double t = draw_time(&random, uniform(&random) < p ? &cached : &uncached);
+
+			lookups.hits += cache_share_hit(&times.share, t);
+			lookups.new_flows += uniform(&random) < lambda;
+		}
+		formula_estimate(&times, &lookups, &window);
+		truth = (1 - lambda) * (40 * p + 160 * (1 - p)) + lambda * 210;
+		error += fabs(formula_ns(&times, &window) / truth - 1) / TRACES;
+	}
+	print_message("mean error of formula (3) %.4f\n", error);
+	assert_true(error < 0.03);
+	/* Too few samples change nothing. More hits than samples count as all of them. */
+	formula_estimate(&times, &(struct formula_lookups){.samples = 1000, .hits = 1001}, &window);
+	assert_true(window.p == 1 && window.lambda == 0);
+	formula_estimate(&times, &(struct formula_lookups){.samples = 3, .new_flows = 3}, &window);
+	assert_true(window.p == 1 && window.lambda == 0);
+	assert_true(formula_ns(&times, &window) == 40);
+}
+
+/* A cost that doubles: the corrected estimates follow, the formula does not. */
+static void test_estimates(void **state)
+{
+	struct estimate_errors errors = {{0}, {0}};
+	struct estimate estimate;
+
+	(void)state;
+	estimate_init(&estimate);
+	estimate_compare(&estimate, 100, &errors);
+	for (uint32_t e = 0; e < ESTIMATORS; e++)
+		assert_int_equal(errors.windows[e], 0);
+	for (uint32_t window = 0; window < 50; window++) {
+		estimate_learn(&estimate, 200, 100, 80);
+		estimate_predict(&estimate, 100, 80);
+	}
+	assert_true(fabs(estimate_scale(&estimate) - 2) < 1e-4);
+	assert_true(fabs(estimate.ns[ESTIMATE_COSTS] - 200) < 0.01);
+	assert_true(estimate.ns[ESTIMATE_FORMULA] == 80);
+	assert_true(fabs(estimate.ns[ESTIMATE_CORRECTED] - 200) < 0.01);
+	estimate_compare(&estimate, 160, &errors);
+	assert_true(fabs(errors.sum[ESTIMATE_COSTS] - 0.25) < 1e-3);
+	assert_true(fabs(errors.sum[ESTIMATE_FORMULA] - 0.5) < 1e-9);
+	assert_int_equal(errors.windows[ESTIMATE_FORMULA], 1);
+	/* Without a formula, only the costs are known. */
+	estimate_learn(&estimate, 200, 100, NAN);
+	estimate_predict(&estimate, 100, NAN);
+	estimate_compare(&estimate, 200, &errors);
+	assert_int_equal(errors.windows[ESTIMATE_COSTS], 2);
+	assert_int_equal(errors.windows[ESTIMATE_FORMULA], 1);
+	assert_int_equal(errors.windows[ESTIMATE_CORRECTED], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -773,6 +847,8 @@ int main(void)
 		cmocka_unit_test(test_queue_model),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_cache_share),
+		cmocka_unit_test(test_formula),
+		cmocka_unit_test(test_estimates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

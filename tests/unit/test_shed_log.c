@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "adapt/estimate.h"
 #include "control/shed_log.h"
 
 #define MORE 5
@@ -28,11 +29,13 @@ static void add_changes(struct shed_log *log, uint32_t n)
 /* The report has the first rows, and one row per measurement. */
 static void expect_rows(struct shed_log *log, uint32_t n)
 {
+	static const struct estimate_errors errors = {
+		.sum = {[ESTIMATE_FORMULA] = 3}, .windows = {[ESTIMATE_FORMULA] = 4}};
 	struct report_epoch *report = report_epoch_alloc(1, 1);
 	static const char *const words[] = {"full", "rate:1/2", "off"};
 
 	assert_non_null(report);
-	assert_true(shed_log_close(log, report));
+	assert_true(shed_log_close(log, report, &errors));
 	assert_int_equal(report->nb_states, n + report->nb_measurements);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct report_state *row = &report->states[i];
@@ -42,8 +45,14 @@ static void expect_rows(struct shed_log *log, uint32_t n)
 		assert_string_equal(row->from, words[i % 3]);
 		assert_string_equal(row->to, words[(i + 1) % 3]);
 	}
-	for (uint32_t i = n; i < report->nb_states; i++)
-		assert_false(report->states[i].changed);
+	for (uint32_t i = n; i < report->nb_states; i++) {
+		const struct report_state *row = &report->states[i];
+
+		assert_false(row->changed);
+		assert_false(row->compared[ESTIMATE_COSTS]);
+		assert_true(row->compared[ESTIMATE_FORMULA]);
+		assert_true(row->error[ESTIMATE_FORMULA] == 0.75);
+	}
 	report_epoch_free(report);
 }
 

@@ -75,6 +75,7 @@ static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
 	counting->low_ranked = measurements_low_ranked(plan);
+	counting->samples_lookups = plan->sharing == SHARING_SEPARATE;
 	counting->weights = node_memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
 	return counting->weights != NULL;

@@ -44,6 +44,10 @@ struct burst_shedding {
 struct shed_mailbox {
 	/* Newest settings, by the reporter. Pairs with the acquire in take_setting(). */
 	alignas(64) _Atomic(const struct shed_setting *) next;
+	/* By the reporter: packets per timed lookup; 0: no lookups. */
+	_Atomic uint32_t lookup_every;
+	/* By the reporter: longest lookup of measurement m that hits a cache, TSC cycles. */
+	_Atomic uint32_t longest_hit[CONFIG_MEASUREMENTS_MAX];
 
 	/* Written by the worker: packets of the run, by shedding level. */
 	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
@@ -54,7 +58,18 @@ struct shed_mailbox {
 	_Atomic uint64_t taken_from; /* first packet to which the settings `taken` apply */
 	/* Number of the settings in use. Stored with release after taken_from. */
 	_Atomic uint64_t taken;
+	/* Sampled lookups of measurement m (adapt/formula.h). */
+	struct shed_lookups {
+		_Atomic uint64_t samples, hits, new_flows;
+	} lookups[CONFIG_MEASUREMENTS_MAX];
 };
+
+/* The worker is the only writer of `sum`. */
+static inline void shed_mailbox_add(_Atomic uint64_t *sum, uint64_t value)
+{
+	atomic_store_explicit(
+		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
+}
 
 #define SHED_SETTING_WHOLE                                                                         \
 	{                                                                                          \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/workers/count.h"
 
+#include <rte_cycles.h>
+
 #include "parallel/shed/shed_setting.h"
 #include "parallel/workers/stage_timer.h"
 
@@ -36,6 +38,42 @@ static ALWAYS_INLINE void update(const struct counting *counting, const struct k
 		hyperloglog_update(distinct[m], burst);
 		STAGE_TIMER_END(timer, distinct[m]);
 	}
+}
+
+static void sample_one(struct lookup_sampler *sampler, uint32_t m, const struct sketch *sketch,
+	const struct key_burst *burst, uint32_t i)
+{
+	struct shed_lookups *sums = &sampler->line->lookups[m];
+	uint64_t start = rte_rdtsc_precise();
+	bool known = sketch_look_up(sketch, burst, i);
+	uint64_t cycles = rte_rdtsc_precise() - start;
+
+	shed_mailbox_add(&sums->samples, 1);
+	shed_mailbox_add(&sums->new_flows, !known);
+	shed_mailbox_add(&sums->hits, cycles <= atomic_load_explicit(&sampler->line->longest_hit[m],
+							memory_order_relaxed));
+}
+
+static void sample_lookups(const struct counting *counting, struct lookup_sampler *sampler,
+	uint32_t m, const struct sketch *sketch, const struct key_burst *burst)
+{
+	uint32_t next = sampler->next[m];
+
+	if (!counting->samples_lookups || !sketch_has_lookup(sketch->ops))
+		return;
+	for (; next < burst->n; next += sampler->every)
+		sample_one(sampler, m, sketch, burst, next);
+	sampler->next[m] = next - burst->n;
+}
+
+void count_keys_sampled(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lookup_sampler *sampler)
+{
+	hash_keys(counting, counting->bursts, UINT32_MAX, NULL);
+	for (uint32_t m = 0; m < counting->nb_measurements; m++)
+		sample_lookups(counting, sampler, m, sketch[m],
+			&counting->bursts[counting->key_rule_of[m]]);
+	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
 }
 
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
@@ -187,7 +225,8 @@ static const struct key_burst *sift(const struct counting *counting, const struc
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
 	const struct burst_shedding *state, const uint64_t *rarer,
-	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *timer)
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct lookup_sampler *sampler,
+	struct stage_timer *timer)
 {
 	uint32_t hashed = rules_of(counting, sets, state);
 
@@ -205,6 +244,8 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 		burst = counted = burst_of(counting, sets, m, hashed, entries, shift);
 		if (burst != NULL && state->keys[m] > 0)
 			counted = sift(counting, burst, state->keys[m], shift, left_out[m]);
+		if (burst != NULL && sampler != NULL)
+			sample_lookups(counting, sampler, m, sketch[m], counted);
 		if (burst != NULL && sets->sets[m] != NULL)
 			add_inside(&sets->inside[m], counted, shift);
 		if (burst != NULL && counted->n > 0)

@@ -45,7 +45,8 @@ struct counting {
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX];
-	uint32_t low_ranked; /* bit m: another measurement has a higher priority than m */
+	bool samples_lookups; /* no other thread updates the sketches */
+	uint32_t low_ranked;  /* bit m: another measurement has a higher priority than m */
 
 	bool drill_down;
 	/* Key rule of the networks of measurement m. */
@@ -58,6 +59,13 @@ struct counting {
 
 #define PICKED_BURSTS 2
 
+/* Times lookups before they are counted, to estimate the time per packet (adapt/formula.h). */
+struct lookup_sampler {
+	struct shed_mailbox *line;              /* gets the results; NULL: no sampling */
+	uint32_t every;                         /* packets per timed lookup; 0: no lookups */
+	uint32_t next[CONFIG_MEASUREMENTS_MAX]; /* packets before the next sampled one */
+};
+
 /* Updates the sketches of all measurements with the 5-tuples in counting->bursts[0]. */
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
@@ -65,6 +73,10 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 struct stage_timer;
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *timer);
+
+/* The same, with sampled lookups. */
+void count_keys_sampled(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lookup_sampler *sampler);
 
 /* Bit i is set if entry i is inside the networks of measurement m. */
 uint64_t drill_down_entries(
@@ -78,7 +90,8 @@ struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
 	const struct burst_shedding *state, const uint64_t *rarer,
-	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *timer);
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct lookup_sampler *sampler,
+	struct stage_timer *timer);
 
 /*
  * Ignores entries with 0 packets. With counting->waiting, counts the previous burst and swaps both.

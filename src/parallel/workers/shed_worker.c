@@ -226,6 +226,6 @@ void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *sc
 void shed_worker_govern(struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted)
 {
 	atomic_store_explicit(&line->next, shed->states, memory_order_relaxed);
-	shed->line = line;
+	shed->line = shed->sampler.line = line;
 	shed->interrupted = interrupted;
 }

@@ -7,12 +7,11 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "parallel/workers/count.h"
 #include "parallel/shed/queue_shedding.h"
 #include "parallel/shed/shed_schedule.h"
 #include "parallel/shed/shed_setting.h"
 #include "sketch/key_sampling.h"
-
-struct counting;
 
 /* Packets that one measurement did not count, modulo 2^64. `added` can decrease. */
 struct shed_counts_measurement {
@@ -68,6 +67,7 @@ struct shed_worker {
 	bool remade;                     /* flow tables must be updated to `state` */
 	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX] */
 	bool whole;
+	struct lookup_sampler sampler;
 };
 
 /* Returns true if a burst needs no load shedding: full detail, and no backlog. */
@@ -77,6 +77,15 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 	       shed->whole && shed->state_of == epoch &&
 	       (shed->line == NULL || atomic_load_explicit(&shed->line->next,
 					      memory_order_relaxed) == shed->states);
+}
+
+/* Returns NULL if no lookups are to be timed. */
+static inline struct lookup_sampler *shed_worker_sampler(struct shed_worker *shed)
+{
+	if (shed->line == NULL)
+		return NULL;
+	shed->sampler.every = atomic_load_explicit(&shed->line->lookup_every, memory_order_relaxed);
+	return shed->sampler.every > 0 ? &shed->sampler : NULL;
 }
 
 void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
@@ -105,12 +114,6 @@ static inline uint32_t shed_worker_cut(
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 
-static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
-{
-	atomic_store_explicit(
-		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
-}
-
 static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uint64_t cycles)
 {
 	const struct queue_shedding *shedding = &shed->shedding;
@@ -118,10 +121,10 @@ static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uin
 
 	if (line == NULL)
 		return;
-	shed_worker_add(&line->packets[shedding->level], n);
+	shed_mailbox_add(&line->packets[shedding->level], n);
 	if (shedding->level == SHED_LEVEL_FULL && cycles < shed->interrupted) {
-		shed_worker_add(&line->smooth_packets, n);
-		shed_worker_add(&line->smooth_busy, cycles);
+		shed_mailbox_add(&line->smooth_packets, n);
+		shed_mailbox_add(&line->smooth_busy, cycles);
 	}
 	atomic_store_explicit(&line->backlog, shed->backlog, memory_order_relaxed);
 	atomic_store_explicit(&line->shift, shedding->shift, memory_order_relaxed);

@@ -65,7 +65,8 @@ static void match(
 	generation->filtered += n - burst->n;
 }
 
-static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *timer)
+static ALWAYS_INLINE void count_read(
+	struct generation *generation, struct lookup_sampler *sampler, struct stage_timer *timer)
 {
 	static const struct burst_shedding in_full;
 	struct key_burst *full = &generation->counting->bursts[0];
@@ -81,7 +82,10 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct stage
 
 	if (generation->counting->drill_down)
 		count_some_keys(generation->counting, generation->sketch, generation->distinct,
-			&generation->within, &in_full, NULL, NULL, timer);
+			&generation->within, &in_full, NULL, NULL, sampler, timer);
+	else if (sampler != NULL)
+		count_keys_sampled(
+			generation->counting, generation->sketch, generation->distinct, sampler);
 	else if (timer == NULL)
 		count_keys(generation->counting, generation->sketch, generation->distinct);
 	else
@@ -95,7 +99,7 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct stage
 
 void worker_count_read(struct generation *generation)
 {
-	count_read(generation, NULL);
+	count_read(generation, NULL, NULL);
 }
 
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
@@ -105,7 +109,8 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
 }
 
 static ALWAYS_INLINE void count(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lookup_sampler *sampler,
+	struct stage_timer *timer)
 {
 	uint64_t start = rte_rdtsc(), counted;
 
@@ -120,7 +125,7 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered, timer);
 	}
-	count_read(generation, timer);
+	count_read(generation, sampler, timer);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
 	STAGE_TIMER_END(timer, free);
@@ -144,7 +149,14 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 {
 	struct stage_timer timer = begin_lap(generation, n, rx_cycles);
 
-	count(worker, generation, pkts, n, rx_cycles, &timer);
+	count(worker, generation, pkts, n, rx_cycles, NULL, &timer);
+}
+
+static __attribute__((noinline)) void count_with_lookups(struct worker *worker,
+	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles,
+	struct lookup_sampler *sampler)
+{
+	count(worker, generation, pkts, n, rx_cycles, sampler, NULL);
 }
 
 static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64_t entries)
@@ -174,7 +186,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 	}
 	shed_counts_add(&generation->kept, state, burst, parts, counting->nb_measurements);
 	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
-		state, rarer, generation->kept.left_out, NULL);
+		state, rarer, generation->kept.left_out, shed_worker_sampler(worker->shed), NULL);
 }
 
 /* Bit i of looked_at is set if packet i is processed. UINT64_MAX: all packets are. */
@@ -238,7 +250,7 @@ static void count_all(
 {
 	reader_read(&worker->reader, generation->counting, pkts, n,
 		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
-	worker_count_read(generation);
+	count_read(generation, shed_worker_sampler(worker->shed), NULL);
 }
 
 static void count_state(struct worker *worker, struct generation *generation,
@@ -296,6 +308,19 @@ static void count_shed(struct worker *worker, struct generation *generation, str
 	generation->free_cycles += rte_rdtsc() - counted;
 }
 
+static void count_calm(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
+	uint32_t n, uint64_t rx_cycles)
+{
+	struct lookup_sampler *sampler = shed_worker_sampler(worker->shed);
+
+	if (costs_due(&generation->bursts))
+		count_timed(worker, generation, pkts, n, rx_cycles);
+	else if (sampler != NULL)
+		count_with_lookups(worker, generation, pkts, n, rx_cycles, sampler);
+	else
+		count(worker, generation, pkts, n, rx_cycles, NULL, NULL);
+}
+
 void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -306,7 +331,7 @@ void worker_count_kept(
 	ASSERT(n, <=, BURST_MAX);
 	if (shed_worker_is_calm(shed, worker->epoch)) {
 		shed->packet += n;
-		worker_count(worker, pkts, n, rx_cycles);
+		count_calm(worker, generation, pkts, n, rx_cycles);
 	} else {
 		count_shed(worker, generation, pkts, n, rx_cycles);
 	}
@@ -322,7 +347,7 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 	if (costs_due(&generation->bursts))
 		count_timed(worker, generation, pkts, n, rx_cycles);
 	else
-		count(worker, generation, pkts, n, rx_cycles, NULL);
+		count(worker, generation, pkts, n, rx_cycles, NULL, NULL);
 }
 
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
@@ -349,7 +374,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 	read = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
 	STAGE_TIMER_END(timer, free);
-	count_read(generation, timer);
+	count_read(generation, NULL, timer);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);

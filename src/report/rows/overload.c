@@ -22,6 +22,14 @@ static const struct column columns[] = {
 	{"cost_ns", COLUMN_RATIO, AT(cost_ns), KNOWN(cost_known)},
 	{"target_ns", COLUMN_RATIO, AT(target_ns), KNOWN(target_known)},
 	{"share", COLUMN_RATIO, AT(share)},
+	{"predicted_ns", COLUMN_RATIO, AT(prediction[ESTIMATE_COSTS]),
+		KNOWN(predicted[ESTIMATE_COSTS])},
+	{"formula_ns", COLUMN_RATIO, AT(prediction[ESTIMATE_FORMULA]),
+		KNOWN(predicted[ESTIMATE_FORMULA])},
+	{"predicted_error", COLUMN_RATIO, AT(error[ESTIMATE_COSTS]),
+		KNOWN(compared[ESTIMATE_COSTS])},
+	{"formula_error", COLUMN_RATIO, AT(error[ESTIMATE_FORMULA]),
+		KNOWN(compared[ESTIMATE_FORMULA])},
 };
 
 ITEMS(epoch, states, nb_states)

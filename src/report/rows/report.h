@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "adapt/costs.h"
+#include "adapt/estimate.h"
 #include "key/key.h"
 #include "parallel/shed/steps.h"
 #include "sketch/flow_states.h"
@@ -362,6 +363,12 @@ struct report_state {
 	/* per packet: actual cost, and cost at which the worker keeps up */
 	double cost_ns, target_ns;
 	double share; /* share of the packets that were processed, 0 to 1 */
+	/* Predictions of cost_ns, made a window earlier. */
+	bool predicted[ESTIMATORS];
+	double prediction[ESTIMATORS];
+	/* If not `changed`: mean of |prediction / cost_ns - 1| over the windows of the interval. */
+	bool compared[ESTIMATORS];
+	double error[ESTIMATORS];
 };
 
 /* Counts of rows of one kind sent to one destination, from one epoch to the next. */

@@ -578,6 +578,23 @@ const struct option_owner flow_table_owner = {
 	.check = check_deep,
 };
 
+static bool has_key(const struct sketch *sketch, const struct key_burst *burst, uint32_t i)
+{
+	const struct flow_table *table = (const struct flow_table *)sketch;
+	const struct flow_id id = flow_id_of(burst, i);
+	uint32_t entry =
+		flow_modulo((uint32_t)burst->hash[i].lo, table->nb_buckets, table->modulus_inverse);
+
+	if (atomic_load_explicit(&table->entries[entry].state, memory_order_relaxed) != FLOW_STORED)
+		return false;
+	while (!flow_matches(table, entry, &id, burst, i)) {
+		entry = atomic_load_explicit(&table->entries[entry].next, memory_order_relaxed);
+		if (entry == 0)
+			return false;
+	}
+	return true;
+}
+
 const struct sketch_ops flow_table_ops = {
 	.name = "flow-table",
 	.alias = "ft",
@@ -600,6 +617,7 @@ const struct sketch_ops flow_table_ops = {
 		{[SHARING_SEPARATE] = flow_update_separate, [SHARING_SHARED] = flow_update_shared},
 	.update_weighted = {[SHARING_SEPARATE] = flow_update_separate_weighted,
 		[SHARING_SHARED] = flow_update_shared_weighted},
+	.has_key = has_key,
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,

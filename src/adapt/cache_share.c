@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/cache_share.h"
+#include "adapt/cache_share.h"
 
 #include <math.h>
 
