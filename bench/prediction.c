@@ -17,15 +17,15 @@
 #define WINDOWS        100
 #define WINDOW_PACKETS (UINT64_C(312) * BURST_MAX) /* 2 Mpps */
 #define EVERY          (WINDOW_PACKETS / FORMULA_SAMPLES)
-#define TABLE          (UINT64_C(1) << 20) /* as in the paper */
-#define FLOWS          250000              /* as in the paper */
+#define TABLE          (UINT64_C(1) << 20) /* the value of the paper */
+#define FLOWS          250000              /* the value of the paper */
 #define FEW_FLOWS      1024
 #define STEP_WINDOWS   5
 #define SAMPLES        4000
 #define CO_RUNNERS     3
 #define CO_RUNNER_ROOM (UINT64_C(64) << 20)
 #define CO_RUNNER_STEP (UINT64_C(16) << 10) /* bytes that one reads per burst */
-#define INTERRUPTED_NS 50e3                 /* of a burst; a worker uses 1 ms */
+#define INTERRUPTED_NS 50e3                 /* per burst; a worker uses 1 ms */
 
 struct stage {
 	uint64_t seed;

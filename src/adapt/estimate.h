@@ -23,14 +23,14 @@ enum estimator {
 struct estimate {
 	/* Measured ns divided by modelled ns of the last windows, latest first. */
 	double costs[ESTIMATE_WINDOWS], formula[ESTIMATE_WINDOWS];
-	double average; /* of costs[] */
+	double average; /* moving average of costs[] */
 	struct formula_window windows[CONFIG_MEASUREMENTS_MAX];
 	/* For the next window; NAN: unknown. */
 	double ns[ESTIMATORS];
 };
 
 struct estimate_errors {
-	double sum[ESTIMATORS]; /* of |prediction / measured time - 1| */
+	double sum[ESTIMATORS]; /* sums of |prediction / measured time - 1| */
 	uint64_t windows[ESTIMATORS];
 };
 

@@ -11,6 +11,7 @@ import time
 
 import lib
 import net
+import test_overload
 
 HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
 LIVE = (*HOST, '--interval', '0')
@@ -223,6 +224,37 @@ def test_a_worker_that_stands_still(test):
     assert lib.total([row for row in rows if row['in'].endswith('near')], 'forwarded') >= 20000, rows
     assert int(ledger['ring_full']) > 20000 - 64 * 2, ledger
     assert int(ledger['measured']) + int(ledger['ring_full']) + int(ledger['non_ip']) == int(ledger['received']), ledger
+
+
+def test_less_detail_under_overload(test):
+    """Levels that change all the time: all packets leave in order, skipped ones are in the ledger,
+    and intervals contain the truth."""
+    path = test.path('flows.pcap')
+    test.run('generate', '--synthetic', 'flows=500,zipf=1.1,packets=10K,size=imix,ipv6=0.2,seed=9', '--output', path).expect(0)
+    frames = read_frames(test, path)
+    truth, _, _ = test.measure('--pcap', path, '--sketch', 'flow-table', '--top', '0', '--threshold', '0.00001', '--interval', '0')
+    truth = {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in truth}
+    steps = test.path('steps.conf')
+    with open(steps, 'w', encoding='ascii') as stream:
+        stream.write('[measurement first]\nsketch = flow-table\nsteps = keys:1/4,rate:1/2,off\n'
+                     '[measurement second]\nsketch = count-min\npriority = 2\n')
+    for number, (design, workers) in enumerate(COMBINATIONS):
+        states = test_overload.write_states(test, test_overload.mixed(workers, 10000 // workers, number))
+        for sketch in (('--sketch', 'count-min'), ('--sketch', 'flow-table'), ('--config', steps)):
+            rows, ledger, _ = loop(test, frames, design, workers, *sketch, '--top', '300', '--states-from', states, '--seed', number)
+            for name in {row['measurement'] for row in ledger}:
+                own = [row for row in ledger if row['measurement'] == name]
+                test_overload.check_skipped(own, len(frames), sum(map(len, frames)))
+                assert lib.total(own, 'skipped') > 0 and lib.total(own, 'measured') > 0, own
+                test_overload.check_intervals([row for row in rows if row['measurement'] == name], truth)
+
+
+def test_a_port_that_overloads(test):
+    """--overload by the fill of queues: all packets leave."""
+    frames = [lib.udp_frame(i % 7, 60 + i % 900) for i in range(20000)]
+    for design, workers in COMBINATIONS:
+        _, ledger, _ = loop(test, frames, design, workers, '--overload', 'best')
+        assert lib.total(ledger, 'measured') + lib.total(ledger, 'skipped') + lib.total(ledger, 'ring_full') == len(frames), ledger
 
 
 class Cable:

@@ -137,6 +137,12 @@ static inline void digest_ring_mark(
 	digest_ring_publish(ring);
 }
 
+/* Returns the units that wait. Only the consumer may call it. */
+static inline uint32_t digest_ring_waiting(const struct digest_ring *ring)
+{
+	return (uint32_t)(atomic_load_explicit(&ring->tail, memory_order_relaxed) - ring->taken);
+}
+
 /* Returns NULL if the ring is empty. The digest stays valid until digest_ring_give_back(). */
 static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 {

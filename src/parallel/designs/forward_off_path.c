@@ -155,14 +155,27 @@ static void add_lengths(struct parse_counts *counts, const struct key_burst *bur
 	counts->smallest_frame = smallest;
 }
 
-static void count_burst(struct generation *generation, uint64_t start)
+static void count_burst(struct worker *worker, struct generation *generation, uint64_t start)
 {
 	const struct key_burst *burst = &generation->counting->bursts[0];
 
 	generation->counted += burst->n;
 	add_lengths(&generation->counts, burst);
-	worker_count_read(generation);
+	if (worker->shed == NULL) {
+		worker_count_read(generation);
+	} else {
+		generation->measured += burst->n;
+		worker_look(worker, digest_ring_waiting(worker->digests), worker->digests->size);
+		worker_count_entries(worker, false, start);
+	}
 	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+static void rest(struct worker *worker)
+{
+	if (worker->shed != NULL)
+		worker_look(worker, 0, worker->digests->size);
+	worker_rest(worker);
 }
 
 void off_path_work(struct worker *worker)
@@ -174,9 +187,9 @@ void off_path_work(struct worker *worker)
 			&generation->counting->bursts[0], form_of(generation->counting));
 
 		if (generation->counting->bursts[0].n > 0)
-			count_burst(generation, start);
+			count_burst(worker, generation, start);
 		else if (mark.kind == DIGEST_IPV4)
-			worker_rest(worker);
+			rest(worker);
 		if (mark.kind == DIGEST_END) {
 			worker_leave(worker, mark.number);
 			return;

@@ -38,6 +38,14 @@ static void take_and_send(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_
 	worker_forward(worker, pkts, n, rx_cycles);
 }
 
+static void take_kept_and_send(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct worker *worker = arg;
+
+	worker_generation(worker, worker->epoch)->received += n;
+	worker_forward_kept(worker, pkts, n, rx_cycles);
+}
+
 static void rest(void *arg)
 {
 	worker_rest(arg);
@@ -64,9 +72,10 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
-	worker->poller.take = worker->forward != NULL ? take_and_send
-			      : worker->shed != NULL  ? take_kept
-						      : take;
+	if (worker->forward != NULL)
+		worker->poller.take = worker->shed != NULL ? take_kept_and_send : take_and_send;
+	else
+		worker->poller.take = worker->shed != NULL ? take_kept : take;
 	worker->poller.empty = worker->forward != NULL ? empty : NULL;
 	worker->poller.rest = rest;
 	worker->poller.end = end;

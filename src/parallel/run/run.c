@@ -185,8 +185,12 @@ static void start_queue_shedding(
 {
 	struct poller *poller = &worker->poller;
 
-	poller->shed = shed;
 	shed_worker_govern(shed, &worker->states, rte_get_tsc_hz() / 1000);
+	if (worker->digests != NULL || run->ops->create != NULL) {
+		queue_shedding_init(&shed->shedding, 1); /* worker_look() */
+		return;
+	}
+	poller->shed = shed;
 	if (worker->ring != NULL) {
 		poller->burst = BURST_MAX;
 		queue_shedding_init(&shed->shedding, 1);

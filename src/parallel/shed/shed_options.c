@@ -6,7 +6,6 @@
 #include "parallel/epoch.h"
 #include "parallel/shed/steps.h"
 #include "rx/filter/prefix_file.h"
-#include "rx/port/forwarding.h"
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
@@ -24,13 +23,11 @@ const char *shed_policy_given_inapplicable(
 					 : shed_policy_option_inapplicable(config, measurement);
 }
 
-static const char *inapplicable_without_choice(
+static const char *inapplicable_with_prefixes(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return forward_asked(config)                  ? "with --forward"
-	       : prefix_options(config)->file != NULL ? "with --prefixes"
-						      : NULL;
+	return prefix_options(config)->file != NULL ? "with --prefixes" : NULL;
 }
 
 const char *shed_policy_word(uint32_t i)
@@ -74,7 +71,7 @@ static const struct option_row policy_rows[] = {
 		.set = "keep-up",
 		.word = shed_policy_word,
 		.not_for = SOURCE_KEYS,
-		.inapplicable = inapplicable_without_choice,
+		.inapplicable = inapplicable_with_prefixes,
 		OPTION_FIELD(shed_policy_options, policy),
 		.default_text = "off",
 		.former = "keep-up",
@@ -106,7 +103,7 @@ static const struct option_row policy_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.not_for = SOURCE_KEYS,
-		.inapplicable = inapplicable_without_choice,
+		.inapplicable = inapplicable_with_prefixes,
 		.reads = option_names_file,
 		OPTION_FIELD(shed_policy_options, schedule),
 		.default_note = "no schedule",

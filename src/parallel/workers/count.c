@@ -3,8 +3,10 @@
 
 #include <rte_cycles.h>
 
+#include "base/assertion.h"
 #include "parallel/shed/shed_setting.h"
 #include "parallel/workers/stage_timer.h"
+#include "sketch/weight.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -258,7 +260,7 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	}
 }
 
-static void leave_empty_out(struct key_burst *burst)
+void count_leave_empty_out(struct key_burst *burst)
 {
 	struct key_weights *weights = burst->weights;
 	uint32_t kept = 0;
@@ -282,6 +284,67 @@ static void leave_empty_out(struct key_burst *burst)
 	burst->v6 = v6;
 }
 
+/* Weights of the picked entries, in order, times 2^shift. */
+static void weigh_entries(struct key_burst *picked, const struct key_burst *from, uint64_t entries,
+	bool weighted, uint32_t shift, struct key_weights *weights)
+{
+	for (uint32_t to = 0; entries != 0; entries &= entries - 1, to++) {
+		const struct weight weight =
+			weight_of(from, (uint32_t)__builtin_ctzll(entries), weighted);
+
+		weights->packets[to] = weight.packets << shift;
+		weights->bytes[to] = weight.bytes << shift;
+	}
+	weights->shift = shift;
+	picked->weights = weights;
+}
+
+static void count_group(const struct counting *counting, struct sketch *const *sketch,
+	struct drill_down_sets *sets, uint32_t m, const struct key_burst *burst, uint32_t shift)
+{
+	if (sets->sets[m] != NULL)
+		add_inside(&sets->inside[m], burst, shift);
+	if (burst->n > 0)
+		counting->update_weighted[m](sketch[m], burst);
+}
+
+void count_some_entries(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
+	const struct burst_shedding *state, bool weighted, const struct entry_sample *samples,
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX])
+{
+	const struct key_burst *full = &counting->bursts[0];
+	/* bursts[0] and waiting[0] take turns with the two weights. */
+	struct key_weights *free = &counting->weights[full->weights == counting->weights];
+	uint32_t hashed = counting->drill_down ? rules_of(counting, sets, state) : 0;
+
+	hash_keys(counting, counting->bursts, hashed, NULL);
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct entry_sample *sample = &samples[state->rarer[m]];
+		uint64_t inside;
+
+		if ((state->off >> m & 1) != 0)
+			continue;
+		inside = drill_down_entries(counting, sets, m);
+		for (uint32_t s = 0; s <= SHED_SHIFT_MAX; s++) {
+			uint64_t entries = sample->entries[s] & inside;
+			const struct key_burst *counted;
+			struct key_burst *burst;
+
+			if (entries == 0)
+				continue;
+			counted = burst = pick(counting, m, entries, hashed);
+			weigh_entries(burst, full, entries, weighted, s, free);
+			hyperloglog_update(distinct[m], burst);
+			if (state->keys[m] > 0) {
+				ASSERT(weighted, ==, false);
+				counted = sift(counting, burst, state->keys[m], s, left_out[m]);
+			}
+			count_group(counting, sketch, sets, m, counted, s);
+		}
+	}
+}
+
 static void fetch(const struct counting *counting, struct sketch *const *sketch)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++)
@@ -294,7 +357,7 @@ void count_weighted_keys(struct counting *counting, struct sketch *const *sketch
 {
 	struct key_burst *bursts = counting->bursts;
 
-	leave_empty_out(&bursts[0]);
+	count_leave_empty_out(&bursts[0]);
 	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
 		bursts[r].weights = bursts[0].weights;
 	hash_keys(counting, bursts, UINT32_MAX, NULL);

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "parallel/workers/drill_down.h"
 #include "adapt/costs.h"
+#include "parallel/shed/queue_shedding.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/key_sampling.h"
 #include "sketch/sketch.h"
@@ -92,6 +93,29 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	const struct burst_shedding *state, const uint64_t *rarer,
 	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct lookup_sampler *sampler,
 	struct stage_timer *timer);
+
+/*
+ * The part of a burst of keys that is processed if one in 2^shift packets is sampled. An entry of w
+ * packets is sampled with probability 1 / 2^s and then counts for w 2^s, where s is the largest
+ * number with w 2^s <= 2^shift, or 0. So the bounds are those of sampled packets (docs/ESTIMATES.md).
+ */
+struct entry_sample {
+	uint64_t entries[SHED_SHIFT_MAX + 1]; /* sampled entries, by s */
+	uint64_t measured, bytes;             /* packets and bytes of sampled entries */
+	uint64_t added, added_bytes;          /* the weights of these minus the two above */
+};
+
+/*
+ * Counts the sampled entries of counting->bursts[0]. samples[k] is for the measurements with
+ * rarer[m] = k. weighted: the entries have weights.
+ */
+void count_some_entries(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
+	const struct burst_shedding *state, bool weighted, const struct entry_sample *samples,
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX]);
+
+/* Removes entries with 0 packets. */
+void count_leave_empty_out(struct key_burst *burst);
 
 /*
  * Ignores entries with 0 packets. With counting->waiting, counts the previous burst and swaps both.

@@ -4,6 +4,7 @@
 #include "base/assertion.h"
 #include "base/random.h"
 #include "parallel/workers/count.h"
+#include "sketch/weight.h"
 
 static const struct shed_setting full_detail = SHED_SETTING_WHOLE;
 
@@ -161,6 +162,74 @@ void shed_worker_choose_rarer(
 		rarer[shift] = choose(seed, shed->entry, n, shift);
 	}
 	shed->entry += n;
+}
+
+void shed_worker_choose_entries(
+	const struct shed_worker *shed, uint32_t n, uint64_t chosen[SHED_SHIFT_MAX + 1])
+{
+	ASSERT(n, <=, shed->packet);
+	for (uint32_t shift = 0; shift <= SHED_SHIFT_MAX; shift++)
+		chosen[shift] = choose(shed->seed, shed->packet - n, n, shift);
+}
+
+static uint32_t entry_shift(uint64_t packets, uint32_t shift)
+{
+	uint32_t s = shift;
+
+	while (s > 0 && packets > (UINT64_C(1) << shift) >> s)
+		s--;
+	return s;
+}
+
+void entry_sample_make(struct entry_sample *sample, const struct key_burst *burst, uint64_t range,
+	bool weighted, const uint64_t chosen[SHED_SHIFT_MAX + 1], uint32_t shift)
+{
+	*sample = (struct entry_sample){0};
+	for (; range != 0; range &= range - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(range);
+		const struct weight weight = weight_of(burst, i, weighted);
+		uint32_t s = entry_shift(weight.packets, shift);
+
+		if ((chosen[s] >> i & 1) == 0)
+			continue;
+		sample->entries[s] |= UINT64_C(1) << i;
+		sample->measured += weight.packets;
+		sample->bytes += weight.bytes;
+		sample->added += (weight.packets << s) - weight.packets;
+		sample->added_bytes += (weight.bytes << s) - weight.bytes;
+	}
+}
+
+void shed_counts_add_entries(struct shed_counts *counts, const struct burst_shedding *state,
+	const struct entry_sample *samples, const struct shed_counts_burst *skipped,
+	uint32_t nb_measurements)
+{
+	const struct entry_sample *all = &samples[0];
+
+	counts->skipped += skipped->skipped;
+	counts->skipped_bytes += skipped->skipped_bytes;
+	counts->added += all->added;
+	counts->added_bytes += all->added_bytes;
+	for (uint32_t m = 0; m < nb_measurements; m++) {
+		const struct entry_sample *own = &samples[state->rarer[m]];
+		const uint64_t weight = UINT64_C(1) << (state->shift + state->rarer[m]);
+		struct shed_counts_measurement *of = &counts->of[m];
+
+		if ((state->off >> m & 1) != 0) {
+			of->measured += all->measured;
+			of->bytes += all->bytes;
+			of->added += all->added;
+			of->added_bytes += all->added_bytes;
+			of->unseen += all->measured + skipped->skipped;
+			of->unseen_bytes += all->bytes + skipped->skipped_bytes;
+			continue;
+		}
+		of->weight = weight > of->weight ? weight : of->weight;
+		of->measured += all->measured - own->measured;
+		of->bytes += all->bytes - own->bytes;
+		of->added += all->added - own->added;
+		of->added_bytes += all->added_bytes - own->added_bytes;
+	}
 }
 
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,

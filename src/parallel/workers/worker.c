@@ -8,6 +8,7 @@
 #include "base/assertion.h"
 #include "parallel/workers/forward.h"
 #include "parallel/workers/stage_timer.h"
+#include "sketch/weight.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -350,6 +351,143 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 		count(worker, generation, pkts, n, rx_cycles, NULL, NULL);
 }
 
+void worker_look(struct worker *worker, uint32_t waiting, uint32_t entries)
+{
+	struct shed_worker *shed = worker->shed;
+	uint64_t quarters = (uint64_t)waiting * SHED_QUARTERS / entries;
+
+	if (!shed->shedding.on)
+		return;
+	shed->backlog = waiting;
+	queue_shedding_look(&shed->shedding, &worker->queue,
+		(uint32_t)RTE_MIN(quarters, (uint64_t)(SHED_QUARTERS - 1)), waiting > 0);
+}
+
+/* Sums the entries of `range`, one bit each. */
+static struct shed_counts_burst entries_sum(
+	const struct key_burst *burst, uint64_t range, bool weighted)
+{
+	struct shed_counts_burst sum = {0};
+
+	for (; range != 0; range &= range - 1) {
+		const struct weight weight =
+			weight_of(burst, (uint32_t)__builtin_ctzll(range), weighted);
+
+		sum.skipped += weight.packets;
+		sum.skipped_bytes += weight.bytes;
+	}
+	return sum;
+}
+
+static void skip_entries(struct generation *generation, const struct shed_counts_burst *skipped)
+{
+	generation->measured -= skipped->skipped;
+	generation->counts.bytes -= skipped->skipped_bytes;
+}
+
+static void count_some_of_entries(struct worker *worker, struct generation *generation,
+	uint64_t range, const struct burst_shedding *state, bool weighted)
+{
+	struct counting *counting = generation->counting;
+	const struct key_burst *burst = &counting->bursts[0];
+	struct shed_counts_burst skipped = entries_sum(burst, range, weighted);
+	struct entry_sample samples[SHED_SHIFT_MAX + 1];
+	uint64_t chosen[SHED_SHIFT_MAX + 1];
+
+	shed_worker_choose_entries(worker->shed, burst->n, chosen);
+	for (uint32_t k = 0; state->shift + k <= SHED_SHIFT_MAX; k++)
+		entry_sample_make(&samples[k], burst, range, weighted, chosen, state->shift + k);
+	skipped.skipped -= samples[0].measured;
+	skipped.skipped_bytes -= samples[0].bytes;
+	skip_entries(generation, &skipped);
+	shed_counts_add_entries(
+		&generation->kept, state, samples, &skipped, counting->nb_measurements);
+	count_some_entries(counting, generation->sketch, generation->distinct, &generation->within,
+		state, weighted, samples, generation->kept.left_out);
+}
+
+static void count_no_entries(struct generation *generation, uint64_t range, bool weighted)
+{
+	const struct shed_counts_burst skipped =
+		entries_sum(&generation->counting->bursts[0], range, weighted);
+	struct shed_counts *counts = &generation->kept;
+
+	skip_entries(generation, &skipped);
+	counts->skipped += skipped.skipped;
+	counts->skipped_bytes += skipped.skipped_bytes;
+	counts->unseen += skipped.skipped;
+	counts->unseen_bytes += skipped.skipped_bytes;
+}
+
+static void count_all_entries(struct generation *generation, bool weighted)
+{
+	struct counting *counting = generation->counting;
+
+	if (weighted) {
+		count_weighted_keys(counting, generation->sketch, generation->distinct);
+		return;
+	}
+	generation->measured -= counting->bursts[0].n; /* count_read() adds them */
+	count_read(generation, NULL, NULL);
+}
+
+static bool is_full(const struct burst_shedding *state)
+{
+	return !state->count_only && state->shift == 0 && state->off == 0 && state->rare == 0 &&
+	       state->sifting == 0;
+}
+
+static uint64_t low_bits(uint32_t n)
+{
+	return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+/* Entries are numbered in the order of their burst, as packets are. */
+static void count_entries(struct worker *worker, struct generation *generation, bool weighted)
+{
+	struct counting *counting = generation->counting;
+	struct shed_worker *shed = worker->shed;
+	const uint32_t n = counting->bursts[0].n;
+	const uint64_t first = shed->packet;
+
+	for (uint32_t begin = 0, part; begin < n; begin += part) {
+		const struct burst_shedding *state;
+		uint64_t range;
+
+		part = shed_worker_take(shed, n - begin);
+		range = low_bits(begin + part) & ~low_bits(begin);
+		state = next_state(worker, generation);
+		if (part == n && is_full(state)) {
+			count_all_entries(generation, weighted);
+			return;
+		}
+		count_waiting_keys(counting, generation->sketch, generation->distinct);
+		/* All parts of a burst choose by the numbers of all its entries. */
+		shed->packet = first + n;
+		if (state->count_only)
+			count_no_entries(generation, range, weighted);
+		else
+			count_some_of_entries(worker, generation, range, state, weighted);
+		shed->packet = first + begin + part;
+	}
+}
+
+void worker_count_entries(struct worker *worker, bool weighted, uint64_t start)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct key_burst *burst = &generation->counting->bursts[0];
+	uint32_t n;
+
+	if (weighted)
+		count_leave_empty_out(burst);
+	n = burst->n;
+	if (n == 0)
+		return;
+	shed_worker_obey(worker->shed, &generation->kept);
+	count_entries(worker, generation, weighted);
+	shed_worker_publish(worker->shed, n, rte_rdtsc() - start);
+}
+
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
 {
@@ -387,6 +525,48 @@ static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
 	struct stage_timer timer = begin_lap(generation, n, rx_cycles);
 
 	forward(worker, generation, pkts, n, rx_cycles, &timer);
+}
+
+/* Sends the packets after counting them, so that skipped ones need no copy of their headers. */
+static void forward_shed(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct shed_worker *shed = worker->shed;
+	uint64_t start = worker->poller.polled, counted, sent;
+	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
+	struct rte_mbuf *copy[BURST_MAX];
+
+	/* Filtering reorders the copy, but packets are sent in their order. */
+	memcpy(copy, pkts, n * sizeof(copy[0]));
+	generation->counted += n;
+	shed_worker_obey(shed, &generation->kept);
+	for (uint32_t begin = 0, part; begin < n; begin += part) {
+		part = shed_worker_take(shed, n - begin);
+		count_state(worker, generation, copy + begin, part, next_state(worker, generation));
+	}
+	counted = rte_rdtsc();
+	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += counted - start;
+	generation->free_cycles += sent - counted;
+}
+
+void worker_forward_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct shed_worker *shed = worker->shed;
+	uint64_t before = cycles_of(generation);
+
+	ASSERT(n, <=, BURST_MAX);
+	if (shed_worker_is_calm(shed, worker->epoch)) {
+		shed->packet += n;
+		worker_forward(worker, pkts, n, rx_cycles);
+	} else {
+		forward_shed(worker, generation, pkts, n, rx_cycles);
+	}
+	shed_worker_publish(shed, n, cycles_of(generation) - before);
 }
 
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)

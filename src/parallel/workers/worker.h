@@ -65,9 +65,10 @@ struct worker {
 	bool blocks;      /* sleeps until another thread wakes it */
 	uint32_t wait_ms; /* longest sleep, ms */
 	struct epochs *epochs;
-	struct shed_worker *shed; /* NULL: without load shedding */
-	struct poller poller;     /* rss: queues of this worker; async: `ring`, for load shedding */
-	struct forward *forward;  /* NULL: without --forward */
+	struct shed_worker *shed;    /* NULL: without load shedding */
+	struct shedding_queue queue; /* for worker_look() */
+	struct poller poller;    /* rss: queues of this worker; async: `ring`, for load shedding */
+	struct forward *forward; /* NULL: without --forward */
 	/* Its time counts in free_cycles. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot;      /* sync: bursts from the receiver */
@@ -117,6 +118,19 @@ void worker_count_kept(
 
 /* Applies --prefixes to the keys in bursts[0], and counts them. */
 void worker_count_read(struct generation *generation);
+
+/* Load shedding follows a queue of `entries`, in which `waiting` are left. */
+void worker_look(struct worker *worker, uint32_t waiting, uint32_t entries);
+
+/*
+ * Counts the keys in bursts[0] with load shedding. The caller has added them to generation->measured
+ * and counts.bytes. start: TSC when they were taken. weighted: the entries have weights.
+ */
+void worker_count_entries(struct worker *worker, bool weighted, uint64_t start);
+
+/* With load shedding. */
+void worker_forward_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
 /* Sends the packets once their headers are read, instead of calling done(). */
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
