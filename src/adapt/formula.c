@@ -15,6 +15,7 @@ void formula_estimate(const struct formula_times *times, const struct formula_lo
 
 	if (samples < SAMPLES_LEAST)
 		return;
+	window->known = true;
 	window->lambda = (double)least(lookups->new_flows, samples) / (double)samples;
 	window->p = cache_share_estimate(&times->share, least(lookups->hits, samples), samples);
 }

@@ -35,6 +35,7 @@ struct formula_lookups {
 struct formula_window {
 	double p;      /* share of lookups that hit a cache, 0 to 1 */
 	double lambda; /* lambda_f: share of packets that insert a flow, 0 to 1 */
+	bool known;    /* false: there were too few samples so far */
 };
 
 /* Keeps *window if there are too few samples. */

@@ -502,6 +502,17 @@ uint64_t listener_dropped(struct listener *listener, uint32_t socket)
 	return open->dropped;
 }
 
+struct listener_fill listener_fill(const struct listener *listener, uint32_t socket)
+{
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+	socklen_t len = sizeof(memory);
+
+	if (getsockopt(listener->sockets[socket].fd, SOL_SOCKET, SO_MEMINFO, memory, &len) != 0 ||
+		memory[SK_MEMINFO_RCVBUF] == 0)
+		return (struct listener_fill){.room = 1};
+	return (struct listener_fill){memory[SK_MEMINFO_RMEM_ALLOC], memory[SK_MEMINFO_RCVBUF]};
+}
+
 uint32_t listener_buffer(const struct listener *listener, uint32_t socket)
 {
 	return listener->sockets[socket].buffer;

@@ -59,6 +59,12 @@ void listener_rest(struct listener *listener, uint32_t n);
 /* Returns the datagrams that the kernel has dropped since the socket was opened. */
 uint64_t listener_dropped(struct listener *listener, uint32_t socket);
 
+/* Bytes of the datagrams that wait in the socket, and of all that fit. */
+struct listener_fill {
+	uint32_t used, room;
+};
+struct listener_fill listener_fill(const struct listener *listener, uint32_t socket);
+
 /* Returns bytes. For users other than root, sysctl net.core.rmem_max limits the buffer. */
 uint32_t listener_buffer(const struct listener *listener, uint32_t socket);
 

@@ -3,9 +3,10 @@
 #include "commands/command.h"
 
 static const struct option_owner *const owners[] = {&listen_owner, &collect_owner, &datagrams_owner,
-	&collectors_owner, &feeder_owner, &measurement_owner, &filter_owner, &plan_owner,
-	&seed_owner, &epoch_owner, &collected_writer_owner, &writer_owner, &sink_owner,
-	&ledger_owner, &control_owner, &progress_owner, &metrics_owner, OF_MACHINE, NULL};
+	&collectors_owner, &feeder_owner, &measurement_owner, &shed_policy_owner, &steps_owner,
+	&profile_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
+	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,
+	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
 
 static const char *const collect_examples[] = {
 	"sketchtap collect --listen :2055 --listen :6343 --exporters exporters.csv",

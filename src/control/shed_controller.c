@@ -564,11 +564,10 @@ static double predict_formula(struct shed_controller *controller, struct shed_co
 	const struct packet_costs *costs = &controller->costs;
 	struct choose_problem problem = controller->problem;
 	struct choice choice = of->hysteresis.now;
+	bool known = false;
 	uint32_t every =
 		atomic_load_explicit(&of->worker->states.lookup_every, memory_order_relaxed);
 
-	if (costs->has_formula == 0)
-		return NAN;
 	problem.items = controller->formula_items;
 	for (uint32_t i = 0; i < problem.nb_items; i++) {
 		uint32_t m = controller->order[i];
@@ -576,13 +575,16 @@ static double predict_formula(struct shed_controller *controller, struct shed_co
 		double ns = costs->of[m];
 
 		controller->formula_items[i] = controller->items[i];
-		if ((costs->has_formula >> m & 1) != 0) {
+		if ((costs->has_formula >> m & 1) != 0 && window->known) {
+			known = true;
 			ns = formula_ns(&costs->formula[m], window) + costs->distinct[m];
 			if (every > 0)
 				ns += formula_lookup_ns(&costs->formula[m], window) / every;
 		}
 		put_item_costs(controller, i, ns, &controller->formula_items[i]);
 	}
+	if (!known)
+		return NAN;
 	choose_predict(&problem, INFINITY, of->hysteresis.work, &choice);
 	return choice.ns;
 }

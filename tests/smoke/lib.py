@@ -526,7 +526,7 @@ def read_output(path):
 def read_stats(path):
     text = read_text(path)
     # Runs of collect count duplicate records.
-    collected = ['duplicate'] if text.split('\n')[0].endswith(',duplicate') else []
+    collected = ['duplicate'] if 'duplicate' in text.split('\n')[0].split(',') else []
     kept_up = KEPT_UP_STATS_COLUMNS if ',skipped' in text.split('\n')[0] else []
     rows = read_csv(text, STATS_COLUMNS + collected + kept_up)
     for row in rows:

@@ -8,6 +8,7 @@ packets is the truth.
 import collections
 
 import lib
+import test_overload
 from collected import (
     EVERYTHING, LINK_COLUMNS, PATH_COLUMNS, PROTOCOLS, TRAFFIC, check_equal, collect, generate, truth_of)
 
@@ -45,6 +46,29 @@ def sampled(protocol, path, sampling):
         assert {row['sampling'] for row in exporters} == {sampling}, exporters
         heaviest = max(truth.values())[0]
         assert int(rows[0]['packets_low']) > heaviest / 2, rows[0]
+    return check
+
+
+def overloaded(protocol, workers, sampling='1'):
+    """Records are skipped and sampled at levels that change all the time: they are in the ledger, and
+    intervals contain the truth."""
+    def check(test):
+        exports = generate(test, 'exports.pcap', '--as', protocol, '--routers', '3', '--path', '2', '--sampling', sampling)
+        truth = truth_of(test)
+        packets = sum(figures[0] for figures in truth.values())
+        config = test.path('steps.conf')
+        with open(config, 'w', encoding='ascii') as stream:
+            stream.write('[measurement first]\nsketch = flow-table\nsteps = rate:1/2,off\n'
+                         '[measurement second]\nsketch = count-min\npriority = 2\n')
+        for number, sketch in enumerate((('--sketch', 'flow-table'), ('--sketch', 'count-min'), ('--config', config))):
+            states = test_overload.write_states(test, test_overload.mixed(int(workers), 2000 // int(workers), number))
+            rows, ledger, _, _ = collect(test, '--pcap', exports, *sketch, '--top', '300', '--interval', '0',
+                                         '--workers', workers, '--seed', number, '--states-from', states, '--force')
+            test_overload.check_intervals([row for row in rows if row['measurement'] in ('main', 'first')], truth)
+            assert lib.total(ledger, 'skipped') > 0, ledger
+            for row in ledger:
+                got = int(row['measured']) + int(row['skipped'])
+                assert got == packets or sampling != '1', (got, packets, row)
     return check
 
 
@@ -176,6 +200,8 @@ def cases(settings):
         ('rows of sections', sections),
         *[(f'--filter, {protocol}, {workers} workers', filtered(protocol, workers))
           for protocol, workers in (('v5', '1'), ('v9', '3'), ('ipfix', '1'), ('sflow', '2'))],
+        *[(f'overloaded, {protocol}, {workers} workers, one of {sampling} packets', overloaded(protocol, workers, sampling))
+          for protocol, workers, sampling in (('v5', '1', '1'), ('v9', '3', '1'), ('ipfix', '1', '10'), ('sflow', '2', '1'))],
         ('--filter, one of 10 packets', filtered_samples),
         ('--filter that records cannot answer', refused_filters),
         *[(f'routers in keys, {path} on the way', end_routers(path)) for path in ('1', '3')],

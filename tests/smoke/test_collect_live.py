@@ -10,6 +10,8 @@ import time
 
 import exports
 import lib
+import test_overload
+import test_shed_controller
 import test_signals
 from collected import generate, read_exporters, truth_of
 
@@ -186,6 +188,33 @@ def test_burst_and_the_default_buffer(test):
     _, _, exporters, _ = run.finish()  # signal at once: waiting datagrams are read first
     assert lib.total(exporters, 'datagrams') == 1500, exporters
     assert lib.total(exporters, 'lost_socket') == 0, exporters
+
+
+def test_overloaded(test):
+    """Datagrams wait in the socket of a stopped collector. Then --overload skips records, all of which
+    are in the ledger, and intervals contain the truth."""
+    if os.geteuid() != 0:
+        test.skip('only root can exceed net.core.rmem_max')
+    spec = 'flows=20K,zipf=0.8,size=100-1400,packets=60K,rate=20K,seed=9'
+    truth = truth_of(test, spec)
+    data = [data for *_, data in exports.datagrams(exported(test, spec=spec, routers=1))]
+    for mode, sketch in (('valve', 'flow-table'), ('best', 'count-min')):
+        rows_of = test.path(f'{mode}.csv')
+        run = Listening(test, '--interval', '0', '--workers', '1', '--sketch', sketch, '--top', '1000', '--overload', mode,
+                        '--export', f'overload={rows_of}', '--receive-buffer', f'{len(data) * 5 // 4}KB')
+        run.stand_still()
+        with sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
+            for datagram in data:
+                out.send(datagram)
+        run.go_on()
+        run.read_all()
+        rows, ledger, exporters, result = run.finish()
+        assert lib.total(exporters, 'datagrams') == len(data) and lib.total(exporters, 'lost_socket') == 0, exporters
+        assert lib.total(ledger, 'measured') + lib.total(ledger, 'skipped') == 60000, ledger
+        assert lib.total(ledger, 'skipped') > 0, (ledger, result.describe())
+        test_overload.check_intervals(rows, truth)
+        levels = {row['to'] for row in lib.read_csv(lib.read_text(rows_of), test_shed_controller.COLUMNS) if row['reason'] == 'queue'}
+        assert levels & {'wait', '1/4', '1/8', 'count'}, levels
 
 
 def test_nothing_comes(test):

@@ -74,7 +74,6 @@ uint32_t measurements_low_ranked(const struct plan *plan)
 static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
-	counting->low_ranked = measurements_low_ranked(plan);
 	counting->samples_lookups = plan->sharing == SHARING_SEPARATE;
 	counting->weights = node_memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
@@ -151,6 +150,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	counting->bursts = create_bursts(counting, measurements->nb_bursts, lcore);
 	if (!add_picked(measurements, counting, lcore))
 		return false;
+	counting->low_ranked = measurements_low_ranked(plan);
 	if (plan->source.weights)
 		return counting->bursts != NULL && add_weights(counting, lcore);
 	if (counting->bursts != NULL && measurements->kept_up)

@@ -233,6 +233,8 @@ static bool check_steps(const struct config *config, const struct measurement_co
 			keys = step->shift;
 		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)
 			why = "needs --sketch flow-table";
+		if (step->kind == STEP_KEYS && source_is(config, SOURCE_RECORDS | SOURCE_KEYS))
+			why = "needs packets; give a rate, such as rate:1/4";
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
 			why = "must be the last step";
 		if (why != NULL)

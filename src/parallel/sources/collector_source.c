@@ -248,7 +248,9 @@ static void count_doubt(struct collector_source_counts *counts, const struct ded
 		counts->counts.observers = more->observers;
 }
 
-static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
+/* start: TSC when the records of the burst were taken. */
+static void count_burst(
+	struct counter *counter, const struct dedup_counts *of_burst, uint64_t start)
 {
 	struct worker *worker = counter->worker;
 	struct generation *generation = worker_generation(worker, worker->epoch);
@@ -260,7 +262,8 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	 * Use the sums of the epoch: packets may be received in one burst and measured in a later
 	 * one.
 	 */
-	generation->duplicate = generation->received - generation->filtered - generation->measured;
+	generation->duplicate = generation->received - generation->filtered - generation->measured -
+				generation->kept.skipped;
 	generation->counts.bytes += of_burst->bytes;
 	if (of_burst->largest_frame > generation->counts.largest_frame)
 		generation->counts.largest_frame = of_burst->largest_frame;
@@ -272,7 +275,10 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
 	if (generation->counting->overhead)
 		set_overhead(counter, &generation->counting->bursts[0]);
-	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+	if (worker->shed != NULL)
+		worker_count_entries(worker, true, start);
+	else
+		count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
 static void count_records(
@@ -288,7 +294,7 @@ static void count_records(
 	dedup_burst(counter->dedup, observations, n, &generation->counting->bursts[0], &of_burst,
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
-	count_burst(counter, &of_burst);
+	count_burst(counter, &of_burst, start);
 	/* Times can decrease: a record that waited for its template has its time of arrival. */
 	if (counter->begins || observations[n - 1].time > counter->now)
 		counter->now = observations[n - 1].time;
@@ -307,7 +313,7 @@ static void count_held_flows(struct counter *counter)
 
 		if (dedup_settle(counter->dedup, &generation->counting->bursts[0], &of_burst) == 0)
 			break;
-		count_burst(counter, &of_burst);
+		count_burst(counter, &of_burst, rte_rdtsc());
 	}
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
@@ -554,6 +560,8 @@ static void count_dealt(struct worker *worker, uint32_t nb_workers)
 		uint32_t n = rte_ring_sc_dequeue_burst_elem(
 			counter->ring, records, sizeof(records[0]), BURST_MAX, NULL);
 
+		if (worker->shed != NULL)
+			worker_look(worker, rte_ring_count(counter->ring), RING_RECORDS);
 		if (n == 0) {
 			count_waiting(counter);
 			worker_rest(worker);
@@ -630,6 +638,23 @@ static void count_drops(struct collector_source *source, uint32_t socket)
 	source->dropped[socket] = dropped;
 }
 
+/* Without a ring, the fullest socket is the queue of the worker. */
+static void look_at_sockets(struct collector_source *source)
+{
+	struct worker *worker = source->counters[0].worker;
+	struct listener_fill most = {.room = 1};
+
+	if (worker->shed == NULL || source->rx_core != NULL)
+		return;
+	for (uint32_t s = 0; s < source->nb_sockets; s++) {
+		struct listener_fill fill = listener_fill(source->listener, s);
+
+		if ((uint64_t)fill.used * most.room > (uint64_t)most.used * fill.room)
+			most = fill;
+	}
+	worker_look(worker, most.used, most.room);
+}
+
 static uint32_t take_datagrams(struct collector_source *source)
 {
 	struct datagram datagrams[LISTEN_BATCH];
@@ -641,6 +666,7 @@ static uint32_t take_datagrams(struct collector_source *source)
 		take_datagram(source, &datagrams[i]);
 	}
 	collector_flush(source->collector);
+	look_at_sockets(source);
 	atomic_fetch_add_explicit(&source->datagrams, n, memory_order_relaxed);
 	return n;
 }

@@ -390,8 +390,8 @@ void collector_report_widen(
 		risk_of_keys = risk / 8;
 		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));
 	}
-	keys = counter64_sum(estimate_bound(ledger->measured + ledger->doubtful, doubt.sampling, 1,
-				     -log(risk_of_keys))
+	keys = counter64_sum(estimate_bound(ledger->measured + ledger->skipped + ledger->doubtful,
+				     doubt.sampling, 1, -log(risk_of_keys))
 				     .high,
 		doubt.not_sampled);
 	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);

@@ -150,7 +150,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 		.threshold = measurement_options(planned->config)->threshold,
 	};
 
-	double confidence;
+	double confidence, sampling_risk;
 
 	add_waited(run, epoch, m, out, input.left_out);
 	add_inside(run, epoch, m, &out->inside);
@@ -159,11 +159,17 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->looked_at = looked_at(&ledger);
 	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
 	find_parts(run, epoch, m, parts, distinct, &input);
-	/* Sampling gets half of the permitted risk, and the sketch the other half. */
+	/*
+	 * Sampling gets half of the permitted risk, and the sketch the other half. Exporters and
+	 * load shedding share the risk of sampling.
+	 */
 	confidence = input.confidence;
+	sampling_risk = (1 - confidence) / 2;
+	if (ledger_is_sampled(&ledger) && ledger.weight > 1)
+		sampling_risk /= 2;
 	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
-		input.sampling_risk = (1 - confidence) / 2;
+		input.sampling_risk = sampling_risk;
 	}
 	if (!report_measurement_ask(out, planned->config->name,
 		    measurements_key(measurements, m, epoch), planned->ops->name) ||
@@ -175,7 +181,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->ip_bytes = planned->params.ip_bytes;
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
 	collector_report_doubt(out, &ledger);
-	collector_report_widen(out, &ledger, (1 - confidence) / 2);
+	collector_report_widen(out, &ledger, sampling_risk);
 	if (out->inside.only) /* other keys were not counted, and may have any value */
 		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;
 	return true;
