@@ -11,6 +11,7 @@ import struct
 
 import lib
 import net
+import test_overload
 
 JOINED = os.path.join(os.path.dirname(__file__), 'joined_frames.py')
 DESIGNS = ('async', 'rss')
@@ -519,6 +520,29 @@ def test_a_ring_that_is_full(test):
         assert int(row['bytes_low']) <= size <= int(row['bytes_high']), row
 
 
+def test_less_detail_under_overload(test):
+    """Levels that change all the time, and a stopped worker whose ring is nearly full: packets are
+    skipped, none is lost, and intervals contain the truth."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    steps = test.path('steps.conf')
+    with open(steps, 'w', encoding='ascii') as stream:
+        stream.write('[measurement only]\nsketch = flow-table\nsteps = keys:1/4,rate:1/2,off\n')
+    states = test_overload.write_states(test, test_overload.mixed(1, PACKETS, 4))
+    for how in (('--states-from', states, '--sketch', 'count-min'), ('--states-from', states, '--sketch', 'flow-table'),
+                ('--overload', 'best', '--config', steps, '--ring-size', '32768')):
+        run = Measuring(test, space, 'tap0,direction=in', PACKETS, *how, *(() if '--config' in how else TOP))
+        if '--overload' in how:
+            run.process.signal(signal.SIGSTOP)
+        send(test, space, 'wire0', capture, RATE)
+        run.process.signal(signal.SIGCONT)
+        rows, ledger, _ = run.finish()
+        size = sum(size for _, size in truth.values())
+        test_overload.check_skipped([ledger], PACKETS, size)
+        assert 0 < int(ledger['skipped']) < PACKETS and int(ledger['measured']) == PACKETS - int(ledger['skipped']), ledger
+        test_overload.check_intervals(rows, truth)
+
+
 def test_a_worker_that_stalls(test):
     """On-path, the kernel continues to count: nothing is lost, however long the worker is
     stopped."""
@@ -715,6 +739,7 @@ BAD = (
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),
     (('--kernel', 'eth0', '--design', 'sync'), '--design sync'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--overload', 'best'), 'no queue', 'async'),
     (('--kernel', 'eth0', '--kernel', 'eth0,direction=in'), 'eth0', 'count twice'),
     (('--kernel', 'eth0,hook=xdp,direction=out'), 'incoming packets only'),
     (('--kernel', 'eth0,hok=xdp'), "'hok=xdp'", 'hook=xdp'),

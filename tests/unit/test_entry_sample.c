@@ -22,7 +22,7 @@
 #define BURSTS 60
 #define KEYS   4
 #define FRAME  1500
-#define RISK   0.1 /* of each bound */
+#define RISK   0.1 /* chance that a bound fails */
 
 static struct key_burst burst;
 static struct key_weights weights;
@@ -31,7 +31,7 @@ struct sums {
 	uint64_t packets, bytes;
 };
 
-/* Entry i is of key i % KEYS. Key 0 has only single packets, the others larger records, too. */
+/* Entry i is of key i % KEYS. Key 0 has only single packets, the others also larger records. */
 static void fill(struct random *random)
 {
 	burst.n = 1 + (uint32_t)random_below(random, BURST_MAX);
@@ -106,7 +106,7 @@ static void make_samples(struct shed_worker *shed, struct entry_sample samples[S
 }
 
 struct misses {
-	uint32_t bounds, narrow; /* narrow: with half of the width */
+	uint32_t bounds, narrow; /* narrow: with a quarter of the width */
 };
 
 static void look(

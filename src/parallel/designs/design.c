@@ -77,6 +77,12 @@ static bool check_design(const struct config *config, const struct measurement_c
 			"%s contradicts --overload: its workers have no queues of their own; "
 			"give rss or async",
 			designs[design_options(config)->design]->name);
+	if (shed_policy_given(config) && source_is(config, SOURCE_KEYS) &&
+		designs[design_options(config)->design] != &design_async)
+		return option_fault(fault, "design", measurement,
+			"%s contradicts --overload with --kernel: the program counts, and has no "
+			"queue; give async",
+			designs[design_options(config)->design]->name);
 	if (source_of(config)->check_design != NULL &&
 		!source_of(config)->check_design(config, measurement, fault))
 		return false;

@@ -70,7 +70,6 @@ static const struct option_row policy_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.word = shed_policy_word,
-		.not_for = SOURCE_KEYS,
 		.inapplicable = inapplicable_with_prefixes,
 		OPTION_FIELD(shed_policy_options, policy),
 		.default_text = "off",
@@ -102,7 +101,6 @@ static const struct option_row policy_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		.set = "keep-up",
-		.not_for = SOURCE_KEYS,
 		.inapplicable = inapplicable_with_prefixes,
 		.reads = option_names_file,
 		OPTION_FIELD(shed_policy_options, schedule),
@@ -233,7 +231,7 @@ static bool check_steps(const struct config *config, const struct measurement_co
 			keys = step->shift;
 		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)
 			why = "needs --sketch flow-table";
-		if (step->kind == STEP_KEYS && source_is(config, SOURCE_RECORDS | SOURCE_KEYS))
+		if (step->kind == STEP_KEYS && source_is(config, SOURCE_RECORDS))
 			why = "needs packets; give a rate, such as rate:1/4";
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
 			why = "must be the last step";

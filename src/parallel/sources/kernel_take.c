@@ -163,9 +163,14 @@ static void empty_burst(struct generation *generation)
 	burst->v6 = 0;
 }
 
-static void count_and_empty(struct generation *generation)
+static void count_and_empty(struct worker *worker, struct generation *generation)
 {
-	worker_count_read(generation);
+	if (worker->shed != NULL) {
+		generation->measured += generation->counting->bursts[0].n;
+		worker_count_entries(worker, false, rte_rdtsc());
+	} else {
+		worker_count_read(generation);
+	}
 	empty_burst(generation);
 }
 
@@ -202,7 +207,8 @@ static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 			     : taker->worker->reader.times.polled;
 }
 
-static void add_packets(struct generation *generation, const struct kernel_packet *packet)
+static void add_packets(
+	struct worker *worker, struct generation *generation, const struct kernel_packet *packet)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
 	struct parse_counts *counts = &generation->counts;
@@ -224,7 +230,7 @@ static void add_packets(struct generation *generation, const struct kernel_packe
 		if (length < counts->smallest_frame)
 			counts->smallest_frame = length;
 		if (burst->n == BURST_MAX)
-			count_and_empty(generation);
+			count_and_empty(worker, generation);
 	}
 }
 
@@ -268,7 +274,7 @@ static void take_entry(
 		return;
 	packet.time = utc_of(taker, entry->time);
 	put_be16(packet.extra.in_port, in_port_of(taker->origin, entry->interface));
-	add_packets(generation, &packet);
+	add_packets(taker->worker, generation, &packet);
 }
 
 static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct generation *generation)
@@ -321,6 +327,16 @@ static uint32_t take_from_ring(
 	return n;
 }
 
+/* The fullest ring is the queue of the worker. */
+static void look_at_rings(struct kernel_taker *taker)
+{
+	uint64_t most = 0;
+
+	for (uint32_t r = 0; r < taker->nb_readers; r++)
+		most = RTE_MAX(most, kernel_reader_waiting(&taker->readers[r]));
+	worker_look(taker->worker, (uint32_t)most, taker->origin->entries);
+}
+
 static uint32_t take_round(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -334,10 +350,12 @@ static uint32_t take_round(struct kernel_taker *taker)
 	empty_burst(generation);
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		n += take_from_ring(taker, r, generation);
+	if (worker->shed != NULL)
+		look_at_rings(taker);
 	if (n == 0)
 		return 0;
 	if (burst->n > 0)
-		count_and_empty(generation);
+		count_and_empty(worker, generation);
 	generation->ppt_cycles += rte_rdtsc() - start;
 	return n;
 }

@@ -31,6 +31,12 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 	return entry;
 }
 
+/* Returns the slots that were filled at the last look and are not read yet. */
+static inline uint64_t kernel_reader_waiting(const struct kernel_reader *reader)
+{
+	return reader->head - reader->at;
+}
+
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
 /* Lets the program overwrite all entries that were read. */
