@@ -12,6 +12,7 @@ import time
 import lib
 import net
 import test_overload
+import test_prefixes
 
 HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
 LIVE = (*HOST, '--interval', '0')
@@ -116,6 +117,17 @@ def cases(settings):
                                              if entry['expected'] == 'measured'])]
 
 
+def check_prefix_under_overload(test, frames, design, workers, rules):
+    states = test_overload.write_states(test, test_overload.mixed(workers, len(frames) // workers, workers))
+    seen = test.path('rules.csv')
+    _, ledger, _ = loop(test, frames, design, workers, '--monitor', rules, '--rules', seen, '--force', '--states-from', states)
+    assert lib.total(ledger, 'skipped') > 0, ledger
+    truth = [len(frame) for frame in frames if frame[12:14] == b'\x08\x00' and frame[26:30] == b'\x0a\0\0\1']
+    for row in lib.read_csv(seen, test_prefixes.RULE_COLUMNS + test_prefixes.BOUNDS):
+        for figure, true in (('packets', len(truth)), ('bytes', sum(truth))):
+            assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
+
+
 def test_what_is_not_measured_leaves_too(test):
     """Filtered packets, prefixes, ARP, LLDP and garbage: everything is forwarded in order."""
     frames = [lib.udp_frame(i % 7, 60 + i) for i in range(300)]
@@ -130,6 +142,7 @@ def test_what_is_not_measured_leaves_too(test):
         assert lib.total(ledger, 'filtered') == len(frames) - lib.total(ledger, 'measured')
         _, ledger, _ = loop(test, frames, design, workers, '--monitor', rules)
         assert 0 < lib.total(ledger, 'filtered') < len(frames) and lib.total(ledger, 'malformed') > 0, ledger
+        check_prefix_under_overload(test, frames, design, workers, rules)
         _, ledger, _ = loop(test, frames, design, workers, '--filter', 'less 0')
         assert lib.total(ledger, 'filtered') == len(frames), ledger
 

@@ -8,8 +8,10 @@ import signal
 import time
 
 import lib
+import test_overload
 
 RULE_COLUMNS = 'epoch,start,end,prefix,name,packets,bytes,flows'.split(',')
+BOUNDS = ['packets_low', 'packets_high', 'bytes_low', 'bytes_high']  # with --overload
 SIDES = {'dst': ('dst_ip',), 'src': ('src_ip',), 'either': ('dst_ip', 'src_ip')}
 RELOADS_LEAST = 3
 RELOADS, RELOADS_SECONDS = 60, 40  # on a busy machine, fewer: as many as fit in this time
@@ -144,6 +146,38 @@ def test_reload(test):
 
 
 test_reload.timeout = 3600
+
+
+def test_under_overload(test):
+    """Fixed levels, and levels that change all the time: intervals of each prefix and of each key
+    contain the truth."""
+    path = test.path('flows.pcap')
+    test.run('generate', '--synthetic', 'flows=2K,zipf=1.1,packets=20K,size=imix,ipv6=0.2,seed=4', '--output', path).expect(0)
+    rules = write_rules(test, [(f'198.18.{i * 32}.0/19', f'r{i}') for i in range(8)] + [('198.18.0.0/16', 'outer')])
+    common = ('--pcap', path, '--monitor', rules, '--monitor-side', 'either', '--interval', '0')
+    exact, seen = test.path('exact.csv'), test.path('seen.csv')
+    rows, ledger, _ = test.measure(*common, '--rules', exact, '--sketch', 'flow-table', '--top', '0', '--threshold', '0.00001')
+    keys = {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}
+    truth = {row['prefix']: row for row in lib.read_csv(exact, RULE_COLUMNS)}
+    assert len(truth) > 5 and lib.total(ledger, 'filtered') > 0, (truth, ledger)
+    narrow = bounds = 0
+    for seed in range(24):
+        workers = 1 + seed % 2
+        fixed = [(worker, 0, test_overload.STATES[2 + seed % 6]) for worker in range(workers)]
+        states = test_overload.write_states(test, fixed if seed % 3 else test_overload.mixed(workers, 20000 // workers, seed))
+        design = ('--design', 'async') if seed % 5 == 0 else ()
+        found, stats, _ = test.measure(*common, *design, '--rules', seen, '--force', '--workers', workers, '--seed', seed,
+                                       '--states-from', states)
+        assert lib.total(stats, 'offered') == 20000 and lib.total(stats, 'skipped') > 0, stats
+        test_overload.check_intervals(found, keys)
+        for row in lib.read_csv(seen, RULE_COLUMNS + BOUNDS):
+            for figure in ('packets', 'bytes'):
+                true, got, low, high = (int(value) for value in (
+                    truth[row['prefix']][figure], row[figure], row[f'{figure}_low'], row[f'{figure}_high']))
+                assert low <= got <= high and low <= true <= high, (true, row)
+                bounds += 1
+                narrow += not got - (got - low) / 8 <= true <= got + (high - got) / 8
+    assert bounds > 200 and narrow > 10, 'the test could not fail'
 
 
 def test_mistakes(test):

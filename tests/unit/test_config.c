@@ -955,8 +955,6 @@ static const struct refusal without_effect[] = {
 	{"--pcap a --monitor-side either", "--monitor-side: has no effect", "without --prefixes"},
 	{"--pcap a --rules o", "--rules: has no effect", "without --prefixes"},
 	{"--pcap a --query-rows o", "--query-rows: has no effect", "without [query NAME]"},
-	{"--pcap a --monitor m --keep-up valve", "--keep-up: has no effect", "with --prefixes"},
-	{"--pcap a --monitor m --states-from f", "--states-from: has no effect", "with --prefixes"},
 	{"--pcap a --interval 0 --within b:5%", "--within: has no effect", "--interval 0;"},
 	{"--kernel a --within b:5%", "--within: has no effect", "--kernel;"},
 	{"plan --listen :2055 --within b:5%", "--within: has no effect", "--listen;"},

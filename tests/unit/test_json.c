@@ -154,7 +154,8 @@ static void test_strings(void **state)
 		char expected[512];
 
 		assert_non_null(rule);
-		*rule = (struct report_rule){.prefix = "10.0.0.0/8", .packets = UINT64_MAX};
+		*rule = (struct report_rule){
+			.prefix = "10.0.0.0/8", .packets = {.value = UINT64_MAX}};
 		snprintf(rule->name, sizeof(rule->name), "%s", names[n].given);
 		epoch->rules = rule;
 		epoch->nb_rules = 1;

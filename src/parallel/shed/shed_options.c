@@ -5,7 +5,6 @@
 
 #include "parallel/epoch.h"
 #include "parallel/shed/steps.h"
-#include "rx/filter/prefix_file.h"
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
@@ -21,13 +20,6 @@ const char *shed_policy_given_inapplicable(
 {
 	return shed_policy_given(config) ? NULL
 					 : shed_policy_option_inapplicable(config, measurement);
-}
-
-static const char *inapplicable_with_prefixes(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return prefix_options(config)->file != NULL ? "with --prefixes" : NULL;
 }
 
 const char *shed_policy_word(uint32_t i)
@@ -70,7 +62,6 @@ static const struct option_row policy_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.word = shed_policy_word,
-		.inapplicable = inapplicable_with_prefixes,
 		OPTION_FIELD(shed_policy_options, policy),
 		.default_text = "off",
 		.former = "keep-up",
@@ -101,7 +92,6 @@ static const struct option_row policy_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		.set = "keep-up",
-		.inapplicable = inapplicable_with_prefixes,
 		.reads = option_names_file,
 		OPTION_FIELD(shed_policy_options, schedule),
 		.default_note = "no schedule",

@@ -22,6 +22,14 @@ struct shed_counts_measurement {
 	uint64_t weight;               /* largest weight of a counted packet; 0 means 1 */
 };
 
+/* Packets that were not compared with the rules of --prefixes. */
+struct prefix_shed {
+	uint64_t weight;                 /* largest weight of a compared packet; 0 means 1 */
+	uint64_t skipped, skipped_bytes; /* sampled ones count for them */
+	uint64_t unseen, unseen_bytes;   /* the others */
+	uint64_t added, added_bytes;     /* weights minus the matching packets */
+};
+
 /* Packets not measured in an epoch. Owned by the worker until it leaves the epoch. */
 struct shed_counts {
 	uint64_t skipped, skipped_bytes; /* packets that no measurement processed */
@@ -30,6 +38,7 @@ struct shed_counts {
 	uint64_t backlog_max;        /* most packets waiting after a poll */
 	uint64_t level_max;          /* highest shedding level after a poll */
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
+	struct prefix_shed rules;
 	/* indexed by rank of the key (sketch/key_sampling.h) */
 	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };

@@ -66,20 +66,11 @@ static void match(
 	generation->filtered += n - burst->n;
 }
 
-static ALWAYS_INLINE void count_read(
+/* Counts the keys in bursts[0], which match --prefixes. */
+static ALWAYS_INLINE void count_matching(
 	struct generation *generation, struct lookup_sampler *sampler, struct stage_timer *timer)
 {
 	static const struct burst_shedding in_full;
-	struct key_burst *full = &generation->counting->bursts[0];
-	struct prefix_matches hits;
-
-	if (full->n == 0)
-		return;
-	if (generation->monitor != NULL) {
-		match(generation, full, &hits);
-		STAGE_TIMER_END(timer, rules);
-	}
-	generation->measured += full->n;
 
 	if (generation->counting->drill_down)
 		count_some_keys(generation->counting, generation->sketch, generation->distinct,
@@ -92,6 +83,22 @@ static ALWAYS_INLINE void count_read(
 	else
 		count_keys_timed(
 			generation->counting, generation->sketch, generation->distinct, timer);
+}
+
+static ALWAYS_INLINE void count_read(
+	struct generation *generation, struct lookup_sampler *sampler, struct stage_timer *timer)
+{
+	struct key_burst *full = &generation->counting->bursts[0];
+	struct prefix_matches hits;
+
+	if (full->n == 0)
+		return;
+	if (generation->monitor != NULL) {
+		match(generation, full, &hits);
+		STAGE_TIMER_END(timer, rules);
+	}
+	generation->measured += full->n;
+	count_matching(generation, sampler, timer);
 	if (generation->monitor != NULL) {
 		prefix_credit(generation->monitor, full, &hits, generation->rules);
 		STAGE_TIMER_END(timer, rules);
@@ -190,6 +197,24 @@ static void count_seen(struct worker *worker, struct generation *generation,
 		state, rarer, generation->kept.left_out, shed_worker_sampler(worker->shed), NULL);
 }
 
+static void credit_sampled(struct generation *generation, const struct prefix_matches *hits,
+	const struct shed_counts_burst *burst, uint32_t shift)
+{
+	const struct counting *counting = generation->counting;
+	struct prefix_shed *shed = &generation->kept.rules;
+	const uint64_t weight = UINT64_C(1) << shift;
+
+	/* count_some_keys() does not hash all keys. With a shift, it has set their weights. */
+	hash_burst(counting->hash_key, &counting->bursts[0]);
+	(shift > 0 ? prefix_credit_weights : prefix_credit)(
+		generation->monitor, &counting->bursts[0], hits, generation->rules);
+	shed->weight = weight > shed->weight ? weight : shed->weight;
+	shed->skipped += burst->skipped;
+	shed->skipped_bytes += burst->skipped_bytes;
+	shed->added += burst->measured * (weight - 1);
+	shed->added_bytes += burst->bytes * (weight - 1);
+}
+
 /* Bit i of looked_at is set if packet i is processed. UINT64_MAX: all packets are. */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
@@ -200,6 +225,7 @@ static void count_some(struct worker *worker, struct generation *generation,
 	uint64_t bytes = generation->counts.bytes;
 	struct shed_counts_burst burst = {0};
 	uint32_t nb_chosen = 0, nb_others = 0;
+	struct prefix_matches hits;
 
 	if (looked_at == UINT64_MAX) {
 		memcpy(chosen, pkts, n * sizeof(chosen[0]));
@@ -216,10 +242,14 @@ static void count_some(struct worker *worker, struct generation *generation,
 	burst.skipped_bytes = reader_skip(&worker->reader, others, nb_others, &generation->counts);
 	reader_read(&worker->reader, generation->counting, chosen, nb_chosen, full,
 		&generation->counts, &generation->filtered);
+	if (generation->monitor != NULL)
+		match(generation, full, &hits);
 	burst.measured = full->n;
 	burst.bytes = generation->counts.bytes - bytes;
 	generation->measured += full->n;
 	count_seen(worker, generation, &burst, state);
+	if (generation->monitor != NULL)
+		credit_sampled(generation, &hits, &burst, state->shift);
 }
 
 static void count_none(struct worker *worker, struct generation *generation,
@@ -232,6 +262,8 @@ static void count_none(struct worker *worker, struct generation *generation,
 	counts->skipped_bytes += bytes;
 	counts->unseen += n;
 	counts->unseen_bytes += bytes;
+	counts->rules.unseen += n;
+	counts->rules.unseen_bytes += bytes;
 }
 
 static void count_sampled(struct worker *worker, struct generation *generation,
@@ -427,8 +459,7 @@ static void count_all_entries(struct generation *generation, bool weighted)
 		count_weighted_keys(counting, generation->sketch, generation->distinct);
 		return;
 	}
-	generation->measured -= counting->bursts[0].n; /* count_read() adds them */
-	count_read(generation, NULL, NULL);
+	count_matching(generation, NULL, NULL);
 }
 
 static bool is_full(const struct burst_shedding *state)
@@ -472,6 +503,20 @@ static void count_entries(struct worker *worker, struct generation *generation, 
 	}
 }
 
+/* All entries are compared with the rules of --prefixes, so that the counts of these stay exact. */
+static void match_entries(struct generation *generation)
+{
+	const struct counting *counting = generation->counting;
+	struct key_burst *burst = &counting->bursts[0];
+	uint32_t n = burst->n;
+	struct prefix_matches hits;
+
+	match(generation, burst, &hits);
+	generation->measured -= n - burst->n;
+	hash_burst(counting->hash_key, burst);
+	prefix_credit(generation->monitor, burst, &hits, generation->rules);
+}
+
 void worker_count_entries(struct worker *worker, bool weighted, uint64_t start)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
@@ -480,6 +525,8 @@ void worker_count_entries(struct worker *worker, bool weighted, uint64_t start)
 
 	if (weighted)
 		count_leave_empty_out(burst);
+	else if (generation->monitor != NULL)
+		match_entries(generation);
 	n = burst->n;
 	if (n == 0)
 		return;

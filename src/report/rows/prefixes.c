@@ -5,7 +5,8 @@
 #include "report/rows/rows.h"
 #include "rx/filter/prefix_file.h"
 
-#define AT(member) .at = offsetof(struct report_rule, member)
+#define AT(member)    .at = offsetof(struct report_rule, member)
+#define KNOWN(member) .known = offsetof(struct report_rule, member)
 
 static const struct column columns[] = {
 	EPOCH_NUMBER,
@@ -13,9 +14,14 @@ static const struct column columns[] = {
 	EPOCH_END,
 	{"prefix", COLUMN_CHARS, AT(prefix)},
 	{"name", COLUMN_CHARS, AT(name)},
-	{"packets", COLUMN_U64, AT(packets)},
-	{"bytes", COLUMN_U64, AT(bytes)},
+	{"packets", COLUMN_U64, AT(packets.value)},
+	{"bytes", COLUMN_U64, AT(bytes.value)},
 	{"flows", COLUMN_U64, AT(flows)},
+	{"packets_low", COLUMN_U64, AT(packets.low), .when = COLUMN_KEPT_UP},
+	{"packets_high", COLUMN_U64, AT(packets.high), KNOWN(packets.high_known),
+		.when = COLUMN_KEPT_UP},
+	{"bytes_low", COLUMN_U64, AT(bytes.low), .when = COLUMN_KEPT_UP},
+	{"bytes_high", COLUMN_U64, AT(bytes.high), KNOWN(bytes.high_known), .when = COLUMN_KEPT_UP},
 };
 
 ITEMS(epoch, rules, nb_rules)

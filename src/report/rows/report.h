@@ -322,8 +322,9 @@ struct report_port {
 
 struct report_rule {
 	char prefix[56], name[64];
-	uint64_t packets, bytes;
-	uint64_t flows; /* estimated */
+	/* Bounds are only set with load shedding. */
+	struct report_figure packets, bytes;
+	uint64_t flows; /* estimated, of the packets that were compared with the rules */
 };
 
 /* Every packet that a port with --forward receives has one of these fates. */
