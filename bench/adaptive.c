@@ -681,7 +681,7 @@ static bool run_table_3(struct adaptive *bench)
 static void print_prediction(
 	struct adaptive *bench, const struct prediction *prediction, const char *who, double error)
 {
-	struct row row = {"-", "prediction", prediction->load, who, "error", "ratio"};
+	struct row row = {"-", "prediction", prediction->load, "measured", who, "error"};
 
 	begin_row(bench, &row);
 	cell(bench, "value", error);

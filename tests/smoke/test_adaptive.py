@@ -150,7 +150,8 @@ def test_profile(test):
         [(part, '', 'burst', '', '', '') for part in ('receive', 'parse', 'free', 'distinct')]
         + [('timer', '', 'packet', '', '', '')] + [('key', '', 'burst', key, '', '') for key, *_ in sketches]
         + [('sketch', traffic, unit, *sketch) for sketch in sketches for traffic in TRAFFICS
-           for unit in ('burst', 'packet')]), kinds
+           for unit in ('burst', 'packet')]
+        + [('sketch', traffic, 'lookup', *sketch) for sketch in sketches for traffic in ('cached', 'uncached')]), kinds
     assert text.count('# I: ns') == text.count('# II: BIC') == 2, text
 
     plan = ('plan', '--config', config, '--pcap', '/dev/null', '--workers')

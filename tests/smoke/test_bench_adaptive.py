@@ -70,6 +70,9 @@ def test_paper(test):
     check_facts(rows)
     assert {row['source'] for row in rows} == {'measured', 'model of paper'}, rows
     check_losses([row for row in rows if row['quantity'] == 'lost'], 14.8e6)
+    predictions = [row for row in rows if row['experiment'] == 'prediction']
+    assert len({row['setting'] for row in predictions}) == 5 and len(predictions) == 5 * 5, predictions
+    assert all(0 <= float(row['value']) < 100 for row in predictions), predictions
     error, = (row for row in rows if row['figure'] == '3')
     assert float(error['best']) < float(error['value']) < 0.01 < float(error['without']) < 0.05, error
 
