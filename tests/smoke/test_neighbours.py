@@ -12,7 +12,9 @@ import signal
 import struct
 import subprocess
 import time
+import types
 
+import datagrams
 import exports
 import lib
 import networks
@@ -29,6 +31,10 @@ LEARNED = 8  # intervals until exporters that report late have reported, and mos
 # exporters where rates differ.
 KINDS = {'unsampled': 0.7, 'unsampled: both sides': 0.7, 'unsampled: clocks': 0.6, 'unsampled: dark routers': 0.5,
          'sflow': 0.5, 'sflow: dark routers': 0.5, 'sflow: rates': 0.3, 'mixed': 0.3, 'all protocols': 0.3}
+# Kinds whose networks change.
+CHANGES = ('unsampled: late', 'unsampled: exporter dies', 'unsampled: router fails', 'unsampled: link fails',
+           'sflow: exporter dies', 'sflow: link fails', 'mixed: link fails', 'mixed: exporter dies')
+SHOWN = 3  # intervals until a change shows
 # Hosts are only at both ends: just the order of reports can tell the order of exporters.
 AMBIGUOUS = ('wire', 'roots')
 RIGHT = 0.8
@@ -93,6 +99,74 @@ def random_networks(test, name):
                 sure += known
     assert len(wrong) <= 0.01 * sure, f'{len(wrong)} sure rows are no link, such as {wrong[:3]}'
     assert right >= RIGHT * rows_of and sure >= KINDS[name] * rows_of, (right, sure, rows_of)
+
+
+def after_event(world):
+    """Returns the network after its event. A dead exporter still forwards, and is in the paths of flows."""
+    event, ports = world.kind['event'], {}
+    for node, peers in world.ports.items():
+        ports[node] = {port: (peer, entered) for port, (peer, entered) in peers.items()
+                       if not (event == 'fail' and world.victim in (node, peer))
+                       and not (event == 'cut' and {node, peer} == {*world.cable})}
+    without = {node: exporter for node, exporter in world.exporters.items() if node != world.victim}
+    lists = {'fail': [without], 'die': [without, world.exporters]}.get(event, [world.exporters])
+    return [types.SimpleNamespace(ports=ports, exporters=exporters) for exporters in lists]
+
+
+def test_changing_networks(test):
+    """After exporters, routers or cables failed, or an exporter began, sure rows are links of the new network."""
+    wrong, sure, right, rows_of = [], 0, 0, 0
+    for kind in CHANGES:
+        for seed in range(WORLDS * (10 if test.settings.full else 1)):
+            world = networks.World(kind, seed, INTERVALS).run()
+            now = after_event(world)
+            first = world.at + (LEARNED if world.topology in AMBIGUOUS else SHOWN)
+            for row in neighbours_of(test, world):
+                if int(row['epoch']) < first:
+                    continue
+                link, known = any(is_link(network, row) for network in now), float(row['sure']) >= SURE
+                if known and not link:
+                    wrong.append((kind, seed, world.topology, row))
+                sure += known
+                rows_of += world.topology not in AMBIGUOUS
+                right += link and world.topology not in AMBIGUOUS
+    assert right >= RIGHT * rows_of, (right, rows_of)
+    assert len(wrong) <= 0.01 * sure, f'{len(wrong)} of {sure} sure rows are no link, such as {wrong[:3]}'
+
+
+def chain_rows(test, name, before, after):
+    """Runs a chain of 60 flows per interval over hops (router, input, output), which change at interval 4. Returns
+    the rows of each interval."""
+    routers = {number: datagrams.Router('v5', f'192.0.2.{number}') for number in (1, 2, 3)}
+    capture, path = datagrams.Capture(), test.path(f'{name}.csv')
+    for interval in range(12):
+        flows = [datagrams.Flow(100 * interval + number, 10, 100) for number in range(60)]
+        for position, (number, entered, left) in enumerate(before if interval < 4 else after):
+            for first in range(0, 60, 20):
+                part, router = flows[first:first + 20], routers[number]
+                records = [datagrams.v5_record(flow, entered, left) for flow in part]
+                when = 10 * interval + 3 + position / 5
+                capture.add(when, router.address, router.v5(when, part, records=records))
+    capture.write(test.path(f'{name}.pcap'))
+    test.run('collect', '--pcap', test.path(f'{name}.pcap'), *EVERYTHING[:-1], '10s', '--output', '/dev/null',
+             '--export', f'neighbours={path}').expect(0)
+    intervals = [set() for _ in range(12)]
+    for row in lib.read_csv(path, NEIGHBOUR_COLUMNS):
+        assert 0 <= float(row['sure']) <= float(row['order']) <= 1 and '-' not in row['sure'], row
+        assert row['flows'] == '60', row
+        intervals[int(row['epoch'])].add(tuple(int(row[column].rsplit('.', 1)[-1]) for column in NEIGHBOUR_COLUMNS[3:7]))
+    return intervals
+
+
+def test_change_of_a_chain(test):
+    """A chain has no other evidence than the order of reports. A change shows from its second interval on."""
+    chain, direct, without = ((1, 1, 2), (2, 11, 12), (3, 21, 22)), ((1, 1, 2), (3, 77, 22)), ((1, 1, 2), (3, 21, 22))
+    for name, before, after in (('removed', chain, direct), ('inserted', direct, chain), ('dies', chain, without),
+                                ('begins', without, chain)):
+        links = [{(start, left, stop, entered) for (start, _, left), (stop, entered, _) in zip(hops, hops[1:])}
+                 for hops in (before, after)]
+        rows = chain_rows(test, name, before, after)
+        assert rows[:4] == 4 * links[:1] and rows[5:] == 7 * links[1:] and rows[4] <= links[1], (name, rows)
 
 
 def dot_of(test, *paths):

@@ -2,7 +2,8 @@
 
 /*
  * Neighbours from the paths of flows, compared with the cables of networks: chains and leaf-spine
- * networks with ECMP, of which exporters miss flows, report in any order, or are silent.
+ * networks with ECMP, of which exporters miss flows, report in any order, or are silent, and whose
+ * cables change.
  */
 
 #include <setjmp.h>
@@ -26,6 +27,7 @@
 #define FEW_FLOWS     20 /* at fewer flows a link may be missing */
 #define SEEDS         300
 #define HOPS_OF_FLOWS 6
+#define INTERVALS     16
 
 /* A network: exporter `a` at port p is connected to peer[a][p] at its port peer_port[a][p]. */
 struct network {
@@ -464,6 +466,178 @@ static void test_intervals(void **state)
 	free(network);
 }
 
+enum change {
+	CABLES_SWAPPED, /* at two ports of a router */
+	ROUTER_REMOVED, /* a cable replaces it */
+	ROUTER_SILENT,
+	ROUTER_EXPORTS, /* was silent */
+	NB_CHANGES,
+};
+
+/* A link between two exporters, of which the routers in between are silent. */
+struct link {
+	uint32_t from, output, to, input;
+	uint64_t flows;
+};
+
+struct links {
+	struct link links[EXPORTERS * EXPORTERS];
+	uint32_t nb;
+};
+
+static void add_link_flow(
+	struct links *links, const struct path_hop *from, const struct path_hop *to)
+{
+	uint32_t i = 0;
+
+	while (i < links->nb &&
+		(links->links[i].from != from->exporter || links->links[i].output != from->output ||
+			links->links[i].to != to->exporter || links->links[i].input != to->input))
+		i++;
+	if (i == links->nb)
+		links->links[links->nb++] =
+			(struct link){from->exporter, from->output, to->exporter, to->input, 0};
+	links->links[i].flows++;
+}
+
+/* Sends flows for an interval. The links are in the order of the flows, without habits. */
+static void send_interval(struct network *network, bool is_chain, uint32_t routers, uint32_t flows,
+	const struct habits *habits, struct links *links)
+{
+	static const struct habits exact;
+
+	links->nb = 0;
+	for (uint32_t i = 0; i < flows; i++) {
+		uint32_t way[HOPS_OF_FLOWS], n = 0, a, b;
+		struct path_row *path = &network->paths[network->nb_paths];
+
+		if (is_chain) {
+			bool back = random_below(&network->random, 2);
+
+			for (uint32_t k = 0; k < routers; k++) {
+				uint32_t router = back ? routers - 1 - k : k;
+
+				/* A removed router has no ports. */
+				if (network->ports[router] > 0)
+					way[n++] = router;
+			}
+		} else {
+			a = (uint32_t)random_below(&network->random, routers);
+			b = (a + 1 + (uint32_t)random_below(&network->random, routers - 1)) %
+			    routers;
+			way[n++] = a;
+			way[n++] = routers + (uint32_t)random_below(&network->random, 2);
+			way[n++] = b;
+		}
+		send_flow(network, way, n,
+			(uint32_t)random_below(&network->random, is_chain ? 1 : 3),
+			(uint32_t)random_below(&network->random, is_chain ? 1 : 3), &exact);
+		for (uint32_t k = 0; k + 1 < path->nb_hops; k++)
+			add_link_flow(links, &path->hops[k], &path->hops[k + 1]);
+		if (happens(network, habits->swapped))
+			shuffle(network, path);
+	}
+}
+
+static void set_cable(
+	struct network *network, uint32_t a, uint32_t port_a, uint32_t b, uint32_t port_b)
+{
+	network->peer[a][port_a] = b;
+	network->peer_port[a][port_a] = port_b;
+	network->peer[b][port_b] = a;
+	network->peer_port[b][port_b] = port_a;
+}
+
+static void change_network(
+	struct network *network, enum change change, bool is_chain, uint32_t routers)
+{
+	uint32_t victim = is_chain ? 1 : routers;
+	uint32_t port = network->peer_port[0][1], other = network->peer_port[0][2];
+
+	switch (change) {
+	case CABLES_SWAPPED:
+		set_cable(network, 0, 1, routers + 1, other);
+		set_cable(network, 0, 2, routers, port);
+		break;
+	case ROUTER_REMOVED:
+		network->ports[victim] = 0;
+		set_cable(network, 0, 1, 2, ++network->ports[2]);
+		network->peer[2][1] = EXPORTERS;
+		break;
+	default: network->silent[victim] = change == ROUTER_SILENT;
+	}
+}
+
+/* Each sure row is a link, and each link with enough flows has a row with these flows. */
+static void check_links(const struct found *found, const struct links *links)
+{
+	uint64_t sure = 0;
+
+	for (uint32_t i = 0; i < links->nb; i++) {
+		const struct link *link = &links->links[i];
+		const struct neighbour_row *row =
+			row_of(found, link->from, link->output, link->to, link->input);
+
+		sure += row != NULL && row->sure >= SURE;
+		if (link->flows < FEW_FLOWS)
+			continue;
+		assert_non_null(row);
+		assert_int_equal(row->flows, link->flows);
+		assert_true(row->sure >= SURE);
+	}
+	for (uint64_t i = 0; i < found->nb; i++)
+		sure -= found->rows[i].sure >= SURE;
+	assert_int_equal(sure, 0);
+}
+
+/* A change shows from its second interval on. */
+static void check_change(uint64_t seed, enum change change, bool is_chain, uint32_t flows)
+{
+	const struct habits habits = {.swapped = 0.2};
+	struct network *network = network_create(seed);
+	struct neighbours *neighbours = neighbours_create(SECRET);
+	uint32_t routers = 3 + (uint32_t)(seed % 3);
+	uint32_t at = 2 + (uint32_t)random_below(&network->random, INTERVALS - 4);
+
+	for (uint32_t i = 0; is_chain && i + 1 < routers; i++)
+		connect_routers(network, i, i + 1);
+	for (uint32_t leaf = 0; !is_chain && leaf < routers; leaf++)
+		for (uint32_t spine = 0; spine < 2; spine++)
+			connect_routers(network, leaf, routers + spine);
+	network->silent[is_chain ? 1 : routers] = change == ROUTER_EXPORTS;
+	for (uint32_t interval = 0; interval < INTERVALS; interval++) {
+		static const struct path_row *paths[FLOWS_MAX];
+		static struct links links;
+		uint64_t first = network->nb_paths;
+		struct found found;
+
+		if (interval == at)
+			change_network(network, change, is_chain, routers);
+		send_interval(network, is_chain, routers, flows, &habits, &links);
+		for (uint64_t i = first; i < network->nb_paths; i++)
+			paths[i - first] = &network->paths[i];
+		assert_true(neighbours_find(
+			neighbours, paths, network->nb_paths - first, &found.rows, &found.nb));
+		if (interval != at && interval > 0)
+			check_links(&found, &links);
+		free(found.rows);
+	}
+	neighbours_destroy(neighbours);
+	free(network);
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS / 6; seed++)
+		for (uint32_t change = 0; change < NB_CHANGES; change++) {
+			if (change != CABLES_SWAPPED)
+				check_change(seed, change, true, 60);
+			if (change != ROUTER_REMOVED)
+				check_change(seed, change, false, 240);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_silent_spine),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

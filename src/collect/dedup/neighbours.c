@@ -36,7 +36,15 @@
 /* Limits of the paths of earlier intervals, which are evidence as well. */
 #define KEPT_INTERVALS 32
 #define KEPT_ROWS      (UINT64_C(1) << 16)
+/*
+ * A cable has changed if a pair of ends has common flows only before the last N intervals, or only
+ * within them, and the probability of this by chance is at most CHANGE_CHANCE (Fisher's exact test).
+ */
+#define CHANGE_CHANCE  1e-4
+#define NB_PERIODS     4
 #define QUANTILE       1.96 /* 95 % of a normal distribution, two-sided */
+
+static const uint32_t periods[NB_PERIODS] = {2, 4, 8, 16}; /* N, in intervals */
 
 /* Flows that pass the same interfaces of the same exporters. */
 struct route_group {
@@ -44,6 +52,7 @@ struct route_group {
 	uint32_t nb_hops;
 	uint64_t flows;
 	uint64_t now, packets, bytes; /* flows of this interval, and their counts */
+	uint64_t recent[NB_PERIODS];  /* flows of the last periods[] */
 	uint64_t number;
 	/*
 	 * [from * nb_hops + to]: flows in which hop `from` is before hop `to`, as reported, and
@@ -55,7 +64,7 @@ struct route_group {
 struct path_entry {
 	uint64_t hash, number;
 	const struct path_row *path;
-	bool old; /* seen in an earlier interval */
+	uint32_t age; /* intervals since the flow was last seen */
 };
 
 /* Copies of the paths of an interval. */
@@ -77,20 +86,21 @@ struct link_end {
 struct end_flows {
 	struct link_end end;
 	bool input;
-	uint64_t flows;
-	double best; /* largest score of its links */
+	uint64_t flows, recent[NB_PERIODS];
+	uint32_t since; /* paths of this age or older have another cable; 0: none */
+	double best;    /* largest score of its links */
 };
 
 /* A pair of ends: the flows that pass both in this direction. */
 struct end_pair {
 	struct link_end from, to;
-	uint64_t common;         /* flows that pass both */
-	uint64_t reported;       /* those that `from` reported before `to` */
-	uint64_t next;           /* those that pass no other exporter in between */
-	uint64_t now;            /* those of this interval */
-	uint64_t via;            /* flows that show a path over another exporter */
-	uint64_t packets, bytes; /* sums over `next` */
-	double ordered;          /* flows of `next`, times their certainty */
+	uint64_t common, recent[NB_PERIODS]; /* flows that pass both */
+	uint64_t reported;                   /* those that `from` reported before `to` */
+	uint64_t next;                       /* those that pass no other exporter in between */
+	uint64_t now;                        /* those of this interval */
+	uint64_t via;                        /* flows that show a path over another exporter */
+	uint64_t packets, bytes;             /* sums over `next` */
+	double ordered;                      /* flows of `next`, times their certainty */
 	double match;
 	double score;      /* see set_score() */
 	double first;      /* see reported_first() */
@@ -161,7 +171,13 @@ static bool is_known_before(
 	return a->ttl > 0 && b->ttl > 0 && a->ttl > b->ttl;
 }
 
-static void add_flow(struct route_group *group, const struct path_row *path, bool old)
+static void add_recent(uint64_t *recent, const uint64_t *more)
+{
+	for (uint32_t i = 0; i < NB_PERIODS; i++)
+		recent[i] += more[i];
+}
+
+static void add_flow(struct route_group *group, const struct path_row *path, uint32_t age)
 {
 	uint32_t numbers[PATH_HOPS_MAX];
 
@@ -176,21 +192,24 @@ static void add_flow(struct route_group *group, const struct path_row *path, boo
 				i != j && is_known_before(path, &path->hops[i], &path->hops[j]);
 		}
 	group->flows++;
-	if (old)
+	for (uint32_t i = 0; i < NB_PERIODS; i++)
+		group->recent[i] += age < periods[i];
+	if (age > 0)
 		return;
 	group->now++;
 	group->packets += path->packets;
 	group->bytes += path->bytes;
 }
 
-static struct path_entry *add_kept(const struct kept_paths *kept, struct path_entry *place)
+static struct path_entry *add_kept(
+	const struct kept_paths *kept, uint32_t age, struct path_entry *place)
 {
 	const char *at = kept->rows;
 
 	for (uint64_t i = 0; i < kept->nb; i++, place++) {
 		const struct path_row *path = (const struct path_row *)(const void *)at;
 
-		*place = (struct path_entry){.path = path, .old = true};
+		*place = (struct path_entry){.path = path, .age = age};
 		at += path_row_bytes(path->nb_hops);
 	}
 	return place;
@@ -241,7 +260,7 @@ static struct path_entry *sort_paths(const struct neighbours *neighbours,
 		entries[i] = (struct path_entry){.path = paths[i]};
 	place = entries + n;
 	for (uint32_t i = 0; i < KEPT_INTERVALS; i++)
-		place = add_kept(&neighbours->kept[i], place);
+		place = add_kept(&neighbours->kept[i], i + 1, place);
 	/* The last path of a flow has the smallest number. */
 	for (uint64_t i = 0; i < *all; i++)
 		entries[i].number = i;
@@ -296,7 +315,7 @@ static bool make_groups(struct neighbourhood *map, const struct path_entry *entr
 			matrix += 2 * (uint64_t)hops * hops;
 		}
 		group = &map->groups[map->nb_groups - 1];
-		add_flow(group, entries[i].path, entries[i].old);
+		add_flow(group, entries[i].path, entries[i].age);
 	}
 	return true;
 }
@@ -382,24 +401,37 @@ static uint32_t distance(const struct path_hop *from, const struct path_hop *to)
 	return from->ttl > to->ttl && to->ttl > 0 ? (uint32_t)(from->ttl - to->ttl) : 0;
 }
 
+static void add_end(struct neighbourhood *map, const struct route_group *group,
+	struct link_end place, bool input)
+{
+	struct end_flows *end = &map->ends[map->nb_ends++];
+
+	*end = (struct end_flows){.end = place, .input = input, .flows = group->flows};
+	add_recent(end->recent, group->recent);
+}
+
 static void add_ends(struct neighbourhood *map, const struct route_group *group)
 {
 	for (uint32_t i = 0; i < group->nb_hops; i++) {
 		const struct path_hop *hop = &group->hops[i];
 
-		map->ends[map->nb_ends++] =
-			(struct end_flows){output_of(hop), false, group->flows, 0};
-		map->ends[map->nb_ends++] =
-			(struct end_flows){input_of(hop), true, group->flows, 0};
-		for (uint32_t j = 0; j < group->nb_hops; j++)
-			if (i != j)
-				map->pairs[map->nb_pairs++] = (struct end_pair){
-					.from = output_of(hop),
-					.to = input_of(&group->hops[j]),
-					.common = group->flows,
-					.reported = group->reported[i * group->nb_hops + j],
-					.distance = distance(hop, &group->hops[j]),
-				};
+		add_end(map, group, output_of(hop), false);
+		add_end(map, group, input_of(hop), true);
+		for (uint32_t j = 0; j < group->nb_hops; j++) {
+			struct end_pair *pair = &map->pairs[map->nb_pairs];
+
+			if (i == j)
+				continue;
+			*pair = (struct end_pair){
+				.from = output_of(hop),
+				.to = input_of(&group->hops[j]),
+				.common = group->flows,
+				.reported = group->reported[i * group->nb_hops + j],
+				.distance = distance(hop, &group->hops[j]),
+			};
+			add_recent(pair->recent, group->recent);
+			map->nb_pairs++;
+		}
 	}
 }
 
@@ -409,10 +441,12 @@ static void merge_ends(struct neighbourhood *map)
 
 	qsort(map->ends, map->nb_ends, sizeof(map->ends[0]), by_end);
 	for (uint64_t i = 0; i < map->nb_ends; i++)
-		if (n > 0 && by_end(&map->ends[n - 1], &map->ends[i]) == 0)
+		if (n > 0 && by_end(&map->ends[n - 1], &map->ends[i]) == 0) {
 			map->ends[n - 1].flows += map->ends[i].flows;
-		else
+			add_recent(map->ends[n - 1].recent, map->ends[i].recent);
+		} else {
 			map->ends[n++] = map->ends[i];
+		}
 	map->nb_ends = n;
 }
 
@@ -420,6 +454,7 @@ static void add_pair(struct end_pair *pair, const struct end_pair *more)
 {
 	pair->common += more->common;
 	pair->reported += more->reported;
+	add_recent(pair->recent, more->recent);
 	if (more->distance > 0 && (pair->distance == 0 || more->distance < pair->distance))
 		pair->distance = more->distance;
 }
@@ -451,7 +486,7 @@ static double lower_bound(double share, double n)
 	double z = QUANTILE * QUANTILE / n;
 	double spread = QUANTILE * sqrt(share * (1 - share) / n + z / (4 * n));
 
-	return (share + z / 2 - spread) / (1 + z);
+	return fmax(0, (share + z / 2 - spread) / (1 + z));
 }
 
 /*
@@ -749,6 +784,14 @@ static bool is_explained(const struct neighbourhood *map, const struct end_pair 
 	return pair->score < MATCH_PART * best_from && pair->score < MATCH_PART * best_to;
 }
 
+/* Returns true if `to` was first in most of the flows, for 95 % confidence. */
+static bool is_contradicted(const struct end_pair *pair)
+{
+	double next = (double)pair->next;
+
+	return lower_bound(1 - pair->ordered / next, next) > 0.5;
+}
+
 static bool make_rows(
 	const struct neighbourhood *map, struct neighbour_row **rows, uint64_t *nb_rows)
 {
@@ -764,7 +807,7 @@ static bool make_rows(
 	for (uint64_t i = 0; i < map->nb_pairs; i++) {
 		const struct end_pair *pair = &map->pairs[i];
 
-		if (pair->now == 0 || is_explained(map, pair))
+		if (pair->now == 0 || is_explained(map, pair) || is_contradicted(pair))
 			continue;
 		made[(*nb_rows)++] = (struct neighbour_row){
 			.from = pair->from.exporter,
@@ -782,6 +825,93 @@ static bool make_rows(
 		};
 	}
 	return true;
+}
+
+/* --- changes of cables --- */
+
+static double log_factorial(uint64_t n)
+{
+	int sign;
+
+	return lgamma_r((double)n + 1, &sign);
+}
+
+/* Returns the probability that `chosen` of `all` flows, at random, are all in a part of them. */
+static double chance(uint64_t chosen, uint64_t part, uint64_t all)
+{
+	return exp(log_factorial(part) - log_factorial(part - chosen) - log_factorial(all) +
+		   log_factorial(all - chosen));
+}
+
+/* Sets `since` if the flows of the pair began or ended, while others passed this end. */
+static void note_change(struct end_flows *end, const struct end_pair *pair)
+{
+	for (uint32_t i = 0; i < NB_PERIODS; i++) {
+		uint64_t part = 0;
+
+		if (end->since > 0 && end->since <= periods[i])
+			return;
+		if (pair->recent[i] == 0)
+			part = end->flows - end->recent[i];
+		else if (pair->recent[i] == pair->common)
+			part = end->recent[i];
+		if (part >= pair->common &&
+			chance(pair->common, part, end->flows) <= CHANGE_CHANCE) {
+			end->since = periods[i];
+			return;
+		}
+	}
+}
+
+static bool has_changed(const struct neighbourhood *map, const struct path_row *path, uint32_t age)
+{
+	for (uint32_t h = 0; h < path->nb_hops; h++) {
+		const struct end_flows *output = find_end(map, output_of(&path->hops[h]), false);
+		const struct end_flows *input = find_end(map, input_of(&path->hops[h]), true);
+
+		if (output != NULL && output->since > 0 && age >= output->since)
+			return true;
+		if (input != NULL && input->since > 0 && age >= input->since)
+			return true;
+	}
+	return false;
+}
+
+static void forget_paths(const struct neighbourhood *map, struct kept_paths *kept, uint32_t age)
+{
+	char *from = kept->rows, *to = kept->rows;
+	uint64_t n = kept->nb;
+
+	kept->nb = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct path_row *path = (const struct path_row *)(const void *)from;
+		uint64_t bytes = path_row_bytes(path->nb_hops);
+
+		if (!has_changed(map, path, age)) {
+			memmove(to, from, bytes);
+			to += bytes;
+			kept->nb++;
+		}
+		from += bytes;
+	}
+}
+
+/* Forgets the paths of ends whose cable changed. Returns false if there are none. */
+static bool forget_cables(struct neighbours *neighbours, const struct neighbourhood *map)
+{
+	bool changed = false;
+
+	for (uint64_t i = 0; i < map->nb_pairs; i++) {
+		const struct end_pair *pair = &map->pairs[i];
+
+		note_change(find_end(map, pair->from, false), pair);
+		note_change(find_end(map, pair->to, true), pair);
+	}
+	for (uint64_t i = 0; i < map->nb_ends; i++)
+		changed |= map->ends[i].since > 0;
+	for (uint32_t i = 0; changed && i < KEPT_INTERVALS; i++)
+		forget_paths(map, &neighbours->kept[i], i + 1);
+	return changed;
 }
 
 /* --- earlier intervals --- */
@@ -842,32 +972,52 @@ static void keep_paths(
 	limit_kept(neighbours);
 }
 
+static void free_map(struct neighbourhood *map)
+{
+	free(map->groups);
+	free(map->matrices);
+	free(map->ends);
+	free(map->pairs);
+	free(map->complete);
+	*map = (struct neighbourhood){0};
+}
+
+/* Sets *entries, to which the map points. Returns false if out of memory. */
+static bool make_map(const struct neighbours *neighbours, const struct path_row *const *paths,
+	uint64_t n, struct path_entry **entries, struct neighbourhood *map)
+{
+	uint64_t all;
+
+	*entries = sort_paths(neighbours, paths, n, &all);
+	if (*entries == NULL || !make_groups(map, *entries, all))
+		return false;
+	limit_groups(map);
+	return make_pairs(map);
+}
+
 bool neighbours_find(struct neighbours *neighbours, const struct path_row *const *paths, uint64_t n,
 	struct neighbour_row **rows, uint64_t *nb_rows)
 {
 	struct neighbourhood map = {0};
-	uint64_t all;
-	struct path_entry *entries = sort_paths(neighbours, paths, n, &all);
+	struct path_entry *entries;
 	struct order_search *search = malloc(sizeof(*search));
-	bool done = entries != NULL && search != NULL && make_groups(&map, entries, all);
+	bool done = make_map(neighbours, paths, n, &entries, &map);
 
 	*rows = NULL;
 	*nb_rows = 0;
-	if (done) {
-		limit_groups(&map);
-		done = make_pairs(&map);
+	if (done && forget_cables(neighbours, &map)) {
+		free(entries);
+		free_map(&map);
+		done = make_map(neighbours, paths, n, &entries, &map);
 	}
+	done = done && search != NULL;
 	if (done) {
 		order_groups(&map, search);
 		done = make_rows(&map, rows, nb_rows);
 	}
 	free(entries);
 	free(search);
-	free(map.groups);
-	free(map.matrices);
-	free(map.ends);
-	free(map.pairs);
-	free(map.complete);
+	free_map(&map);
 	keep_paths(neighbours, paths, n);
 	return done;
 }

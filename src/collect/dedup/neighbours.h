@@ -25,8 +25,9 @@ void neighbours_destroy(struct neighbours *neighbours);
 
 /*
  * Finds the neighbours in paths[n], the flows of an interval. Paths of up to 32 earlier intervals, and
- * of 65536 flows, are evidence as well. Sets *rows, from malloc(), and *nb_rows: those with flows in
- * this interval, in order of exporters and interfaces. Returns false if out of memory.
+ * of 65536 flows, are evidence as well, unless they pass an interface whose cable has changed since.
+ * Sets *rows, from malloc(), and *nb_rows: those with flows in this interval, in order of exporters and
+ * interfaces. Returns false if out of memory.
  */
 bool neighbours_find(struct neighbours *neighbours, const struct path_row *const *paths, uint64_t n,
 	struct neighbour_row **rows, uint64_t *nb_rows);
