@@ -16,10 +16,9 @@
 #define EXIT_TEXT    2
 
 /* Links that are less sure are dashed. */
-#define SURE     0.75
-#define PEN_MAX  6.0
-#define FIELDS   128
-#define END_NAME 64 /* an exporter's name, or an interface */
+#define SURE    0.75
+#define PEN_MAX 6.0
+#define FIELDS  128
 
 enum field {
 	FROM,
@@ -35,12 +34,13 @@ static const char *const names[NB_FIELDS] = {
 	"from", "from_interface", "to", "to_interface", "bytes", "sure"};
 
 struct cable_end {
-	char exporter[END_NAME], interface[END_NAME];
+	const char *exporter, *interface;
 };
 
 /* The ends are in alphabetical order. */
 struct cable {
-	struct cable_end ends[2];
+	struct cable_end ends[2]; /* in `names` */
+	char *names;
 	double bytes[2]; /* sent by each end */
 	double sure;     /* value of the last row */
 	uint64_t number;
@@ -114,12 +114,45 @@ static int compare_ends(const struct cable_end *a, const struct cable_end *b)
 	return order != 0 ? order : strcmp(a->interface, b->interface);
 }
 
-static void set_end(struct cable_end *end, char *exporter, char *interface)
+/* Skips the apostrophe that marks a name, such as =x, as text for spreadsheets. */
+static const char *skip_apostrophe(const char *name)
 {
-	make_printable(exporter);
-	make_printable(interface);
-	snprintf(end->exporter, sizeof(end->exporter), "%s", exporter);
-	snprintf(end->interface, sizeof(end->interface), "%s", interface);
+	const char *first = name + 1;
+
+	if (*name != '\'')
+		return name;
+	first += strspn(first, " \t\r\n");
+	return *first != '\0' && strchr("=+-@", *first) != NULL ? name + 1 : name;
+}
+
+static const char *add_name(char **to, const char *name)
+{
+	char *start = *to;
+
+	name = skip_apostrophe(name);
+	*to += strlen(name) + 1;
+	memcpy(start, name, strlen(name) + 1);
+	make_printable(start);
+	return start;
+}
+
+/* Copies the names of both ends. Returns false if out of memory. */
+static bool set_ends(const struct network *network, struct cable *cable, char *const *fields)
+{
+	static const enum field columns[2][2] = {{FROM, FROM_INTERFACE}, {TO, TO_INTERFACE}};
+	size_t bytes = 0;
+	char *to;
+
+	for (uint32_t f = FROM; f <= TO_INTERFACE; f++)
+		bytes += strlen(fields[network->at[f]]) + 1;
+	to = cable->names = malloc(bytes);
+	if (to == NULL)
+		return false;
+	for (uint32_t e = 0; e < 2; e++) {
+		cable->ends[e].exporter = add_name(&to, fields[network->at[columns[e][0]]]);
+		cable->ends[e].interface = add_name(&to, fields[network->at[columns[e][1]]]);
+	}
+	return true;
 }
 
 /* Returns true if the text is a number, not negative. */
@@ -140,20 +173,13 @@ static int read_row(struct network *network, char *line)
 
 	if (split(line, fields) != network->nb_columns)
 		return fail(network, EXIT_TEXT, "not %u fields", network->nb_columns);
-	set_end(&cable.ends[0], fields[network->at[FROM]], fields[network->at[FROM_INTERFACE]]);
-	set_end(&cable.ends[1], fields[network->at[TO]], fields[network->at[TO_INTERFACE]]);
 	for (uint32_t f = BYTES; f < NB_FIELDS; f++)
 		if (!read_number(fields[network->at[f]], f == BYTES ? &bytes : &cable.sure))
 			return fail(network, EXIT_TEXT, "%s: '%.40s': not a number", names[f],
 				fields[network->at[f]]);
-	swapped = compare_ends(&cable.ends[0], &cable.ends[1]) > 0;
-	if (swapped) {
-		struct cable_end end = cable.ends[0];
-
-		cable.ends[0] = cable.ends[1];
-		cable.ends[1] = end;
-	}
-	cable.bytes[swapped] = bytes;
+	if (cable.sure > 1)
+		return fail(network, EXIT_TEXT, "sure: '%.40s': not between 0 and 1",
+			fields[network->at[SURE_FIELD]]);
 	if (network->nb == network->room) {
 		uint64_t room = 2 * network->room + 64;
 		struct cable *cables = realloc(network->cables, room * sizeof(cable));
@@ -163,6 +189,16 @@ static int read_row(struct network *network, char *line)
 		network->cables = cables;
 		network->room = room;
 	}
+	if (!set_ends(network, &cable, fields))
+		return fail(network, EXIT_MACHINE, "out of memory");
+	swapped = compare_ends(&cable.ends[0], &cable.ends[1]) > 0;
+	if (swapped) {
+		struct cable_end end = cable.ends[0];
+
+		cable.ends[0] = cable.ends[1];
+		cable.ends[1] = end;
+	}
+	cable.bytes[swapped] = bytes;
 	network->cables[network->nb++] = cable;
 	return 0;
 }
@@ -204,6 +240,10 @@ static int read_files(struct network *network, const struct csv_replay_files *fi
 		status = read_file(network, file);
 		fclose(file);
 	}
+	network->line = 0;
+	if (status == 0 && network->nb == 0)
+		return fail(network, EXIT_TEXT,
+			"no links; --export neighbours has them if exporters share flows");
 	return status;
 }
 
@@ -240,6 +280,7 @@ static void merge_cables(struct network *network)
 		network->cables[n - 1].bytes[0] += cable->bytes[0];
 		network->cables[n - 1].bytes[1] += cable->bytes[1];
 		network->cables[n - 1].sure = cable->sure;
+		free(cable->names);
 	}
 	network->nb = n;
 }
@@ -310,6 +351,8 @@ int plot_network(const struct csv_replay_files *files, struct text *text, char *
 		merge_cables(&network);
 		draw(text, &network);
 	}
+	for (uint64_t i = 0; i < network.nb; i++)
+		free(network.cables[i].names);
 	free(network.cables);
 	return status;
 }

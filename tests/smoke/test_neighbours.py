@@ -236,7 +236,8 @@ def test_graph_of_bad_files(test):
     for text, says in (('', 'no header line'), ('from,to\n' + row, "no column 'from_interface'"),
                        (header + 'a,1,b\n', ':2: not 6 fields'), (header + '"a"b,1,b,2,5,1\n', ':2: not 6 fields'),
                        (header + row + 'a,1,b,2,many,0.9\n', ":3: bytes: 'many': not a number"),
-                       (header + 'a,1,b,2,5,\n', "sure: '': not a number"),
+                       (header + 'a,1,b,2,5,\n', "sure: '': not a number"), (header, 'bad.csv: no links'),
+                       (header + row + 'a,1,b,2,5,7.0\n', ":3: sure: '7.0': not between 0 and 1"),
                        (header + 'a,1,b,2,-5,1\n', "bytes: '-5': not a number")):
         plot(text).expect(2).expect_one_line(says)
         assert not os.path.exists(picture), text
@@ -248,8 +249,10 @@ def test_graph_of_bad_files(test):
     assert 'truncated' in cut.stderr and dot_of(test, path) == {(('a', '1'), ('b', '2')): ('500 B / 0 B', False)}
     plot(header + '"x"" -- \\",1,b,2,1200,0.5\n').expect(0)
     assert dot_of(test, path) == {(('b', '2'), ('x\\" -- \\\\', '1')): ('0 B / 1.2 KB', True)}
-    plot(header).expect(0)
-    assert not dot_of(test, path)
+    # CSV of the collector marks formulas with an apostrophe. Names of any length differ in all characters.
+    long = 100 * 'x'
+    plot(header + f"'=x,1,'y,2,1200,1\n{long}1,1,{long}2,2,1200,1\n").expect(0)
+    assert {name for ends in dot_of(test, path) for name, _ in ends} == {'=x', "'y", long + '1', long + '2'}
 
 
 def test_all_cables(test):
