@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 
 #include "adapt/cache_share.h"
@@ -79,7 +80,7 @@ struct adaptive {
 	struct figures figures;
 	struct topology topology;
 	struct cpus cpus;
-	uint32_t rounds, nb_buffers;
+	uint32_t rounds;
 	uint64_t packets;
 	struct profile profile;
 	struct system paper, host;
@@ -414,6 +415,28 @@ static void print_first(
 	figures_row(&bench->figures);
 }
 
+/* One row for each time at which a way reduces detail. */
+static void print_adaptations(
+	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
+{
+	struct row row = experiment->row;
+	uint32_t most = 0;
+
+	row.quantity = "adaptations";
+	row.unit = "s";
+	for (uint32_t way = 0; way < WAYS; way++)
+		most = RTE_MAX(most, RTE_MIN(outcomes[way].nb_adaptations, ADAPTATIONS_MAX));
+	for (uint32_t i = 0; i < most; i++) {
+		begin_row(bench, &row);
+		figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
+		for (uint32_t way = 0; way < WAYS; way++)
+			if (i < outcomes[way].nb_adaptations)
+				cell(bench, way_names[way], outcomes[way].adaptations[i]);
+		figures_note(&bench->figures, "reduction %u", i + 1);
+		figures_row(&bench->figures);
+	}
+}
+
 static void print_skipped(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
@@ -434,7 +457,7 @@ static void run_experiment(
 	static const char *const buffers[] = {"4096 packets", "1 MB"};
 	struct outcome outcomes[WAYS];
 
-	for (uint32_t b = 0; b < bench->nb_buffers; b++) {
+	for (uint32_t b = 0; b < sizeof(buffers) / sizeof(buffers[0]); b++) {
 		experiment->load.entries = paper_number("model", buffers[b], "entries");
 		for (uint32_t way = 0; way < WAYS; way++)
 			outcomes[way] = system_run(system, &experiment->load, (enum way)way);
@@ -443,6 +466,8 @@ static void run_experiment(
 			print_lost(bench, experiment, outcomes, "lost of without");
 		if (experiment->skew || strcmp(experiment->row.figure, "5a") == 0)
 			print_first(bench, experiment, outcomes);
+		if (strcmp(experiment->row.figure, "5a") == 0)
+			print_adaptations(bench, experiment, outcomes);
 		print_skipped(bench, experiment, outcomes);
 	}
 }
@@ -618,6 +643,45 @@ static bool run_decision(
 	return right;
 }
 
+/* Share of its processing time by which the time per packet is to fall. */
+#define LESS 0.25
+
+/* Both ways in turns, because other programs use the CPUs. */
+static bool run_less(struct adaptive *bench, uint32_t states)
+{
+	struct choose_item item;
+	uint8_t step;
+	struct choose_flows flows;
+	struct choice_trial trial = {.items = &item,
+		.choice = {.step = &step, .flows = &flows},
+		.work = malloc(choose_work_size(1))};
+	double us[CHOOSE_LSF + 1][BENCH_ROUNDS_MAX], fixed_ns;
+	char setting[32];
+
+	if (trial.work == NULL) {
+		log_error("out of memory for a decision");
+		return false;
+	}
+	fill_decision(&trial, 1, states, false);
+	fixed_ns = trial.problem.fixed_ns;
+	choose_full(&trial.problem, trial.work, &trial.choice);
+	trial.target_ns = fixed_ns + (1 - LESS) * (trial.choice.ns - fixed_ns);
+	for (uint32_t r = 0; r < bench->rounds; r++)
+		for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_LSF; how++)
+			us[how][r] = decide_us(&trial, (enum choose_how)how);
+	snprintf(setting, sizeof(setting), "%u states, -%.0f %%", states, LESS * 100);
+	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_LSF; how++) {
+		struct row row = {"6", "routine", setting, "measured",
+			how == CHOOSE_GREEDY ? "Greedy" : "LSF", "us"};
+
+		begin_row(bench, &row);
+		cell(bench, "value", bench_stats_of(us[how], bench->rounds).median);
+		figures_row(&bench->figures);
+	}
+	free(trial.work);
+	return true;
+}
+
 static bool run_figure_6(struct adaptive *bench)
 {
 	return run_decision(bench, "16 states", 1, 16, false) &&
@@ -626,7 +690,8 @@ static bool run_figure_6(struct adaptive *bench)
 	       run_decision(bench, "256 queries", 256, 0, false) &&
 	       run_decision(bench, "1024 queries", 1024, 0, false) &&
 	       run_decision(bench, "4096 queries", 4096, 0, false) &&
-	       run_decision(bench, "4096 of one rank", 4096, 0, true);
+	       run_decision(bench, "4096 of one rank", 4096, 0, true) && run_less(bench, 16) &&
+	       run_less(bench, 32) && run_less(bench, 64);
 }
 
 /* 10 Gbps of 64-byte packets, as in the paper */
@@ -675,6 +740,32 @@ static bool run_table_3(struct adaptive *bench)
 		print_counting(
 			bench, counted_queries[c], "queries", times.queries[c], times.without);
 	workload_destroy(workload);
+	return true;
+}
+
+static void print_estimate(struct adaptive *bench, const char *setting, double ns, const char *note)
+{
+	struct row row = {"VI-B", "estimate of P", setting, "measured", "of window", "ratio"};
+
+	begin_row(bench, &row);
+	cell(bench, "value", ns * FORMULA_SAMPLES * 1e-9 / DEMAND_WINDOW_S);
+	figures_note(&bench->figures, "%.3g ns for each of %d %s", ns, FORMULA_SAMPLES, note);
+	figures_row(&bench->figures);
+}
+
+static bool run_estimate(struct adaptive *bench)
+{
+	struct estimate_cost cost;
+
+	if (!prediction_cost(
+		    &cost, COUNTING_ROUNDS * bench->rounds, seed_options(bench->config)->seed)) {
+		log_error("out of memory for the flow table");
+		return false;
+	}
+	print_estimate(bench, "CDF", cost.cdf_ns, "times, by both CDFs");
+	print_estimate(bench, "CDF tabulated", cost.table_ns, "times, by tables of both CDFs");
+	print_estimate(bench, "threshold", cost.threshold_ns, "times, as a worker does");
+	print_estimate(bench, "with lookups", cost.lookup_ns, "lookups, timed and classified");
 	return true;
 }
 
@@ -733,7 +824,8 @@ static bool run_all(void *arg)
 		run_figure_5(bench, &bench->host, "model of host");
 		run_capacity(bench, &bench->host, "model of host");
 	}
-	return run_prediction(bench) && run_figure_6(bench) && run_table_3(bench);
+	return run_prediction(bench) && run_estimate(bench) && run_figure_6(bench) &&
+	       run_table_3(bench);
 }
 
 static bool read_profile(struct adaptive *bench)
@@ -775,7 +867,6 @@ int bench_adaptive(struct config *config)
 	bench.config = config;
 	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
 	bench.packets = bench_number(options, options->packets, PACKETS, QUICK_PACKETS);
-	bench.nb_buffers = options->quick ? 1 : 2;
 	system_of_paper(&bench.paper);
 	if (!read_profile(&bench) || !setup_topology(&bench.topology, config))
 		return 1;
@@ -791,8 +882,7 @@ int bench_adaptive(struct config *config)
 static const struct option_row adaptive_rows[] = {
 	BENCH_ROW_PACKETS(4096, "524288", "Set the packets per round of measured times."),
 	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 16K packets per round and only "
-			"queues of 4096 packets."),
+	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 16K packets per round."),
 	{0},
 };
 

@@ -15,6 +15,7 @@
 #define RESERVE        0.1
 #define PAPER_COUNT_NS 10 /* assumed */
 #define STEP_SHARE     0.25
+#define LESS_NS        1e-6 /* larger than rounding */
 
 const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "best", "best_valve"};
 
@@ -164,6 +165,8 @@ struct runner {
 	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double skipped;
+	double own_ns; /* per packet, without fixed_ns */
+	struct outcome *outcome;
 };
 
 static double more_ns(const struct runner *runner)
@@ -172,6 +175,19 @@ static double more_ns(const struct runner *runner)
 
 	return runner->system->memory_ns * load->uncached +
 	       (load->more_ns != NULL ? load->more_ns(load, runner->at) : 0);
+}
+
+static void note_adaptation(struct runner *runner)
+{
+	struct outcome *outcome = runner->outcome;
+	double own_ns = runner->hysteresis.now.ns - runner->problem.fixed_ns;
+
+	if (own_ns < runner->own_ns - LESS_NS) {
+		if (outcome->nb_adaptations < ADAPTATIONS_MAX)
+			outcome->adaptations[outcome->nb_adaptations] = runner->at;
+		outcome->nb_adaptations++;
+	}
+	runner->own_ns = own_ns;
 }
 
 static double decide_window(void *context, const struct demand_window *window)
@@ -183,7 +199,6 @@ static double decide_window(void *context, const struct demand_window *window)
 	double target_ns = demand_target_ns(&runner->demand, window);
 
 	runner->problem.fixed_ns = runner->system->fixed_ns + more_ns(runner);
-	runner->at += DEMAND_WINDOW_S;
 	if (runner->way == WAY_WITHOUT)
 		choose_full(&runner->problem, runner->hysteresis.work, &runner->hysteresis.now);
 	else if (runner->way >= WAY_BEST)
@@ -191,6 +206,8 @@ static double decide_window(void *context, const struct demand_window *window)
 	else
 		choose(hows[runner->way], &runner->problem, target_ns, runner->hysteresis.work,
 			&runner->hysteresis.now);
+	note_adaptation(runner);
+	runner->at += DEMAND_WINDOW_S;
 	return runner->hysteresis.now.ns;
 }
 
@@ -269,6 +286,8 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 	if (runner.hysteresis.work == NULL)
 		return outcome;
 	decide_init(&runner.hysteresis, &runner.problem);
+	runner.outcome = &outcome;
+	runner.own_ns = runner.hysteresis.now.ns - runner.problem.fixed_ns;
 	outcome.queue = queue_model_run(&model);
 	outcome.skipped = runner.skipped;
 	free(runner.hysteresis.work);

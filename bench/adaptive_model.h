@@ -59,9 +59,13 @@ struct load {
 	const void *arg;
 };
 
+#define ADAPTATIONS_MAX 100
+
 struct outcome {
 	struct queue_result queue;
 	double skipped;
+	uint32_t nb_adaptations;             /* windows with less detail than the previous window */
+	double adaptations[ADAPTATIONS_MAX]; /* times (s) of the first ones */
 };
 
 struct outcome system_run(const struct system *system, const struct load *load, enum way way);

@@ -32,6 +32,7 @@ struct stage {
 	struct hash_key hash_key;
 	struct sketch *table;
 	struct formula_times times;
+	struct distribution hit, miss; /* times of lookups */
 	double key_ns;
 	struct key_burst burst;
 	struct random random;
@@ -258,35 +259,142 @@ static bool calibrate(struct stage *stage, const struct sketch_params *params)
 		what.traffic = PROFILE_CACHED;
 		missing = what;
 		missing.traffic = PROFILE_UNCACHED;
-		stage->times.share = cache_share_of(&profile_find(&profile, &what)->times,
-			&profile_find(&profile, &missing)->times);
+		stage->hit = profile_find(&profile, &what)->times;
+		stage->miss = profile_find(&profile, &missing)->times;
+		stage->times.share = cache_share_of(&stage->hit, &stage->miss);
 	}
 	profile_free(&profile);
 	return done;
 }
 
-bool prediction_measure(struct prediction predictions[PREDICTION_LOADS], uint64_t seed)
+/* The caller destroys stage->table, which may be NULL. Returns false if out of memory. */
+static bool prepare(struct stage *stage, uint64_t seed)
 {
 	const struct sketch_ops *ops = sketch_find("flow-table");
 	struct sketch_params params = {.width = TABLE,
 		.key = &key_rules[0],
 		.seed = seed,
 		.allocator = node_memory_on_node(PLAN_NODE_ANY)};
-	static struct stage stage;
-	bool done;
 
-	stage.seed = seed;
-	hash_key_init(&stage.hash_key, seed);
-	random_init(&stage.random, seed);
-	workload_burst_init(&stage.burst);
-	done = ops->check(&params) == NULL && calibrate(&stage, &params);
+	*stage = (struct stage){.seed = seed};
+	hash_key_init(&stage->hash_key, seed);
+	random_init(&stage->random, seed);
+	workload_burst_init(&stage->burst);
+	if (ops->check(&params) == NULL && calibrate(stage, &params))
+		stage->table = ops->create(&params);
+	return stage->table != NULL;
+}
+
+static void destroy(struct stage *stage)
+{
+	if (stage->table != NULL)
+		stage->table->ops->destroy(stage->table);
+	free(stage->room);
+}
+
+bool prediction_measure(struct prediction predictions[PREDICTION_LOADS], uint64_t seed)
+{
+	static struct stage stage;
+	bool done = prepare(&stage, seed);
+
 	stage.room = calloc(1, CO_RUNNER_ROOM);
-	stage.table = done ? ops->create(&params) : NULL;
-	done = stage.room != NULL && stage.table != NULL;
+	done = done && stage.room != NULL;
 	for (uint32_t l = 0; done && l < PREDICTION_LOADS; l++)
 		run_load(&stage, &loads[l], &predictions[l]);
-	if (stage.table != NULL)
-		ops->destroy(stage.table);
-	free(stage.room);
+	destroy(&stage);
+	return done;
+}
+
+#define TABULATED 1024 /* ns; longer times have the last entry */
+
+enum rule {
+	RULE_CDF,
+	RULE_TABLE,
+	RULE_THRESHOLD,
+	RULES,
+};
+
+struct classifying {
+	const struct stage *stage;
+	double times[FORMULA_SAMPLES];          /* ns */
+	double hit[TABULATED], miss[TABULATED]; /* 1 - CDF_hit and CDF_miss by ns */
+};
+
+/* Returns the number of times that count as hits. */
+static uint64_t classify(const struct classifying *work, enum rule rule)
+{
+	const struct stage *stage = work->stage;
+	uint64_t hits = 0;
+
+	for (uint32_t i = 0; i < FORMULA_SAMPLES; i++) {
+		double ns = work->times[i];
+		uint32_t at = ns < TABULATED ? (uint32_t)ns : TABULATED - 1;
+
+		if (rule == RULE_CDF)
+			hits += 1 - distribution_below(&stage->hit, ns) >=
+				distribution_below(&stage->miss, ns);
+		else if (rule == RULE_TABLE)
+			hits += work->hit[at] >= work->miss[at];
+		else
+			hits += cache_share_hit(&stage->times.share, ns);
+	}
+	return hits;
+}
+
+/* Times lookups of known flows with Zipf's exponent 1. Returns ns per lookup. */
+static double time_lookups(struct stage *stage, double *times)
+{
+	volatile uint64_t hits = 0;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < FORMULA_SAMPLES; i++) {
+		uint64_t begin, start, end;
+
+		if (i % BURST_MAX == 0) {
+			fill_zipf(stage, 1, FLOWS);
+			hash_burst(&stage->hash_key, &stage->burst);
+		}
+		begin = rte_rdtsc_precise();
+		start = rte_rdtsc_precise();
+		sketch_look_up(stage->table, &stage->burst, i % BURST_MAX);
+		end = rte_rdtsc_precise();
+		times[i] = ns_of(end - start);
+		hits += cache_share_hit(&stage->times.share, times[i]);
+		sum += ns_of(rte_rdtsc_precise() - begin);
+	}
+	return sum / FORMULA_SAMPLES;
+}
+
+bool prediction_cost(struct estimate_cost *cost, uint32_t rounds, uint64_t seed)
+{
+	static struct stage stage;
+	static struct classifying work;
+	volatile uint64_t hits;
+	double least[RULES] = {INFINITY, INFINITY, INFINITY};
+	bool done = prepare(&stage, seed);
+
+	work.stage = &stage;
+	for (uint32_t t = 0; done && t < TABULATED; t++) {
+		work.hit[t] = 1 - distribution_below(&stage.hit, t);
+		work.miss[t] = distribution_below(&stage.miss, t);
+	}
+	cost->lookup_ns = INFINITY;
+	if (done)
+		fill_table(&stage);
+	for (uint32_t round = 0; done && round < rounds; round++) {
+		cost->lookup_ns = fmin(cost->lookup_ns, time_lookups(&stage, work.times));
+		for (uint32_t rule = 0; rule < RULES; rule++) {
+			uint64_t start = rte_rdtsc_precise();
+
+			hits = classify(&work, (enum rule)rule);
+			least[rule] = fmin(
+				least[rule], ns_of(rte_rdtsc_precise() - start) / FORMULA_SAMPLES);
+		}
+	}
+	(void)hits;
+	cost->cdf_ns = least[RULE_CDF];
+	cost->table_ns = least[RULE_TABLE];
+	cost->threshold_ns = least[RULE_THRESHOLD];
+	destroy(&stage);
 	return done;
 }

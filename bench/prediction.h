@@ -23,3 +23,14 @@ struct prediction {
 
 /* Returns false if out of memory. */
 bool prediction_measure(struct prediction predictions[PREDICTION_LOADS], uint64_t seed);
+
+/* Time (ns) per lookup to estimate P from FORMULA_SAMPLES lookups. Sec. VI-B of Tangari et al. */
+struct estimate_cost {
+	double cdf_ns;       /* rule of the paper, with both distribution functions of each time */
+	double table_ns;     /* the same with a table of each function */
+	double threshold_ns; /* one comparison, as in a worker */
+	double lookup_ns;    /* lookup, its timing and one comparison, as in a worker */
+};
+
+/* Each value is the least of the rounds, which are in turns. Returns false if out of memory. */
+bool prediction_cost(struct estimate_cost *cost, uint32_t rounds, uint64_t seed);
