@@ -539,10 +539,9 @@ static void reason_without_figure(char reason[REASON_MAX], const struct file *fi
 		if (strcmp(writers[w].file, file->name) == 0)
 			command = writers[w].command;
 	if (file->exists)
-		snprintf(reason, REASON_MAX, "not measured yet: %s.csv has no such figure",
-			file->name);
+		snprintf(reason, REASON_MAX, "not run: %s.csv has no such figure", file->name);
 	else
-		snprintf(reason, REASON_MAX, "not measured yet: no %s.csv%s%s", file->name,
+		snprintf(reason, REASON_MAX, "not run: no %s.csv%s%s", file->name,
 			command != NULL ? ", which is written by " : "",
 			command != NULL ? command : "");
 }
@@ -585,7 +584,7 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 {
 	const struct printed named = {printed, row};
 
-	snprintf(reason, REASON_MAX, "not measured yet: no line of ours.csv");
+	snprintf(reason, REASON_MAX, "not run: no line of ours.csv");
 	for (uint32_t line = 1; line < join->ours.nb_rows; line++) {
 		const char *name = field(&join->ours, line, "file");
 		const struct file *file;

@@ -14,7 +14,7 @@ import lib
 LONG = ('of_this_host',)
 
 PAPERS = ('wu2016', 'zha2022', 'nassopoulos2014', 'emc2', 'tangari2018')
-KINDS = ('measured', 'modelled', 'not measurable: ', 'not measured yet: ', 'description')
+KINDS = ('measured', 'modelled', 'not measurable: ', 'not run: ', 'description')
 ADDED = ['ours', 'ours_min', 'ours_max', 'how', 'command', 'machine', 'date']
 
 
@@ -89,7 +89,7 @@ def test_without_figures(test):
     rows = join(test, prepare(test))
     check_rows(test, rows)
     kinds = {row['how'].split(':')[0] for row in rows}
-    assert kinds == {'description', 'not measurable', 'not measured yet'}, kinds
+    assert kinds == {'description', 'not measurable', 'not run'}, kinds
 
 
 def test_lines(test):
@@ -108,6 +108,7 @@ def test_lines(test):
     assert not unused, unused
     for line in lines_of(test):
         assert line['how'].startswith(KINDS + ('',)) and line['paper'] in PAPERS, line
+        assert not line['how'].startswith('not run'), line
         figure = line['how'].startswith(('measured', 'modelled'))
         assert (figure or line['how'] == '') == (line['file'] != '') == (line['value'] != ''), line
         assert figure == (line['rows'] != '') and (figure or not line['op']), line
@@ -159,7 +160,7 @@ def test_selection(test):
     row = one(rows, 'Wu', item='Table 3', setting='RSS-Separate-RS', quantity='PPT')
     assert (row['ours'], row['ours_min'], row['how']) == ('77', '', 'measured'), row
     row = one(rows, 'Wu', item='Table 3', setting='RSS-Shared-SHT', quantity='PPT')
-    assert row['how'] == 'not measured yet: paper.csv has no such figure', row
+    assert row['how'] == 'not run: paper.csv has no such figure', row
     row = one(rows, 'Wu', item='Sec. 4.5.1', quantity='PPT, shared of separate')
     assert (row['ours'], row['command']) == ('2.5', 'sketchtap-bench paper --seed 1'), row
     row = one(rows, 'Wu', item='Fig. 9', setting='2 to 6 cores')
@@ -178,7 +179,7 @@ def test_selection(test):
     row = one(rows, 'Zha', item='Table 2', setting='160 Kpps; 1400 hosts; off-path FCAP')
     assert row['ours'] == '1.5', row
     row = one(rows, 'Zha', item='Table 1', setting='off-path FCAP', quantity='forwarding latency added')
-    assert row['how'] == 'not measured yet: forward.csv has no such figure', row  # figures without a command do not count
+    assert row['how'] == 'not run: forward.csv has no such figure', row  # figures without a command do not count
     row = one(rows, 'Zha', item='Fig. 11', setting='order')
     assert row['ours'] == '', row
 
@@ -188,7 +189,7 @@ def test_missing_file(test):
     directory = prepare(test)
     os.unlink(os.path.join(directory, 'living-edge-compared.csv'))
     row = one(join(test, directory), 'Mann', item='Fig. 3', setting='sFlow; OVS; 100 Mbps; 1:1')
-    assert row['how'] == 'not measured yet: no living-edge-compared.csv, which is written by bench/living-edge compare', row
+    assert row['how'] == 'not run: no living-edge-compared.csv, which is written by bench/living-edge compare', row
 
 
 def test_bad_input(test):
@@ -233,6 +234,13 @@ def test_of_this_host(test):
         assert not os.path.exists(os.path.join(directory, 'kernel.csv')) and 'kernel failed' in result.stderr, result.describe()
     rows = read(os.path.join(directory, 'papers.csv'))
     check_rows(test, rows)
+    missing = {'edge', 'living-edge', 'living-edge-compared'} | ({'kernel'} if os.geteuid() != 0 else set())
+    small = {('paper', 'Fig. 11'), ('flow-traffic', 'Table 1'), ('flow-sizes', 'Fig. 2'), ('flow-sizes', 'Fig. 3')}  # large tables
+    for row in rows:
+        if row['how'].startswith('not run: '):
+            no_file = re.fullmatch(r'not run: no ([\w-]+)\.csv(, which is written by .*)?', row['how'])
+            no_row = re.fullmatch(r'not run: ([\w-]+)\.csv has no such figure', row['how'])
+            assert no_file and no_file.group(1) in missing or no_row and (no_row.group(1), row['item']) in small, row
     for structure, item in (('FCAP', 'Table 2'), ('SMON', 'Table 3')):
         for path in ('on-path', 'off-path'):
             row = one(rows, 'Zha', item='Table 1', setting=f'{path} {structure}', quantity='measurement accuracy')
@@ -247,6 +255,10 @@ def test_of_this_host(test):
         assert 0.5 < float(above['ours']) < float(above['value']), above
     row = one(rows, 'Zha', item='Table 1', setting='on-path FCAP', quantity='kernel memory')
     assert float(row['ours']) < float(row['value']), row
+    row = one(rows, 'Zha', item='Table 1', setting='on-path SMON', quantity='kernel memory')
+    assert float(row['ours']) < float(row['value']), row
+    flows = [row for row in rows if row['quantity'] == 'monitored flows']
+    assert len(flows) == 16 and all(0.75 < float(row['ours']) / float(row['value']) < 1.1 for row in flows), flows
     for row in rows:  # the model has a figure for each cell, and its error
         if row['item'] in ('Table 3', 'Table 4') and row['paper'].startswith('Wu'):
             error = row['how'].startswith('modelled: from ') and ' off, delay ' in row['how']
@@ -262,6 +274,12 @@ def test_of_this_host(test):
     assert 0 < float(row['ours']) < 1.5, row
     row = one(rows, 'Tangari', item='Fig. 5b')
     assert float(row['ours']) == 0, row
+    row = one(rows, 'Tangari', item='Fig. 5a', quantity='adaptations at')
+    assert 0 < float(row['ours_min']) < 0.8 < float(row['ours_max']) < 1, row
+    row = one(rows, 'Tangari', item='Fig. 6', setting='processing time to fall by 25 %')
+    assert row['ours'] in ('Greedy < LSF', 'LSF < Greedy'), row
+    for setting in ('P; K = 1000', 'P; K = 1000; CDF tabulated'):
+        assert float(one(rows, 'Tangari', item='Sec. VI-B', setting=setting)['ours']) > 0
     assert all(re.match(r'sketchtap-bench \S', row['command']) for row in rows if row['command']), 'a command of another program'
     before = lib.read_text(os.path.join(directory, 'papers.csv'))
     if os.geteuid() == 0:
@@ -288,6 +306,7 @@ def test_document(test):
     test.run(test.path('figures'), test.path('PAPERS.md'), program=tool_of(test, 'tables')).expect(0)
     assert lib.read_text(test.path('PAPERS.md')) == page
     for row in read(figures):
+        assert not row['how'].startswith('not run'), row
         if row['how'].startswith('not '):
             assert row['how'].split(': ', 1)[1] in ' '.join(page.split()), row
 
