@@ -116,6 +116,8 @@ static uint32_t settle(struct bed *bed)
 			struct key key = key_burst_get(&bed->burst, i);
 
 			assert_true(bed->weights.packets[i] > 0);
+			assert_true(bed->weights.bytes[i] <=
+				    bed->weights.packets[i] * bed->counts.largest_frame);
 			bed->packets[flow_of_key(&key)] += bed->weights.packets[i];
 			bed->bytes[flow_of_key(&key)] += bed->weights.bytes[i];
 			bed->extra[flow_of_key(&key)] = bed->burst.extra[i];
@@ -830,6 +832,21 @@ static void test_window_of_samples(void **state)
 		assert_int_equal(bed->counts.new_packets, 20000);
 		bed_destroy(bed);
 	}
+}
+
+/* The mean of 3 and 2 packets is rounded down, so its packets look larger than any reported. */
+static void test_window_of_rounded_means(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
+
+	(void)state;
+	give_samples(bed, 4, 3, 1);
+	give_samples(bed, 2, 2, 1);
+	assert_int_equal(settle(bed), 1);
+	assert_int_equal(bed->packets[0], 2);
+	assert_int_equal(bed->bytes[0], 250);
+	assert_true(bed->counts.largest_frame >= 125);
+	bed_destroy(bed);
 }
 
 #define ARRIVALS     5
@@ -1845,6 +1862,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_counts),
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
+		cmocka_unit_test(test_window_of_rounded_means),
 		cmocka_unit_test(test_window_in_any_order),
 		cmocka_unit_test(test_window_of_slow_records),
 		cmocka_unit_test(test_window_without_room),

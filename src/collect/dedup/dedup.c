@@ -940,6 +940,8 @@ static void settle_deferred(struct dedup *dedup, struct deferred_flow *deferred,
 	record_value.bytes += deferred->sure_bytes;
 	if (record_value.packets == 0)
 		return;
+	/* The mean of several exporters is rounded, so its packets may be larger. */
+	deferred_flow_add_frames(deferred, record_value.packets, record_value.bytes);
 	if ((double)deferred->sure_sampling > record_value.sampling)
 		record_value.sampling = (double)deferred->sure_sampling;
 	if (dedup->paths)

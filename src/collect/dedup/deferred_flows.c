@@ -85,7 +85,7 @@ struct deferred_flow *deferred_flows_get(struct deferred_flows *deferred,
 	return place;
 }
 
-static void add_frames(struct deferred_flow *deferred, uint64_t packets, uint64_t bytes)
+void deferred_flow_add_frames(struct deferred_flow *deferred, uint64_t packets, uint64_t bytes)
 {
 	uint64_t least, most;
 
@@ -113,7 +113,7 @@ void deferred_flow_add_samples(
 	deferred->packets = counter64_sum(deferred->packets, record->packets);
 	if (record->observation->sampling > deferred->sampling)
 		deferred->sampling = record->observation->sampling;
-	add_frames(deferred, record->packets, record->bytes);
+	deferred_flow_add_frames(deferred, record->packets, record->bytes);
 }
 
 void deferred_flow_add_certain(
@@ -123,7 +123,7 @@ void deferred_flow_add_certain(
 	deferred->sure_bytes = counter64_sum(deferred->sure_bytes, record_value->bytes);
 	if (record_value->packets > 0 && record_value->sampling > deferred->sure_sampling)
 		deferred->sure_sampling = above(record_value->sampling);
-	add_frames(deferred, record_value->packets, record_value->bytes);
+	deferred_flow_add_frames(deferred, record_value->packets, record_value->bytes);
 }
 
 struct deferred_flow *deferred_flows_settle(

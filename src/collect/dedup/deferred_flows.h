@@ -78,6 +78,9 @@ void deferred_flow_add_samples(
 /* Adds packets that are certain to count. */
 void deferred_flow_add_certain(struct deferred_flow *deferred, const struct record_value *value);
 
+/* Widens the range of frame sizes to the mean of these packets. */
+void deferred_flow_add_frames(struct deferred_flow *deferred, uint64_t packets, uint64_t bytes);
+
 /*
  * Returns the next entry to settle, and marks its flow as no longer deferred. Returns NULL, and
  * empties the table, after the last.
