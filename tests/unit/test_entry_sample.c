@@ -16,6 +16,8 @@
 
 #include "base/random.h"
 #include "parallel/workers/shed_worker.h"
+#include "report/ledger/collector_report.h"
+#include "report/rows/report.h"
 #include "sketch/sampling_bound.h"
 
 #define SEEDS  600
@@ -26,6 +28,7 @@
 
 static struct key_burst burst;
 static struct key_weights weights;
+static uint32_t key_of[BURST_MAX];
 
 struct sums {
 	uint64_t packets, bytes;
@@ -174,10 +177,170 @@ static void bounds_hold(void **state)
 	}
 }
 
+/*
+ * Exporters sample, and then the collector under --overload. RISK_OF_BOTH is that of all bounds of an
+ * interval together; the sketch has none. Each kind of sampling has half of it, as in
+ * measurement_report.c.
+ */
+#define RISK_OF_BOTH   0.2
+#define SAMPLING_RISKS 24 /* two ends, two metrics and six weights; as in merge.c */
+#define RECORDS        1500
+
+struct exported {
+	struct sums truth[KEYS], counted[KEYS], sums[KEYS], all;
+	struct ledger ledger;
+};
+
+/* Records of 1 to 64 packets. For half of them, the exporter samples. */
+static void export_burst(struct exported *exported, struct random *random)
+{
+	const uint64_t coarsest = (uint64_t)exported->ledger.sampling;
+
+	burst.n = 0;
+	burst.weights = &weights;
+	while (burst.n < BURST_MAX) {
+		uint32_t k = (uint32_t)random_below(random, KEYS), i = burst.n++;
+		uint64_t n = 1 + random_below(random, UINT64_C(1) << 2 * k);
+		uint64_t interval = random_below(random, 2) == 0 ? coarsest : 1;
+
+		weights.packets[i] = weights.bytes[i] = 0;
+		for (; n > 0; n--) {
+			uint64_t bytes = 60 + random_below(random, FRAME - 60 + 1);
+
+			exported->truth[k].packets++;
+			exported->truth[k].bytes += bytes;
+			if (random_below(random, interval) != 0)
+				continue;
+			weights.packets[i] += interval;
+			weights.bytes[i] += interval * bytes;
+		}
+		key_of[i] = k;
+		exported->counted[k].packets += weights.packets[i];
+		exported->counted[k].bytes += weights.bytes[i];
+		exported->all.packets += weights.packets[i];
+		exported->all.bytes += weights.bytes[i];
+	}
+}
+
+static void sample_burst(
+	struct exported *exported, struct shed_worker *shed, uint32_t shift, uint64_t *measured)
+{
+	struct entry_sample samples[SHED_SHIFT_MAX + 1];
+	const struct entry_sample *sample = &samples[shift];
+
+	make_samples(shed, samples);
+	*measured += sample->measured;
+	for (uint32_t s = 0; s <= SHED_SHIFT_MAX; s++)
+		for (uint64_t left = sample->entries[s]; left != 0; left &= left - 1) {
+			uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+			exported->sums[key_of[i]].packets += weights.packets[i] << s;
+			exported->sums[key_of[i]].bytes += weights.bytes[i] << s;
+		}
+}
+
+static struct report_figure bounded(
+	uint64_t sum, uint32_t shift, uint64_t unit, uint64_t whole, double risk)
+{
+	const struct sampling_bound bound = {.weight = UINT64_C(1) << shift,
+		.unit = unit,
+		.whole = (double)whole,
+		.log_inverse = -log(risk / SAMPLING_RISKS)};
+
+	return (struct report_figure){.value = sum,
+		.low = sampling_low(&bound, sum),
+		.high = sampling_high(&bound, sum),
+		.known = true,
+		.high_known = true};
+}
+
+static bool misses(const struct report_figure *figure, uint64_t truth)
+{
+	return truth < figure->low || truth > figure->high;
+}
+
+struct both {
+	uint32_t intervals;      /* those with a bound that misses the truth */
+	uint32_t only_overload;  /* the same without the widening for exporters */
+	uint32_t only_exporters; /* the same without the widening for --overload */
+};
+
+static bool widened_misses(struct report_row rows[KEYS], const struct exported *exported)
+{
+	struct report_measurement measurement = {.rows = rows, .nb_rows = KEYS};
+	bool missed = false;
+
+	collector_report_widen(&measurement, &exported->ledger, RISK_OF_BOTH / 2);
+	for (uint32_t k = 0; k < KEYS; k++)
+		missed |= misses(&rows[k].packets, exported->truth[k].packets) ||
+			  misses(&rows[k].bytes, exported->truth[k].bytes);
+	return missed;
+}
+
+static void run_both(uint64_t seed, uint32_t interval, uint32_t shift, struct both *both)
+{
+	struct exported exported = {
+		.ledger = {.sampling = interval, .largest_frame = FRAME, .unsampled_frame = FRAME}};
+	struct report_row rows[KEYS] = {0}, narrow[KEYS] = {0};
+	struct shed_worker shed;
+	struct random random;
+	uint64_t measured = 0;
+	bool missed = false;
+
+	shed_worker_init(&shed, seed, 0);
+	random_init(&random, seed + SEEDS);
+	for (uint32_t done = 0; done < RECORDS; done += burst.n) {
+		export_burst(&exported, &random);
+		sample_burst(&exported, &shed, shift, &measured);
+	}
+	exported.ledger.measured = measured;
+	exported.ledger.skipped = exported.all.packets - measured;
+	for (uint32_t k = 0; k < KEYS; k++) {
+		const struct sums *sums = &exported.sums[k];
+
+		rows[k].packets =
+			bounded(sums->packets, shift, 1, exported.all.packets, RISK_OF_BOTH / 2);
+		rows[k].bytes =
+			bounded(sums->bytes, shift, FRAME, exported.all.bytes, RISK_OF_BOTH / 2);
+		assert_false(misses(&rows[k].packets, sums->packets));
+		missed |= misses(&rows[k].packets, exported.truth[k].packets) ||
+			  misses(&rows[k].bytes, exported.truth[k].bytes);
+		narrow[k].packets = bounded(sums->packets, 0, 1, exported.all.packets, 1);
+		narrow[k].bytes = bounded(sums->bytes, 0, FRAME, exported.all.bytes, 1);
+	}
+	both->only_overload += missed;
+	both->intervals += widened_misses(rows, &exported);
+	both->only_exporters += widened_misses(narrow, &exported);
+}
+
+static void bounds_hold_if_exporters_sample(void **state)
+{
+	/* Either most of the error is that of exporters, or of --overload, or of both. */
+	static const struct {
+		uint32_t interval, shift;
+	} cases[] = {{64, 3}, {16, SHED_SHIFT_MAX}, {4, SHED_SHIFT_MAX}};
+	struct both both[3] = {{0}};
+
+	(void)state;
+	for (uint32_t c = 0; c < 3; c++) {
+		for (uint64_t seed = 1; seed <= SEEDS; seed++)
+			run_both(seed, cases[c].interval, cases[c].shift, &both[c]);
+		print_message("1:%u and 1/%u: %u of %u intervals missed, %u without the part of "
+			      "exporters, %u without that of --overload\n",
+			cases[c].interval, 1U << cases[c].shift, both[c].intervals, SEEDS,
+			both[c].only_overload, both[c].only_exporters);
+		assert_true(both[c].intervals <= RISK_OF_BOTH * SEEDS);
+	}
+	/* The test could fail: neither part is enough. */
+	assert_true(both[0].only_overload > RISK_OF_BOTH * SEEDS);
+	assert_true(both[2].only_exporters > RISK_OF_BOTH * SEEDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounds_hold),
+		cmocka_unit_test(bounds_hold_if_exporters_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
