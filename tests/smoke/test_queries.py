@@ -3,12 +3,14 @@
 lowest ranks off; a reload loses nothing; mistakes end with one line."""
 
 import csv
+import datetime
 import ipaddress
 import os
 import random
 import signal
 
 import lib
+import test_shed_controller
 
 COLUMNS = ('epoch,measurement,start,end,query,rank,state,on,packets,packets_low,packets_high,bytes,'
            'bytes_low,bytes_high,flows,flows_high,deep_packets').split(',')
@@ -209,6 +211,89 @@ def test_ranks_off(test):
     assert [float(rows[name]['on']) for name in ('q1', 'q5', 'q9', 'all')] == [0.75, 0.75, 0.5, 0.5], rows
     assert [int(rows[name]['deep_packets']) for name in ('q1', 'q5', 'q9')] == [749, 749, 499], rows
     assert int(rows['all']['deep_packets']) == 749 + 749 + 499, rows
+
+
+RANKED = (1, 60, 120, 150, 190, 220, 240, 254)
+FLOWS_EACH = 5
+
+
+def write_ranked(test):
+    """Little traffic, then far more than 1 % of a worker's time allows, then little again. Returns the
+    arguments of a run, and the times of the packets of each query, in us."""
+    head = 'reserve = 99%\n[measurement m]\nsketch = flow-table\nflow-detail = rate\nsteps = rate:1/2\n'
+    with open(test.path('run.conf'), 'w', encoding='utf-8') as stream:
+        stream.write(head)
+        for i, rank in enumerate(RANKED):
+            port = 1024 + FLOWS_EACH * i
+            stream.write(f'[query q{rank}]\nmatch = src portrange {port}-{port + FLOWS_EACH - 1}\n'
+                         f'state = rate\nrank = {rank}\n')
+    packets, time = [], 0
+    for rate, count in ((1000, 600), (400000, 120000), (1000, 4000)):
+        for _ in range(count):
+            packets.append((int(time), len(packets) % (FLOWS_EACH * len(RANKED))))
+            time += 1e6 / rate
+    path = lib.write_pcap(test.path('ranked.pcap'), [(time, lib.udp_frame(flow)) for time, flow in packets])
+    times = {f'q{rank}': [time for time, flow in packets if flow // FLOWS_EACH == i] for i, rank in enumerate(RANKED)}
+    return ('--pcap', path, '--config', test.path('run.conf'), '--pace', 'recorded', '--workers', '1',
+            '--interval', '200ms', '--overload', 'best', '--descriptors', '32768'), times
+
+
+def micros(text):
+    since = datetime.datetime.fromisoformat(text.replace('Z', '+00:00')) - datetime.datetime.fromtimestamp(
+        0, datetime.timezone.utc)
+    return since // datetime.timedelta(microseconds=1)
+
+
+def check_ranked(rows, times):
+    """Checks each interval. Returns {rank: sum of `on` over all intervals}."""
+    sums = dict.fromkeys(RANKED, 0)
+    epochs = {}
+    for row in rows:
+        epochs.setdefault(row['epoch'], []).append(row)
+    for epoch in epochs.values():
+        assert [int(row['rank']) for row in epoch] == list(RANKED), epoch
+        on = [float(row['on']) for row in epoch]
+        assert on == sorted(on, reverse=True) and 0 <= on[-1] and on[0] <= 1, epoch
+        for row in epoch:
+            start, end = (micros(row[column]) for column in ('start', 'end'))
+            true = sum(start <= time < end for time in times[row['query']])
+            assert int(row['packets_low']) <= true <= int(row['packets_high']), (row, true)
+            assert int(row['bytes_low']) <= 60 * true <= int(row['bytes_high']), (row, true)
+            assert float(row['on']) > 0 or row['deep_packets'] == '0', row
+            sums[int(row['rank'])] += float(row['on'])
+    return sums
+
+
+def test_ranks_off_live(test):
+    """Overload turns ranks off before it samples packets. Queries of better ranks are off for less
+    time, `on` says so, and bounds contain the truth."""
+    arguments, times = write_ranked(test)
+    out, log, stats = (test.path(f'{name}.csv') for name in ('queries', 'overload', 'stats'))
+    changes = None
+    # Without CPU time, a feeder overloads no worker, and calibration may find that state rate costs nothing.
+    for _ in range(8):
+        measure(test, *arguments, '--export', f'queries={out}', '--export', f'overload={log}', '--stats', stats)
+        if lib.total(lib.read_stats(stats), 'nic_missed') > 0:  # may count in the next interval
+            continue
+        sums = check_ranked(read(out), times)
+        changes = [row for row in test_shed_controller.read_states(log) if row['worker'] and row['measurement']]
+        # The log has changes of steps before those of ranks at the same packet.
+        changes.sort(key=lambda row: (int(row['packet']), row['time'], row['to'] in ('full', 'rate:1/2')))
+        if not any(row['to'].startswith('ranks:') for row in changes):
+            continue
+        rank, limits = 254, []
+        for row in changes:
+            if row['to'] not in ('full', 'rate:1/2'):
+                after = int(row['to'][6:]) if row['to'].startswith('ranks:') else 254
+                assert (after < rank) == (row['reason'] == 'load'), (row, changes)
+                rank = after
+                limits.append(rank)
+            assert row['to'] != 'rate:1/2' or rank == 0, (row, changes)
+        if any(0 < limit < 254 for limit in limits):
+            break
+    else:
+        raise AssertionError(f'no rank was off alone: {changes}')
+    assert sums[1] > sums[254], (sums, changes)
 
 
 def test_bounds(test):
