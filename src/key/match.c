@@ -30,11 +30,40 @@ struct node {
 	struct match_box box;
 };
 
+enum side {
+	SIDE_NONE,
+	SIDE_ANY,
+	SIDE_SRC,
+	SIDE_DST,
+	SIDE_BOTH,
+};
+
+enum subject {
+	SUBJECT_NONE,
+	SUBJECT_PROTO,
+	SUBJECT_PORT,
+	SUBJECT_PORTRANGE,
+	SUBJECT_NET,
+	SUBJECT_HOST,
+};
+
+#define ANY_PROTOCOL (UINT8_MAX + 1)
+
+/* Keywords before a value. */
+struct qualifier {
+	enum subject subject;
+	enum side side;
+	bool has_protocol;
+	uint8_t families;
+	uint32_t proto; /* ANY_PROTOCOL: each */
+};
+
 struct compiler {
 	const char *at;      /* next character */
 	const char *word_at; /* start of `word` */
 	char word[WORD_MAX]; /* current token; "" at the end */
 	uint32_t nb_nodes, depth;
+	struct qualifier qualifier; /* also of values without keywords: port 80 or 443 */
 	struct node nodes[NODES_MAX];
 	bool failed;
 	char *why;
@@ -48,6 +77,9 @@ static const struct match_box everything = {
 	.proto = {0, UINT8_MAX},
 	.families = MATCH_IPV4 | MATCH_IPV6,
 };
+
+/* Returns a node. */
+typedef uint32_t parse_operand(struct compiler *compiler);
 
 __attribute__((format(printf, 2, 3))) static uint32_t fail(
 	struct compiler *compiler, const char *format, ...)
@@ -168,13 +200,6 @@ static bool read_address(
 	return true;
 }
 
-enum side {
-	SIDE_ANY,
-	SIDE_SRC,
-	SIDE_DST,
-	SIDE_BOTH,
-};
-
 /* Returns the condition that the given sides are in the boxes `src` and `dst`. */
 static uint32_t on_sides(struct compiler *compiler, enum side side, const struct match_box *src,
 	const struct match_box *dst)
@@ -189,9 +214,10 @@ static uint32_t on_sides(struct compiler *compiler, enum side side, const struct
 	return join(compiler, side == SIDE_BOTH ? NODE_AND : NODE_OR, a, b);
 }
 
-static uint32_t parse_address(struct compiler *compiler, enum side side, bool prefix)
+static uint32_t parse_address(struct compiler *compiler)
 {
 	struct match_box src = everything, dst = everything;
+	bool prefix = compiler->qualifier.subject == SUBJECT_NET;
 	match_address range[2];
 	uint8_t family;
 	bool stray;
@@ -207,12 +233,13 @@ static uint32_t parse_address(struct compiler *compiler, enum side side, bool pr
 	memcpy(dst.dst, range, sizeof(range));
 	src.families = dst.families = family;
 	next(compiler);
-	return on_sides(compiler, side, &src, &dst);
+	return on_sides(compiler, compiler->qualifier.side, &src, &dst);
 }
 
-static uint32_t parse_ports(struct compiler *compiler, enum side side, bool range)
+static uint32_t parse_ports(struct compiler *compiler)
 {
 	struct match_box src = everything, dst = everything;
+	bool range = compiler->qualifier.subject == SUBJECT_PORTRANGE;
 	char first[WORD_MAX];
 	const char *hyphen = strchr(compiler->word, '-'), *last = compiler->word;
 	uint32_t low, high;
@@ -229,7 +256,7 @@ static uint32_t parse_ports(struct compiler *compiler, enum side side, bool rang
 	src.src_port[0] = dst.dst_port[0] = (uint16_t)low;
 	src.src_port[1] = dst.dst_port[1] = (uint16_t)high;
 	next(compiler);
-	return on_sides(compiler, side, &src, &dst);
+	return on_sides(compiler, compiler->qualifier.side, &src, &dst);
 }
 
 static uint32_t add_protocol(struct compiler *compiler, uint8_t families, uint32_t proto)
@@ -242,20 +269,17 @@ static uint32_t add_protocol(struct compiler *compiler, uint8_t families, uint32
 	return add_box(compiler, &box);
 }
 
-#define ANY_PROTOCOL (UINT8_MAX + 1)
-
-static uint32_t parse_number_of_protocol(struct compiler *compiler, uint8_t families)
+static uint32_t parse_number_of_protocol(struct compiler *compiler)
 {
 	uint32_t proto;
 
 	if (!read_number(compiler->word, UINT8_MAX, &proto))
 		return fail(compiler, "'%.50s': not a protocol number, 0 to 255", compiler->word);
 	next(compiler);
-	return add_protocol(compiler, families, proto);
+	return add_protocol(compiler, compiler->qualifier.families, proto);
 }
 
-/* Returns false if there is no protocol. Otherwise *node is its condition. */
-static bool parse_protocol(struct compiler *compiler, uint32_t *node, bool *complete)
+static void parse_protocol(struct compiler *compiler, struct qualifier *qualifier)
 {
 	static const struct {
 		const char *word;
@@ -271,21 +295,14 @@ static bool parse_protocol(struct compiler *compiler, uint32_t *node, bool *comp
 		{"icmp6", MATCH_IPV6, PROTO_ICMP6},
 	};
 
-	*complete = take(compiler, "proto");
-	if (*complete) {
-		*node = parse_number_of_protocol(compiler, MATCH_IPV4 | MATCH_IPV6);
-		return true;
-	}
 	for (uint32_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
 		if (!take(compiler, protocols[i].word))
 			continue;
-		*complete = protocols[i].proto == ANY_PROTOCOL && take(compiler, "proto");
-		*node = *complete
-				? parse_number_of_protocol(compiler, protocols[i].families)
-				: add_protocol(compiler, protocols[i].families, protocols[i].proto);
-		return true;
+		qualifier->has_protocol = true;
+		qualifier->families = protocols[i].families;
+		qualifier->proto = protocols[i].proto;
+		return;
 	}
-	return false;
 }
 
 static enum side parse_side(struct compiler *compiler)
@@ -311,64 +328,110 @@ static enum side parse_side(struct compiler *compiler)
 		next(compiler);
 		return sides[i].one;
 	}
-	return SIDE_ANY;
+	return SIDE_NONE;
 }
+
+static enum subject parse_subject(struct compiler *compiler, const struct qualifier *qualifier)
+{
+	static const struct {
+		const char *word;
+		enum subject subject;
+	} subjects[] = {
+		{"port", SUBJECT_PORT},
+		{"portrange", SUBJECT_PORTRANGE},
+		{"net", SUBJECT_NET},
+		{"host", SUBJECT_HOST},
+	};
+
+	if (qualifier->side == SIDE_NONE &&
+		(!qualifier->has_protocol || qualifier->proto == ANY_PROTOCOL) &&
+		take(compiler, "proto"))
+		return SUBJECT_PROTO;
+	for (uint32_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+		if (take(compiler, subjects[i].word))
+			return subjects[i].subject;
+	return qualifier->side != SIDE_NONE ? SUBJECT_HOST : SUBJECT_NONE;
+}
+
+static uint32_t parse_value(struct compiler *compiler)
+{
+	const struct qualifier *qualifier = &compiler->qualifier;
+	uint32_t node;
+
+	if (qualifier->subject == SUBJECT_PROTO)
+		return parse_number_of_protocol(compiler);
+	if (qualifier->subject == SUBJECT_PORT || qualifier->subject == SUBJECT_PORTRANGE)
+		node = parse_ports(compiler);
+	else
+		node = parse_address(compiler);
+	if (!qualifier->has_protocol)
+		return node;
+	return join(compiler, NODE_AND,
+		add_protocol(compiler, qualifier->families, qualifier->proto), node);
+}
+
+/* All values begin with a digit, except some IPv6 addresses. */
+static bool is_value(const struct compiler *compiler)
+{
+	return (compiler->word[0] >= '0' && compiler->word[0] <= '9') ||
+	       strchr(compiler->word, ':') != NULL;
+}
+
+static uint32_t parse_factor(struct compiler *compiler, parse_operand *operand);
+static uint32_t parse_expression(struct compiler *compiler, parse_operand *operand);
 
 static uint32_t parse_primitive(struct compiler *compiler)
 {
-	uint32_t protocol = 0, node;
+	struct qualifier qualifier = {
+		.families = MATCH_IPV4 | MATCH_IPV6,
+		.proto = ANY_PROTOCOL,
+	};
 	const char *start = compiler->word_at;
-	bool complete = false, has_protocol = parse_protocol(compiler, &protocol, &complete);
-	enum side side;
 
-	if (complete)
-		return protocol;
-	side = parse_side(compiler);
-	if (take(compiler, "port"))
-		node = parse_ports(compiler, side, false);
-	else if (take(compiler, "portrange"))
-		node = parse_ports(compiler, side, true);
-	else if (take(compiler, "net"))
-		node = parse_address(compiler, side, true);
-	else if (take(compiler, "host") || side != SIDE_ANY)
-		node = parse_address(compiler, side, false);
-	else if (has_protocol)
-		return protocol;
-	else if (is(compiler, ""))
+	if (compiler->qualifier.subject != SUBJECT_NONE && is_value(compiler))
+		return parse_value(compiler);
+	parse_protocol(compiler, &qualifier);
+	qualifier.side = parse_side(compiler);
+	qualifier.subject = parse_subject(compiler, &qualifier);
+	compiler->qualifier = qualifier;
+	if (qualifier.subject != SUBJECT_NONE)
+		return is(compiler, "(") ? parse_factor(compiler, parse_value)
+					 : parse_value(compiler);
+	if (qualifier.has_protocol)
+		return add_protocol(compiler, qualifier.families, qualifier.proto);
+	if (is(compiler, ""))
 		return fail(compiler, "ends too early; example: tcp and dst net 10.0.0.0/8");
-	else
-		return fail(compiler,
-			"'%.50s': unknown condition; conditions: ip, ip6, tcp, udp, sctp, icmp, "
-			"icmp6, proto, host, net, port, portrange",
-			start);
-	return has_protocol ? join(compiler, NODE_AND, protocol, node) : node;
+	return fail(compiler,
+		"'%.50s': unknown condition; conditions: ip, ip6, tcp, udp, sctp, icmp, "
+		"icmp6, proto, host, net, port, portrange",
+		start);
 }
 
-static uint32_t parse_expression(struct compiler *compiler);
-
-static uint32_t parse_factor(struct compiler *compiler)
+static uint32_t parse_factor(struct compiler *compiler, parse_operand *operand)
 {
+	struct qualifier before = compiler->qualifier;
 	uint32_t node;
 
 	if (++compiler->depth > DEEPEST)
 		return fail(compiler, "nested too deeply; the limit is %d", DEEPEST);
 	if (take(compiler, "not") || take(compiler, "!")) {
-		node = parse_factor(compiler);
+		node = parse_factor(compiler, operand);
 		node = join(compiler, NODE_NOT, node, 0);
 	} else if (take(compiler, "(")) {
-		node = parse_expression(compiler);
+		node = parse_expression(compiler, operand);
 		if (!take(compiler, ")"))
 			fail(compiler, "a parenthesis is not closed");
+		compiler->qualifier = before;
 	} else {
-		node = parse_primitive(compiler);
+		node = operand(compiler);
 	}
 	compiler->depth--;
 	return node;
 }
 
-static uint32_t parse_expression(struct compiler *compiler)
+static uint32_t parse_expression(struct compiler *compiler, parse_operand *operand)
 {
-	uint32_t node = parse_factor(compiler);
+	uint32_t node = parse_factor(compiler, operand);
 
 	while (!compiler->failed) {
 		bool and = take(compiler, "and") || take(compiler, "&&");
@@ -376,7 +439,7 @@ static uint32_t parse_expression(struct compiler *compiler)
 
 		if (!and&&!take(compiler, "or") && !take(compiler, "||"))
 			break;
-		other = parse_factor(compiler);
+		other = parse_factor(compiler, operand);
 		node = join(compiler, and? NODE_AND : NODE_OR, node, other);
 	}
 	return node;
@@ -502,9 +565,11 @@ static bool compile(struct match *match, const char *text, struct boxes *boxes)
 
 	compiler->at = text;
 	next(compiler);
-	root = parse_expression(compiler);
-	if (!compiler->failed && !is(compiler, ""))
-		fail(compiler, "'%.50s': write and or or before it", compiler->word_at);
+	root = parse_expression(compiler, parse_primitive);
+	if (!compiler->failed && is(compiler, ")"))
+		fail(compiler, "'%.50s': no '(' before it", compiler->word_at);
+	else if (!compiler->failed && !is(compiler, ""))
+		fail(compiler, "'%.50s': write 'and' or 'or' before it", compiler->word_at);
 	expand(boxes, root, false);
 	if (compiler->failed)
 		return false;

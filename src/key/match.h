@@ -4,7 +4,8 @@
 /*
  * Conditions on 5-tuples, in the language of pcap-filter(7): ip, ip6, tcp, udp, sctp, icmp, icmp6,
  * proto N, and [src|dst] host, net, port and portrange, with and, or, not and parentheses. As in
- * libpcap, `and` and `or` have the same precedence. A packet without ports has ports 0.
+ * libpcap, `and` and `or` have the same precedence, and a value without keywords has those of the
+ * value before it. A packet without ports has ports 0.
  */
 
 #include <stdbool.h>
