@@ -9,7 +9,7 @@
 #include <rte_cycles.h>
 
 #include "base/random.h"
-#include "key/classifier.h"
+#include "key/match.h"
 #include "parallel/plan/plan.h"
 #include "parallel/workers/node_memory.h"
 #include "sketch/queries.h"
@@ -50,12 +50,11 @@ static bool fill_queries(
 			.rank = (uint8_t)(1 + q * QUERY_RANKS / n), .state = FLOW_TCP};
 		compiled = match_compile(&matches[q], text, why);
 	}
-	if (compiled && queries->list != NULL)
-		queries->classifier = classifier_create(matches, n);
+	compiled = compiled && queries->list != NULL && queries_classify(queries, matches);
 	for (uint32_t q = 0; matches != NULL && q < n; q++)
 		match_free(&matches[q]);
 	free(matches);
-	return queries->classifier != NULL;
+	return compiled;
 }
 
 static struct sketch *make_table(const struct queries *queries, uint64_t seed)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * classifier > classifier.csv: ns per lookup and memory of key/classifier.c, which finds all
- * matching queries, and of rte_acl, which finds one. Queries have a source network, a destination
- * port and a protocol. Columns: queries; the two times, minima of rounds in turns; KB of the first;
- * matches per lookup.
+ * classifier > classifier.csv: ns per lookup of key/classifier.c, which finds all matching queries;
+ * of key/classifier.c in order of random ranks, up to the lowest of each half; and of rte_acl, which
+ * finds one. Queries have a source network, a destination port and a protocol, or all queries match
+ * all keys. Columns: queries; 1 if all match; the three times, minima of rounds in turns; KB of the
+ * first; matches per lookup.
  */
 
 #include <math.h>
@@ -35,6 +36,7 @@ RTE_ACL_RULE_DEF(rule, 5);
 static struct key4 keys[KEYS];
 static const uint8_t *data[KEYS];
 static struct match matches[MOST];
+static uint32_t order[MOST];
 static struct random random_state;
 
 static double now_ns(void)
@@ -65,7 +67,7 @@ static void make_keys(void)
 	}
 }
 
-static void make_queries(struct rte_acl_ctx *acl, uint32_t n)
+static void make_queries(struct rte_acl_ctx *acl, uint32_t n, bool all_match)
 {
 	for (uint32_t q = 0; q < n; q++) {
 		uint32_t high = (uint32_t)random_below(&random_state, 16),
@@ -79,8 +81,9 @@ static void make_queries(struct rte_acl_ctx *acl, uint32_t n)
 		low = bits == 16 ? 0 : low;
 		snprintf(text, sizeof(text), "src net 10.%u.%u.0/%u and dst port %u and proto %u",
 			high, low, bits, port, proto);
-		if (!match_compile(&matches[q], text, why))
+		if (!match_compile(&matches[q], all_match ? "ip or ip6" : text, why))
 			fail(why);
+		order[q] = (q < n / 2 ? 0 : 255) + (uint32_t)random_below(&random_state, 254);
 		rule.field[0] = (struct rte_acl_field){{.u8 = (uint8_t)proto}, {.u8 = 0xff}};
 		rule.field[1].value.u32 = 10U << 24 | high << 16 | low << 8;
 		rule.field[1].mask_range.u32 = bits;
@@ -106,6 +109,23 @@ static double time_ours(const struct classifier *classifier, uint64_t *found)
 	return (now_ns() - start) / KEYS;
 }
 
+static double time_lowest(const struct classifier *classifier, uint32_t boxes)
+{
+	double start = now_ns();
+
+	for (uint32_t i = 0; i < KEYS; i++) {
+		struct classifier_lookup lookup;
+
+		classifier_look_up4(classifier, &keys[i], &lookup);
+		for (uint32_t half = 0; half < 2; half++) {
+			if (classifier_next(&lookup) == CLASSIFIER_NONE)
+				break;
+			classifier_skip(&lookup, boxes);
+		}
+	}
+	return (now_ns() - start) / KEYS;
+}
+
 static double time_acl(const struct rte_acl_ctx *acl)
 {
 	static uint32_t results[KEYS];
@@ -116,7 +136,7 @@ static double time_acl(const struct rte_acl_ctx *acl)
 	return (now_ns() - start) / KEYS;
 }
 
-static void measure(uint32_t n)
+static void measure(uint32_t n, bool all_match)
 {
 	struct rte_acl_param params = {.name = "queries",
 		.socket_id = SOCKET_ID_ANY,
@@ -124,25 +144,31 @@ static void measure(uint32_t n)
 		.max_rule_num = MOST};
 	struct rte_acl_config config = {.num_categories = 1, .num_fields = 5};
 	struct rte_acl_ctx *acl = rte_acl_create(&params);
-	struct classifier *classifier;
-	double ours = INFINITY, theirs = INFINITY;
+	struct classifier *classifier, *ordered;
+	double ours = INFINITY, lowest = INFINITY, theirs = INFINITY;
 	uint64_t found = 0;
+	uint32_t boxes = 0;
 
 	if (acl == NULL)
 		fail("rte_acl_create");
 	memcpy(config.defs, fields, sizeof(fields));
-	make_queries(acl, n);
-	classifier = classifier_create(matches, n);
-	if (classifier == NULL || rte_acl_build(acl, &config) != 0)
+	make_queries(acl, n, all_match);
+	for (uint32_t q = 0; q < n / 2; q++)
+		boxes += matches[q].n;
+	classifier = classifier_create(matches, NULL, n);
+	ordered = classifier_create(matches, order, n);
+	if (classifier == NULL || ordered == NULL || rte_acl_build(acl, &config) != 0)
 		fail("out of memory");
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		ours = fmin(ours, time_ours(classifier, &found));
+		lowest = fmin(lowest, time_lowest(ordered, boxes));
 		theirs = fmin(theirs, time_acl(acl));
 	}
-	printf("%u,%.1f,%.1f,%zu,%.2f\n", n, ours, theirs, classifier_bytes(classifier) >> 10,
-		(double)found / KEYS);
+	printf("%u,%d,%.1f,%.1f,%.1f,%zu,%.2f\n", n, all_match, ours, lowest, theirs,
+		classifier_bytes(classifier) >> 10, (double)found / KEYS);
 	rte_acl_free(acl);
 	classifier_destroy(classifier);
+	classifier_destroy(ordered);
 	for (uint32_t q = 0; q < n; q++)
 		match_free(&matches[q]);
 }
@@ -157,7 +183,7 @@ int main(void)
 		fail("EAL does not start");
 	random_init(&random_state, 1);
 	make_keys();
-	for (uint32_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
-		measure(sizes[s]);
+	for (uint32_t s = 0; s < 2 * sizeof(sizes) / sizeof(sizes[0]); s++)
+		measure(sizes[s / 2], s % 2 != 0);
 	return 0;
 }

@@ -283,7 +283,7 @@ static bool fill(struct classifier *classifier, const struct match_box *const *b
 
 struct numbered_box {
 	const struct match_box *box;
-	uint32_t condition;
+	uint32_t condition, order;
 };
 
 #define COMPARE(member)                                                                            \
@@ -298,6 +298,8 @@ static int compare_boxes(const void *a, const void *b)
 	const struct numbered_box *of_x = a, *of_y = b;
 	const struct match_box *x = of_x->box, *y = of_y->box;
 
+	if (of_x->order != of_y->order)
+		return of_x->order < of_y->order ? -1 : 1;
 	COMPARE(families);
 	COMPARE(src[0]);
 	COMPARE(src[1]);
@@ -310,8 +312,8 @@ static int compare_boxes(const void *a, const void *b)
 }
 
 /* Returns the boxes in their order, or NULL if out of memory. */
-static const struct match_box **sort_boxes(
-	struct classifier *classifier, const struct match *matches, uint32_t n)
+static const struct match_box **sort_boxes(struct classifier *classifier,
+	const struct match *matches, const uint32_t *order, uint32_t n)
 {
 	struct numbered_box *sorted = calloc(classifier->nb_boxes + 1, sizeof(*sorted));
 	const struct match_box **boxes = calloc(classifier->nb_boxes + 1, sizeof(*boxes));
@@ -324,7 +326,8 @@ static const struct match_box **sort_boxes(
 	}
 	for (uint32_t m = 0; m < n; m++)
 		for (uint32_t b = 0; b < matches[m].n; b++)
-			sorted[box++] = (struct numbered_box){&matches[m].boxes[b], m};
+			sorted[box++] = (struct numbered_box){
+				&matches[m].boxes[b], m, order != NULL ? order[m] : 0};
 	qsort(sorted, box, sizeof(*sorted), compare_boxes);
 	for (uint32_t i = 0; i < box; i++) {
 		boxes[i] = sorted[i].box;
@@ -334,7 +337,7 @@ static const struct match_box **sort_boxes(
 	return boxes;
 }
 
-struct classifier *classifier_create(const struct match *matches, uint32_t n)
+struct classifier *classifier_create(const struct match *matches, const uint32_t *order, uint32_t n)
 {
 	struct classifier *classifier = calloc(1, sizeof(*classifier));
 	const struct match_box **boxes = NULL;
@@ -349,7 +352,7 @@ struct classifier *classifier_create(const struct match *matches, uint32_t n)
 	classifier->nb_summaries = (classifier->nb_words + 63) / 64;
 	classifier->condition = calloc(classifier->nb_boxes + 1, sizeof(classifier->condition[0]));
 	if (classifier->condition != NULL)
-		boxes = sort_boxes(classifier, matches, n);
+		boxes = sort_boxes(classifier, matches, order, n);
 	filled = boxes != NULL && create_vectors(&classifier->vectors,
 					  classifier->nb_summaries + classifier->nb_words);
 	filled = filled && fill(classifier, boxes);
@@ -436,7 +439,7 @@ static void begin(struct classifier_lookup *lookup, uint32_t family, match_addre
 			lookup->words[s] &= lookup->vectors[f][s];
 	}
 	lookup->left = 0;
-	lookup->summary = 0;
+	lookup->word = lookup->summary = 0;
 }
 
 static match_address address_of(const uint8_t *bytes, uint32_t n)
@@ -497,4 +500,15 @@ uint32_t classifier_next(struct classifier_lookup *lookup)
 	box = lookup->word * 64 + (uint32_t)__builtin_ctzll(lookup->left);
 	lookup->left &= lookup->left - 1;
 	return lookup->classifier->condition[box];
+}
+
+void classifier_skip(struct classifier_lookup *lookup, uint32_t boxes)
+{
+	uint32_t word = boxes / 64, summary = word / 64;
+
+	if (lookup->word < word)
+		lookup->left = 0;
+	for (uint32_t s = 0; s < lookup->classifier->nb_summaries; s++)
+		if (s <= summary)
+			lookup->words[s] &= s < summary ? 0 : UINT64_MAX << word % 64;
 }

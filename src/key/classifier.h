@@ -5,8 +5,8 @@
  * Finds the conditions that a 5-tuple matches: Baboescu and Varghese, "Scalable Packet
  * Classification" (2001). Each field selects a bit vector of the boxes that contain its value. The
  * boxes of a 5-tuple are the AND of five vectors. A summary has a bit for each nonzero word of a
- * vector, so that a lookup reads only words in which all fields have a box. Boxes are sorted by
- * their fields, as that paper advises, so that those of a value are in few words.
+ * vector, so that a lookup reads only words in which all fields have a box. Boxes of equal order are
+ * sorted by their fields, as that paper advises, so that those of a value are in few words.
  */
 
 #include <stdbool.h>
@@ -24,8 +24,12 @@
 
 struct classifier;
 
-/* matches[n], of which at most CLASSIFIER_BOXES_MAX boxes. Returns NULL if out of memory. */
-struct classifier *classifier_create(const struct match *matches, uint32_t n);
+/*
+ * matches[n] have at most CLASSIFIER_BOXES_MAX boxes. order[n]: a lookup finds conditions of lower
+ * order first; NULL: in any order. Returns NULL if out of memory.
+ */
+struct classifier *classifier_create(
+	const struct match *matches, const uint32_t *order, uint32_t n);
 void classifier_destroy(struct classifier *classifier); /* NULL is allowed */
 size_t classifier_bytes(const struct classifier *classifier);
 
@@ -46,7 +50,10 @@ void classifier_look_up6(
 	const struct classifier *classifier, const struct key6 *key, struct classifier_lookup *to);
 
 /*
- * Returns the next condition that matches, in no order, or CLASSIFIER_NONE. It returns a condition
- * once for each of its boxes that contain the 5-tuple.
+ * Returns the next condition that matches, or CLASSIFIER_NONE. It returns a condition once for each
+ * of its boxes that contain the 5-tuple.
  */
 uint32_t classifier_next(struct classifier_lookup *lookup);
+
+/* Skips the first `boxes` boxes in order, except up to 63 in the word of the next one. */
+void classifier_skip(struct classifier_lookup *lookup, uint32_t boxes);

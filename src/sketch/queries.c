@@ -181,6 +181,35 @@ static int compare_ranks(const void *a, const void *b)
 	return (x->section > y->section) - (x->section < y->section);
 }
 
+/* Keeps the conditions with a state. */
+static bool fill_deep(struct queries *queries, struct match *matches)
+{
+	uint32_t *order = calloc(queries->n + 1, sizeof(*order)), boxes = 0;
+
+	if (order == NULL)
+		return false;
+	for (uint32_t q = 0; q < queries->n; q++) {
+		const struct query *query = &queries->list[q];
+
+		if (query->state == FLOW_COUNT)
+			match_free(&matches[q]);
+		else if (query->state == FLOW_TCP)
+			queries->tcp_boxes += matches[q].n;
+		boxes += matches[q].n;
+		order[q] = query->rank + (query->state == FLOW_TCP ? 0 : QUERY_NO_RANK);
+	}
+	if (boxes > 0)
+		queries->deep = classifier_create(matches, order, queries->n);
+	free(order);
+	return boxes == 0 || queries->deep != NULL;
+}
+
+bool queries_classify(struct queries *queries, struct match *matches)
+{
+	queries->classifier = classifier_create(matches, NULL, queries->n);
+	return queries->classifier != NULL && fill_deep(queries, matches);
+}
+
 static bool fill(struct queries *queries, const struct sorted *sorted, struct match *matches)
 {
 	for (uint32_t q = 0; q < queries->n; q++) {
@@ -194,8 +223,7 @@ static bool fill(struct queries *queries, const struct sorted *sorted, struct ma
 		if (!match_compile(&matches[q], options->match, why))
 			return false;
 	}
-	queries->classifier = classifier_create(matches, queries->n);
-	return queries->classifier != NULL;
+	return queries_classify(queries, matches);
 }
 
 struct queries *queries_create(const struct config *config)
@@ -229,6 +257,7 @@ void queries_destroy(struct queries *queries)
 	if (queries == NULL)
 		return;
 	classifier_destroy(queries->classifier);
+	classifier_destroy(queries->deep);
 	free(queries->list);
 	free(queries);
 }
@@ -236,22 +265,27 @@ void queries_destroy(struct queries *queries)
 size_t queries_bytes(const struct queries *queries)
 {
 	return sizeof(*queries) + queries->n * sizeof(queries->list[0]) +
-	       classifier_bytes(queries->classifier);
+	       classifier_bytes(queries->classifier) +
+	       (queries->deep != NULL ? classifier_bytes(queries->deep) : 0);
 }
 
+/* No rank is below 1. */
 static struct query_ranks ranks_of(
 	const struct queries *queries, struct classifier_lookup *lookup, uint8_t proto)
 {
 	struct query_ranks ranks = {QUERY_NO_RANK, QUERY_NO_RANK};
 	uint32_t found;
 
-	while ((found = classifier_next(lookup)) != CLASSIFIER_NONE) {
+	while (ranks.rate > 1 && (found = classifier_next(lookup)) != CLASSIFIER_NONE) {
 		const struct query *query = &queries->list[found];
 
-		if (query->state >= FLOW_RATE && query->rank < ranks.rate)
+		if (query->rank < ranks.rate)
 			ranks.rate = query->rank;
-		if (query->state == FLOW_TCP && proto == PROTO_TCP && query->rank < ranks.tcp)
+		if (query->state == FLOW_RATE)
+			break;
+		if (proto == PROTO_TCP && query->rank < ranks.tcp)
 			ranks.tcp = query->rank;
+		classifier_skip(lookup, queries->tcp_boxes);
 	}
 	return ranks;
 }
@@ -260,7 +294,9 @@ struct query_ranks queries_ranks4(const struct queries *queries, const struct ke
 {
 	struct classifier_lookup lookup;
 
-	classifier_look_up4(queries->classifier, key, &lookup);
+	if (queries->deep == NULL)
+		return (struct query_ranks){QUERY_NO_RANK, QUERY_NO_RANK};
+	classifier_look_up4(queries->deep, key, &lookup);
 	return ranks_of(queries, &lookup, key->proto);
 }
 
@@ -268,7 +304,9 @@ struct query_ranks queries_ranks6(const struct queries *queries, const struct ke
 {
 	struct classifier_lookup lookup;
 
-	classifier_look_up6(queries->classifier, key, &lookup);
+	if (queries->deep == NULL)
+		return (struct query_ranks){QUERY_NO_RANK, QUERY_NO_RANK};
+	classifier_look_up6(queries->deep, key, &lookup);
 	return ranks_of(queries, &lookup, key->proto);
 }
 

@@ -14,6 +14,7 @@
 
 #include "config/config.h"
 #include "key/key.h"
+#include "key/match.h"
 #include "sketch/flow_states.h"
 
 #define QUERIES_MAX   4096
@@ -50,6 +51,9 @@ struct queries {
 	uint32_t n;
 	struct query *list;            /* [n], by rank, then in the order of the configuration */
 	struct classifier *classifier; /* its conditions are list[] */
+	/* Finds those with a state: first state tcp, then state rate, each by rank. NULL: none. */
+	struct classifier *deep;
+	uint32_t tcp_boxes; /* boxes of `deep` with state tcp */
 };
 
 bool queries_given(const struct config *config);
@@ -58,6 +62,11 @@ bool queries_apply(const struct config *config, const struct measurement_config 
 
 /* Returns NULL if out of memory. `config` must have passed its checks. */
 struct queries *queries_create(const struct config *config);
+/*
+ * Creates the classifiers of list[n]. matches[n]: its conditions, of which it frees those of state
+ * count. Returns false if out of memory.
+ */
+bool queries_classify(struct queries *queries, struct match *matches);
 void queries_destroy(struct queries *queries); /* NULL is allowed */
 size_t queries_bytes(const struct queries *queries);
 

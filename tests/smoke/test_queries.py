@@ -323,6 +323,24 @@ def test_bounds(test):
         assert wide > 0, step
 
 
+def test_cost_of_new_flows(test):
+    """With 4096 queries that match, a new flow costs less than 20 times as much as with one: of
+    each state, only the first query is read."""
+    config, stats = test.path('run.conf'), test.path('stats.csv')
+
+    def cost(n):
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write('sketch = flow-table\nflow-detail = tcp\nwidth = 256K\n')
+            for i in range(n):
+                stream.write(f'[query q{i}]\nmatch = ip or ip6\nstate = {STATES[i % 3]}\nrank = {1 + i % 254}\n')
+        measure(test, '--synthetic', 'packets=100K,flows=100K,uniform', '--config', config, '--interval', '0',
+                '--workers', '1', '--stats', stats)
+        return min(float(row['ppt_ns']) for row in lib.read_stats(stats))
+
+    one, many = (min(cost(n) for _ in range(3)) for n in (1, 4096))
+    assert many < 20 * one, (one, many)
+
+
 @lib.alone
 def test_reload(test):
     """Queries change during a run: each interval has the queries of one file, no packet is lost,

@@ -370,7 +370,7 @@ static void test_full(void **unused)
 				.families = MATCH_IPV4 | MATCH_IPV6};
 		}
 	}
-	classifier = classifier_create(conditions, 64);
+	classifier = classifier_create(conditions, NULL, 64);
 	assert_non_null(classifier);
 	for (uint32_t p = 0; p < 2000; p++) {
 		struct key key = some_key();
@@ -412,7 +412,7 @@ static void test_all_matching_conditions(void **unused)
 	(void)unused;
 	for (uint32_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		uint32_t n = make_conditions(conditions, sizes[s], sizes[s] < 1000);
-		struct classifier *classifier = classifier_create(conditions, n);
+		struct classifier *classifier = classifier_create(conditions, NULL, n);
 
 		assert_non_null(classifier);
 		assert_true(n == sizes[s] || n > 1000);
@@ -426,6 +426,76 @@ static void test_all_matching_conditions(void **unused)
 			match_free(&conditions[--n]);
 	}
 	assert_true(hits > 1000);
+}
+
+/* Returns the lowest order of conditions [from, to) that match, or UINT32_MAX. */
+static uint32_t lowest_order(const struct match *conditions, const uint32_t *order, uint32_t from,
+	uint32_t to, const struct key *key)
+{
+	uint32_t lowest = UINT32_MAX;
+
+	for (uint32_t c = from; c < to; c++)
+		if (order[c] < lowest && matches(&conditions[c], key))
+			lowest = order[c];
+	return lowest;
+}
+
+/* Conditions before `half` have lower orders than the others, and `boxes` boxes. */
+static void check_order(const struct classifier *classifier, const struct match *conditions,
+	const uint32_t *order, uint32_t half, uint32_t n, uint32_t boxes, const struct key *key)
+{
+	uint32_t first = lowest_order(conditions, order, 0, n, key),
+		 second = lowest_order(conditions, order, half, n, key), last = 0, found;
+	struct classifier_lookup lookup, skipped;
+
+	if (key->family == KEY_IPV4)
+		classifier_look_up4(classifier, &key->v4, &lookup);
+	else
+		classifier_look_up6(classifier, &key->v6, &lookup);
+	skipped = lookup;
+	found = classifier_next(&lookup);
+	assert_int_equal(found != CLASSIFIER_NONE ? order[found] : UINT32_MAX, first);
+	for (; found != CLASSIFIER_NONE; found = classifier_next(&lookup)) {
+		assert_true(order[found] >= last);
+		last = order[found];
+	}
+	if (below(2) == 0)
+		classifier_next(&skipped);
+	classifier_skip(&skipped, boxes);
+	for (uint32_t i = 0; (found = classifier_next(&skipped)) != CLASSIFIER_NONE; i++) {
+		if (found >= half)
+			break;
+		assert_true(i < 63);
+	}
+	assert_int_equal(found != CLASSIFIER_NONE ? order[found] : UINT32_MAX, second);
+}
+
+static void test_order(void **unused)
+{
+	static const uint32_t sizes[] = {2, 40, 300, 4096};
+	static struct match conditions[4096];
+	static uint32_t order[4096];
+
+	(void)unused;
+	for (uint32_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		uint32_t n = make_conditions(conditions, sizes[s], sizes[s] < 1000), boxes = 0;
+		struct classifier *classifier;
+
+		for (uint32_t c = 0; c < n; c++) {
+			order[c] = below(254) + (c < n / 2 ? 0 : 254);
+			boxes += c < n / 2 ? conditions[c].n : 0;
+		}
+		classifier = classifier_create(conditions, order, n);
+		assert_non_null(classifier);
+		for (uint32_t p = 0; p < FEWER(2000, 200); p++) {
+			struct key key = some_key();
+
+			check_order(classifier, conditions, order, n / 2, n, boxes, &key);
+		}
+		classifier_destroy(classifier);
+		while (n > 0)
+			match_free(&conditions[--n]);
+	}
 }
 
 static void test_errors(void **unused)
@@ -492,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_same_as_libpcap),
 		cmocka_unit_test(test_all_matching_conditions),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_errors),
 	};
 
