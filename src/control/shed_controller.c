@@ -317,6 +317,7 @@ static void begin_worker(
 static void guess_rank_shares(
 	struct shed_controller *controller, const struct queries *queries, uint32_t m)
 {
+	enum flow_depth deepest = deepest_of(controller, m);
 	double needing = 0;
 
 	for (uint32_t q = 0; q < queries->n; q++)
@@ -324,7 +325,7 @@ static void guess_rank_shares(
 	for (uint32_t q = 0; q < queries->n; q++) {
 		const struct query *query = &queries->list[q];
 
-		for (uint32_t s = 0; s < (uint32_t)query->state; s++)
+		for (uint32_t s = 0; s < (uint32_t)query->state && s < (uint32_t)deepest; s++)
 			controller->costs.of_rank[m][s][query->rank] += 1 / needing;
 	}
 }

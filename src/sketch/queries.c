@@ -64,10 +64,13 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 	return false;
 }
 
+/* One measurement must permit the state. Others use the deepest one that they permit. */
 static bool check_state(
 	const struct config *config, const struct config_named *section, struct option_fault *fault)
 {
 	enum flow_depth state = (enum flow_depth)options_of(section)->state;
+	const char *word = flow_depth_word(state);
+	const struct measurement_config *with_states = NULL;
 	bool suitable = false;
 
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
@@ -76,15 +79,21 @@ static bool check_state(
 		if (!is_suitable(measurement))
 			continue;
 		suitable = true;
-		if (measurement_params(measurement).deep.deepest < state)
-			return set_fault(fault, section, "state",
-				"%s: more than flow-detail of measurement %.64s permits; give "
-				"--flow-detail %s",
-				flow_depth_word(state), measurement->name, flow_depth_word(state));
+		if (measurement_params(measurement).deep.deepest >= state)
+			return true;
+		if (with_states == NULL && measurement_sketch(measurement)->set_states != NULL)
+			with_states = measurement;
 	}
-	return suitable || set_fault(fault, section, "match",
-				   "no measurement counts flows; give --sketch flow-table and "
-				   "--key 5tuple");
+	if (!suitable)
+		return set_fault(fault, section, "match",
+			"no measurement counts flows; give --sketch flow-table and --key 5tuple");
+	if (with_states == NULL)
+		return set_fault(fault, section, "state",
+			"%s: no measurement has states; give --sketch flow-table --flow-detail %s",
+			word, word);
+	return set_fault(fault, section, "state",
+		"%s: more than flow-detail of measurement %.64s permits; give it flow-detail = %s",
+		word, with_states->name, word);
 }
 
 static bool check_query(const struct config *config, const struct config_named *section,

@@ -341,6 +341,29 @@ def test_cost_of_new_flows(test):
     assert many < 20 * one, (one, many)
 
 
+def test_states_of_measurements(test):
+    """A measurement that does not permit a state counts in its deepest state."""
+    captures, truth = merged_truth(test)
+    head = ('[measurement tcp]\nsketch = flow-table\nflow-detail = tcp,max=1M\nwidth = 64K\n'
+            '[measurement rate]\nsketch = flow-table\nflow-detail = rate,max=1M\nwidth = 64K\n'
+            '[measurement plain]\nsketch = flow-table\nwidth = 64K\n'
+            '[measurement compact]\nsketch = compact-table\nwidth = 64K\n')
+    queries = Queries(20, list(truth), 3)
+    config, out, flows = queries.write(test.path('run.conf'), head), test.path('queries.csv'), test.path('flows.csv')
+    measure(test, *captures, '--config', config, '--interval', '0', '--workers', '1', '--export',
+            f'queries={out}', '--export', f'flows={flows}')
+    expected, rows = queries.sums(truth), {}
+    for row in read(out):
+        rows[row['measurement'], row['query']] = row
+    for name, _, _, state, _ in queries.list:
+        of = [rows[measurement, name] for measurement in ('tcp', 'rate', 'plain', 'compact')]
+        assert all(figures(row) == expected[name] for row in of), of
+        assert [row['state'] for row in of] == [state, 'count' if state == 'count' else 'rate', 'count', 'count'], of
+        assert of[0]['deep_packets'] == of[1]['deep_packets'] and of[2]['deep_packets'] == '0', of
+    states = {(row['measurement'], row['state']) for row in read_flows(flows)}
+    assert ('tcp', 'tcp') in states and ('rate', 'rate') in states and ('rate', 'tcp') not in states, states
+
+
 @lib.alone
 def test_reload(test):
     """Queries change during a run: each interval has the queries of one file, no packet is lost,
@@ -412,6 +435,14 @@ def test_mistakes(test):
         result.expect(2)
         assert line in result.stderr and result.stderr.count('\n') == 1, (text[:200], result.describe())
     config = test.path('bad.conf')
+    for sketch, advice in (('compact-table', 'no measurement has states; give --sketch flow-table --flow-detail rate'),
+                           ('flow-table', 'measurement main permits; give it flow-detail = rate')):
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(f'sketch = {sketch}\n[query a]\nmatch = tcp\nstate = rate\n')
+        result = test.run('--config', config, '--synthetic', 'packets=100', '--output', '/dev/null')
+        result.expect(2)
+        assert advice in result.stderr and result.stderr.count('\n') == 1, result.describe()
+        measure(test, '--config', config, '--synthetic', 'packets=100', '--sketch', 'flow-table', '--flow-detail', 'rate')
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('[query a]\nmatch = tcp\n')
     result = test.run('--config', config, '--synthetic', 'packets=100', '--output', '/dev/null')

@@ -53,13 +53,13 @@ bool query_report(const struct run *run, uint64_t epoch, uint32_t m, const struc
 	struct report_measurement *out)
 {
 	const struct measurements *measurements = run_measurements(run, epoch);
+	const struct plan_measurement *planned = &measurements->plan.measurements[m];
 	const struct queries *queries = measurements->queries;
 	bool known = key_rule_equal(measurements_key(measurements, m, epoch), &key_rules[0]);
 	struct query_sums sums;
 	double on[QUERY_RANKS + 1];
 
-	if (queries == NULL || !queries_apply(measurements->plan.config,
-				       measurements->plan.measurements[m].config))
+	if (queries == NULL || !queries_apply(measurements->plan.config, planned->config))
 		return true;
 	out->queries = calloc(queries->n + 1, sizeof(out->queries[0]));
 	sums.of = calloc(queries->n + 1, sizeof(sums.of[0]));
@@ -81,6 +81,8 @@ bool query_report(const struct run *run, uint64_t epoch, uint32_t m, const struc
 		memcpy(row->name, queries->list[q].name, sizeof(row->name));
 		row->rank = queries->list[q].rank;
 		row->state = queries->list[q].state;
+		if (row->state > planned->params.deep.deepest)
+			row->state = planned->params.deep.deepest;
 		row->known = known;
 		row->on = on[row->rank];
 		row->packets = set.packets;

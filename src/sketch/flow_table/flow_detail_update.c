@@ -275,12 +275,13 @@ static ALWAYS_INLINE uint32_t process_packet(struct flow_table *table,
 static __attribute__((noinline)) void classify(const struct flow_table *table,
 	const struct key_burst *burst, uint32_t i, struct flow_entry *entry)
 {
-	const struct queries *queries = table->deep->queries;
+	const struct flow_deep *pool = table->deep;
+	const struct queries *queries = pool->queries;
 	struct query_ranks ranks = burst->v6 >> i & 1 ? queries_ranks6(queries, &burst->key6[i])
 						      : queries_ranks4(queries, &burst->key4[i]);
 
 	entry->ranks[0] = ranks.rate;
-	entry->ranks[1] = ranks.tcp;
+	entry->ranks[1] = pool->params.deepest == FLOW_TCP ? ranks.tcp : QUERY_NO_RANK;
 }
 
 /* Returns false if the pool is empty. */
