@@ -5,6 +5,7 @@ import collections
 import functools
 import random
 
+import datagrams
 import exports
 import lib
 from collected import EVERYTHING, collect, generate, truth_of
@@ -314,6 +315,31 @@ def test_unsampled_wins(test):
             assert got == truth, differences(got, truth)
         samples = [row for row in exporters if row['protocol'] == 'sflow']
         assert len(samples) == 3 and {row['counted'] for row in samples} == {'0'}, exporters
+
+
+def test_window_of_dead_exporter(test):
+    """An unsampled exporter reports a flow once and dies. Samples of the flow then add nothing for
+    two timeouts, but upper bounds contain them."""
+    capture = datagrams.Capture()
+    dead, other, sampled = (datagrams.Router(protocol, f'192.0.2.{i}')
+                            for i, protocol in enumerate(('v5', 'v5', 'sflow'), 1))
+    flow, second = (datagrams.Flow(number, 500, 100) for number in (2, 1))
+    flow.src = second.src
+    capture.add(1, dead.address, dead.message(1, [flow]))
+    for interval in range(6):
+        when = 10 * interval + 5
+        if interval % 2 == 0:
+            capture.add(when, other.address, other.message(when, [second]))
+        for i in range(5 if interval > 0 else 0):
+            at = when + 1 + i / 10
+            capture.add(at, sampled.address, sampled.sflow(at, [sampled.sample(flow, 100, step=100, size=514)]))
+    rows, _, _, _ = collect(
+        test, '--pcap', capture.write(test.path('dead.pcap')), '--no-huge', '--interval', '10s', '--sketch',
+        'flow-table', '--key', 'src', '--dedup', 'window', '--active-timeout', '20s', '--set', 'link-overhead=0')
+    assert [int(row['packets']) for row in rows] == [1000, 500, 500, 500], rows
+    waiting, _, samples = rows[1:]
+    # 500 packets of the other exporter, and those that the same five samples allow where they count.
+    assert int(waiting['packets_high']) >= 500 + int(samples['packets_high']), (waiting, samples)
 
 
 def merged(test, name, *paths):

@@ -967,8 +967,8 @@ static void test_window_in_any_order(void **state)
 }
 
 /*
- * A record arrives more than a timeout after the samples of its packets. An exporter without a
- * record for two timeouts is silent: samples count again.
+ * A record arrives more than a timeout after the samples of its packets. Samples that wait for it
+ * may be new. An exporter without a record for two timeouts is silent: samples count again.
  */
 static void test_window_of_slow_records(void **state)
 {
@@ -984,9 +984,13 @@ static void test_window_of_slow_records(void **state)
 	assert_int_equal(bed->packets[0], 100);
 	for (uint32_t i = 0; i < 4; i++) {
 		bed->time += TIMEOUT / 2 - SECOND;
+		bed->counts = (struct dedup_counts){0};
 		give_samples(bed, 1, 10, 7);
 		end_epoch(bed);
 		assert_int_equal(bed->packets[0], 100);
+		assert_int_equal(bed->counts.new_packets, 70);
+		assert_true(bed->counts.new_bytes >= 7000);
+		assert_true(bed->counts.sampling >= 10 && bed->counts.sampling <= 10);
 	}
 	bed->time += 5 * SECOND;
 	give_samples(bed, 1, 10, 7);

@@ -528,6 +528,8 @@ static void count_doubt(struct dedup_context *context, struct dedup_counts *coun
 	counts->duplicate_bytes += context->doubt.duplicate_bytes;
 	counts->new_packets += context->doubt.new_packets;
 	counts->new_bytes += context->doubt.new_bytes;
+	if ((double)context->doubt.new_sampling > counts->sampling)
+		counts->sampling = (double)context->doubt.new_sampling;
 	counts->unknown |= context->doubt.blind;
 	counts->late |= context->doubt.late;
 	context->doubt = (struct role_doubt){0};

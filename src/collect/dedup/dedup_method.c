@@ -49,6 +49,8 @@ static void doubt_new(
 
 	doubt->new_packets = counter64_sum(doubt->new_packets, packets);
 	doubt->new_bytes = counter64_sum(doubt->new_bytes, most_part_bytes(record, packets));
+	if (record->observation->sampling > doubt->new_sampling)
+		doubt->new_sampling = record->observation->sampling;
 }
 
 /* Notes counted packets that may be duplicates. */
@@ -937,7 +939,7 @@ static struct record_value take_exporter(
 
 /*
  * The next unsampled record of the flow, expected within another timeout, tells the packets of
- * samples that follow the last one.
+ * samples that follow the last one. It never arrives if its exporter dies.
  */
 static bool awaits_record(
 	const struct dedup_context *context, const struct record_in_progress *record)
@@ -954,8 +956,10 @@ static struct record_value window_sampled(
 {
 	struct record_value value;
 
-	if (awaits_record(context, record))
+	if (awaits_record(context, record)) {
+		doubt_new(context, record, record->packets);
 		return NOTHING;
+	}
 	record->flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
 	if (hold_samples(context, record))
 		return NOTHING;

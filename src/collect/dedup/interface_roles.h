@@ -134,7 +134,8 @@ struct roles {
 struct role_doubt {
 	uint64_t duplicate_packets, duplicate_bytes; /* counted, possibly duplicates */
 	uint64_t new_packets, new_bytes;             /* dropped as duplicates, possibly new */
-	bool late; /* some counted packets belong to an earlier interval */
+	uint32_t new_sampling; /* coarsest sampling interval of dropped samples; 0: none */
+	bool late;             /* some counted packets belong to an earlier interval */
 	bool blind; /* interfaces of a dead exporter carry traffic that possibly no other exporter sees */
 };
 

@@ -242,6 +242,8 @@ static void count_doubt(struct collector_source_counts *counts, const struct ded
 	counts->counts.duplicate_bytes += more->duplicate_bytes;
 	counts->counts.new_packets += more->new_packets;
 	counts->counts.new_bytes += more->new_bytes;
+	if (more->sampling > counts->counts.sampling)
+		counts->counts.sampling = more->sampling;
 	counts->counts.unknown |= more->unknown;
 	counts->counts.late |= more->late;
 	if (more->observers > counts->counts.observers)
@@ -269,8 +271,6 @@ static void count_burst(
 		generation->counts.largest_frame = of_burst->largest_frame;
 	if (of_burst->smallest_frame < generation->counts.smallest_frame)
 		generation->counts.smallest_frame = of_burst->smallest_frame;
-	if (of_burst->sampling > counts->counts.sampling)
-		counts->counts.sampling = of_burst->sampling;
 	count_doubt(counts, of_burst);
 	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
 	if (generation->counting->overhead)
