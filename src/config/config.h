@@ -77,6 +77,7 @@ struct config {
 	const struct command *command;
 	int argc;
 	char *const *argv;
+	bool again; /* changes a run */
 	uint32_t nb_rows;
 	struct config_row {
 		const struct option_row *row;

@@ -1250,6 +1250,7 @@ static enum config_result load(struct loader *loader, int argc, char *const argv
 	loader->config->program = loader->program;
 	loader->config->argc = argc;
 	loader->config->argv = argv;
+	loader->config->again = loader->again;
 	if (result == CONFIG_OK)
 		result = read_arguments(loader, argc, argv, first);
 	if (result == CONFIG_OK)

@@ -47,7 +47,8 @@ const char *queries_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return queries_given(config) ? NULL : "without [query NAME]";
+	/* A run may remove all queries, and add some later. */
+	return config->again || queries_given(config) ? NULL : "without [query NAME]";
 }
 
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,

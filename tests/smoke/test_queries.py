@@ -366,8 +366,8 @@ def test_states_of_measurements(test):
 
 @lib.alone
 def test_reload(test):
-    """Queries change during a run: each interval has the queries of one file, no packet is lost,
-    and an invalid file changes nothing."""
+    """Queries change during a run, and all are removed: each interval has the queries of one file,
+    no packet is lost, and an invalid file changes nothing."""
     sets = [[(f'{name}{i}', f'dst net 198.18.{i * 8}.0/21') for i in range(32)] for name in ('a', 'b')]
     config, out, stats = test.path('run.conf'), test.path('queries.csv'), test.path('stats.csv')
 
@@ -390,6 +390,13 @@ def test_reload(test):
         said = process.stderr().count('configuration reloaded')
         process.signal(signal.SIGHUP)
         test.until(lambda: process.stderr().count('configuration reloaded') > said, f'reload {number}')
+    for number, queries in enumerate(([], sets[1], [], sets[0])):
+        write(queries)
+        said = process.stderr().count('configuration reloaded')
+        process.signal(signal.SIGHUP)
+        test.until(lambda: process.stderr().count('configuration reloaded') > said, f'removal {number}')
+        size = os.path.getsize(stats)
+        test.until(lambda: os.path.getsize(stats) > size + 1000, 'it goes on')
     write(sets[0], '[query wrong]\nmatch = portt 5\n')
     process.signal(signal.SIGHUP)
     test.until_said(process, 'unknown condition')
@@ -400,14 +407,17 @@ def test_reload(test):
     epochs = {}
     for row in read(out):
         epochs.setdefault(row['epoch'], []).append(row)
-    seen = set()
+    seen, without = set(), 0
     for row in lib.read_stats(stats):
         rows = epochs.get(row['epoch'], [])
+        without += not rows
+        if not rows:
+            continue
         names = {found['query'][0] for found in rows}
         assert len(rows) == 32 and len(names) == 1, (row, len(rows), names)
         assert sum(int(found['packets']) for found in rows) == int(row['measured']), row
         seen |= names
-    assert seen == {'a', 'b'}, seen
+    assert seen == {'a', 'b'} and without > 1, (seen, without)
 
 
 def test_mistakes(test):
