@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,9 +15,19 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define NAP_MS 20
+#define NAP_MS        20
+/* Time for the end of a killed program. */
+#define KILL_WAIT_NS  SECOND_NS
+/* Bytes that a step reads from a stream: a program that never stops writing cannot block it. */
+#define STEP_BYTES    65536
+/* With this number of programs that cannot be killed, no further one starts. */
+#define ABANDONED_MAX 4
 
 extern char **environ;
+
+/* Children that could not be killed and still run. 0: free. */
+static pid_t abandoned[ABANDONED_MAX];
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A pipe from the program. Bytes beyond `size` are dropped. */
 struct stream {
@@ -25,20 +36,24 @@ struct stream {
 	size_t size, len;
 };
 
-/* Reads without blocking. */
+/* Reads at most STEP_BYTES without blocking. */
 static void read_stream(struct stream *stream)
 {
 	char bytes[1024];
+	size_t step = 0;
 	ssize_t got = 1;
 
 	while (stream->fd >= 0 && got != 0) {
 		size_t room = stream->size - 1 - stream->len;
 
+		if (step >= STEP_BYTES)
+			return;
 		got = read(stream->fd, bytes, sizeof(bytes));
 		if (got < 0 && errno != EINTR)
 			return; /* EAGAIN: nothing more now */
 		if (got <= 0)
 			continue;
+		step += (size_t)got;
 		if ((size_t)got < room)
 			room = (size_t)got;
 		memcpy(stream->text + stream->len, bytes, room);
@@ -86,11 +101,49 @@ static int spawn(char *const argv[], const int output[2], const int error[2], pi
 	return failure;
 }
 
-/* Waits for the end of the child. Returns "" or the reason why it was killed. */
+/* Reaps abandoned children that have ended. Returns true if there is room for another one. */
+static bool reap_abandoned(void)
+{
+	bool room = false;
+
+	pthread_mutex_lock(&abandoned_lock);
+	for (size_t i = 0; i < ABANDONED_MAX; i++) {
+		if (abandoned[i] > 0 && waitpid(abandoned[i], NULL, WNOHANG) != 0)
+			abandoned[i] = 0;
+		room |= abandoned[i] == 0;
+	}
+	pthread_mutex_unlock(&abandoned_lock);
+	return room;
+}
+
+static void abandon(pid_t child)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&abandoned_lock);
+	while (i < ABANDONED_MAX && abandoned[i] > 0)
+		i++;
+	if (i < ABANDONED_MAX)
+		abandoned[i] = child;
+	pthread_mutex_unlock(&abandoned_lock);
+}
+
+static const char *reason_to_kill(int64_t deadline, const atomic_bool *cancel)
+{
+	if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed))
+		return "canceled at the end of the run";
+	return clock_now(CLOCK_MONOTONIC) > deadline ? "timed out" : "";
+}
+
+/*
+ * Waits for the end of the child. Returns "", or why it was killed or abandoned. A child of another
+ * user, or one that the kernel blocks, cannot be killed.
+ */
 static const char *wait_for_end(pid_t child, struct stream streams[2], int64_t deadline,
 	const atomic_bool *cancel, int *status)
 {
 	const char *killed = "";
+	int64_t give_up = 0;
 	pid_t ended;
 
 	for (;;) {
@@ -104,14 +157,18 @@ static const char *wait_for_end(pid_t child, struct stream streams[2], int64_t d
 			break;
 		if (ended < 0 && errno != EINTR)
 			return "exit status unknown";
-		if (killed[0] != '\0')
-			continue;
-		if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed))
-			killed = "canceled at the end of the run";
-		else if (clock_now(CLOCK_MONOTONIC) > deadline)
-			killed = "timed out";
-		if (killed[0] != '\0')
+		if (killed[0] == '\0') {
+			killed = reason_to_kill(deadline, cancel);
+			if (killed[0] == '\0')
+				continue;
+			/* The child may have left its process group. */
 			kill(-child, SIGKILL);
+			kill(child, SIGKILL);
+			give_up = clock_now(CLOCK_MONOTONIC) + KILL_WAIT_NS;
+		} else if (clock_now(CLOCK_MONOTONIC) > give_up) {
+			abandon(child);
+			return "cannot be killed";
+		}
 	}
 	read_stream(&streams[0]);
 	read_stream(&streams[1]);
@@ -150,6 +207,11 @@ bool subprocess_run(char *const argv[], int seconds, const atomic_bool *cancel,
 	pid_t child;
 
 	result->output[0] = result->error[0] = '\0';
+	if (!reap_abandoned()) {
+		snprintf(result->error, sizeof(result->error),
+			"earlier programs still run, and cannot be killed");
+		return false;
+	}
 	if (pipe2(output, O_CLOEXEC) != 0) {
 		snprintf(result->error, sizeof(result->error), "%s", strerror(errno));
 		return false;

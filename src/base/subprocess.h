@@ -20,8 +20,9 @@ struct subprocess_result {
 
 /*
  * Runs argv[0], which is searched in PATH, and waits for its end. Returns true if its exit status
- * is 0. After `seconds`, or once *cancel is true, kills it and its process group. The program has
- * /dev/null as standard input, and no other open files of this process. Thread-safe.
+ * is 0. After `seconds`, or once *cancel is true, kills it and its process group, and returns after
+ * one more second at the latest. A program that cannot be killed is left, and reaped by a later call.
+ * The program has /dev/null as standard input, and no other open files of this process. Thread-safe.
  */
 bool subprocess_run(char *const argv[], int seconds, const atomic_bool *cancel,
 	struct subprocess_result *result);
