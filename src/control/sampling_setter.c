@@ -2,6 +2,7 @@
 #include "control/sampling_setter.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static struct order *take_first(struct list *list)
 static bool fail(char *why, const char *what, const char *reason)
 {
 	snprintf(why, SAMPLING_SETTER_WHY, "%.40s: %.150s", what, reason);
-	make_printable(why);
+	make_ascii(why); /* programs may write any bytes */
 	return false;
 }
 
@@ -76,13 +77,23 @@ static const char *table_of(enum flow_protocol protocol)
 	}
 }
 
+/* A UUID becomes an argument of ovs-vsctl. */
+static bool is_uuid(const char *text)
+{
+	for (size_t i = 0; i < UUID_BYTES - 1; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
+							    : !isxdigit((unsigned char)text[i]))
+			return false;
+	return true;
+}
+
 /* A line has UUID,INTERVAL; without interval the default applies. */
 static bool read_line(const char *line, size_t len, struct ovs_rows *rows, char *why)
 {
 	const char *comma = memchr(line, ',', len);
 	unsigned long interval;
 
-	if (comma == NULL || comma - line != UUID_BYTES - 1)
+	if (comma == NULL || comma - line != UUID_BYTES - 1 || !is_uuid(line))
 		return fail(why, "ovs-vsctl", "output not understood");
 	if (rows->n == OVS_ROWS)
 		return fail(why, "ovs-vsctl", "more than 64 bridges with exports");

@@ -3,6 +3,7 @@
 recommendations for captures, a simulated agent whose sampling a program changes, and Open
 vSwitch."""
 
+import contextlib
 import datetime
 import math
 import os
@@ -184,9 +185,9 @@ class LiveAgent:
         self.thread.join()
 
 
-def program(test, text):
-    """Returns a shell script for --sampling-command."""
-    path = test.path('command')
+def program(test, text, name='command'):
+    """Returns a shell script, such as for --sampling-command."""
+    path = test.path(name)
     with open(path, 'w', encoding='ascii') as file:
         file.write('#!/bin/sh\n' + text)
     os.chmod(path, stat.S_IRWXU)
@@ -296,6 +297,44 @@ def test_failing_command(test):
     assert result.stderr.count('cannot set sampling 1:') == 1, result.describe()
     assert agent.rate() == 2 and lib.total(ledger, 'measured') > 0 and rows, ledger
     assert sum(int(row['lost_network']) + int(row['malformed']) for row in exporters) == 0, exporters
+
+
+def test_strange_message(test):
+    """The message of a failure is ASCII, although the program writes other bytes."""
+    command = program(test, "printf 'n\\303\\266 \\377\\033[2J\\200' >&2\nexit 3\n")
+    collector, path = listening(test, '--sampling-budget', '1000', '--sampling-command', command)
+    with LiveAgent(test, collector.port, 2):
+        test.until(lambda: done(path, 'failed'), 'a failure')
+    collector.read_all()
+    _, _, _, result = collector.finish()
+    assert lib.read_csv(path, COLUMNS)[0]['message'] == 'sampling-command: n?? ??[2J?', path
+    assert ': sampling-command: n?? ??[2J?' in result.stderr, result.describe()
+
+
+@contextlib.contextmanager
+def ovs_vsctl(test, text):
+    """Runs a shell script instead of ovs-vsctl."""
+    folder, before = test.path('bin'), os.environ['PATH']
+    os.mkdir(folder)
+    program(test, text, 'bin/ovs-vsctl')
+    os.environ['PATH'] = f'{folder}:{before}'
+    try:
+        yield
+    finally:
+        os.environ['PATH'] = before
+
+
+def test_strange_uuid(test):
+    """A UUID that is not one is not passed to ovs-vsctl."""
+    calls = test.path('calls')
+    with ovs_vsctl(test, f'echo "$*" >> {calls}\necho "--db=tcp:203.0.113.1:1 xxxxxxxxxxxxx,2"\n'):
+        collector, path = listening(test, '--sampling-budget', '1000', '--exporter', '127.0.0.1,ovsdb=unix:/x')
+        with LiveAgent(test, collector.port, 2):
+            test.until(lambda: done(path, 'failed'), 'a failure')
+        collector.finish()
+    assert lib.read_csv(path, COLUMNS)[0]['message'] == 'ovs-vsctl: output not understood', path
+    with open(calls, encoding='ascii') as file:
+        assert ' set ' not in file.read()
 
 
 def test_ignoring_command(test):

@@ -19,7 +19,7 @@
 #include "base/subprocess.h"
 
 static bool cannot_kill, left_group;
-static pid_t child; /* of the last kill() */
+static pid_t child; /* argument of the last kill() */
 static bool endless;
 static uint32_t reads; /* since the last poll() */
 
