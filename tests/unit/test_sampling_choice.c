@@ -92,12 +92,46 @@ static void test_growth(void **state)
 	assert_int_equal(step(&exporter, &limits).reason, SAMPLING_BUDGET);
 	step(&exporter, &limits);
 	assert_true(exporter.records <= limits.budget);
-	/* When it ends, finer sampling returns after SAMPLING_PATIENCE intervals. */
+	/* When it ends, finer sampling returns later, in steps. */
 	exporter.packets /= 10;
-	for (int i = 1; i < SAMPLING_PATIENCE; i++)
+	for (int i = 0; i < SAMPLING_MEMORY; i++)
 		assert_int_equal(step(&exporter, &limits).reason, SAMPLING_STAYS);
-	assert_int_equal(step(&exporter, &limits).reason, SAMPLING_ROOM);
+	for (int i = 0; i < SAMPLING_MEMORY + 2 * SAMPLING_PATIENCE; i++)
+		step(&exporter, &limits);
 	assert_in_range(exporter.interval, 110, 160);
+}
+
+/* A quiet time: each change is at most fourfold, so the traffic that returns has a limit. */
+static void test_quiet(void **state)
+{
+	const struct sampling_limits both[] = {{.budget = 1000}, {.budget = 1000, .error = true}};
+
+	(void)state;
+	for (int l = 0; l < 2; l++) {
+		struct exporter exporter = begin(1, 400, 1, 1000);
+
+		for (int i = 0; i < 60; i++) {
+			uint32_t before = exporter.interval;
+
+			step(&exporter, &both[l]);
+			assert_in_range(exporter.interval, (before + 3) / 4, before);
+		}
+		assert_int_equal(exporter.interval, 1);
+	}
+}
+
+/* Bursts that repeat keep the budget after the first one. */
+static void test_bursts(void **state)
+{
+	const struct sampling_limits limits = {.budget = 1000};
+	struct exporter exporter = begin(1, 1e4, 0, 100);
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		exporter.packets = i % SAMPLING_MEMORY == 0 ? 1e6 : 1e4;
+		step(&exporter, &limits);
+		assert_true(i == 0 || exporter.records <= limits.budget);
+	}
 }
 
 static void test_error(void **state)
@@ -176,6 +210,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_error),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_unreachable),

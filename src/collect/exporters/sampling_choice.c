@@ -7,6 +7,8 @@
 #define AIM          0.8
 /* Smaller changes are not worth a command. */
 #define LEAST_CHANGE 1.25
+/* Largest factor of a change to finer sampling: after a quiet time, traffic returns at once. */
+#define FINER_MOST   4
 
 static uint32_t to_interval(double interval)
 {
@@ -16,12 +18,25 @@ static uint32_t to_interval(double interval)
 }
 
 /*
- * Returns the finest interval within the budget; 0: any. Records grow at most in proportion to
- * samples: a sample is an sFlow record, and adds at most one flow record.
+ * Stores the records per second that the exporter would send at 1:1. Records grow at most in
+ * proportion to samples: a sample is an sFlow record, and adds at most one flow record. If N has
+ * just changed, some records have the former N.
  */
-static double finest_of(const struct sampling_limits *limits, const struct sampling_seen *seen)
+static void remember(struct sampling_chooser *chooser, const struct sampling_seen *seen)
 {
-	return limits->budget > 0 ? seen->interval * seen->records / (AIM * limits->budget) : 0;
+	if (chooser->interval == 0 || chooser->interval == seen->interval)
+		chooser->load = fmax(chooser->load, seen->interval * seen->records);
+	chooser->interval = seen->interval;
+	if (++chooser->age < SAMPLING_MEMORY)
+		return;
+	chooser->former_load = chooser->load;
+	chooser->load = chooser->age = 0;
+}
+
+/* Returns the finest interval within the budget for a load; 0: any. */
+static double finest_of(const struct sampling_limits *limits, double load)
+{
+	return limits->budget > 0 ? load / (AIM * limits->budget) : 0;
 }
 
 static bool is_finer(uint32_t interval, uint32_t now)
@@ -35,11 +50,12 @@ static bool is_coarser(uint32_t interval, uint32_t now)
 }
 
 /* Returns the change that one measurement interval wants. */
-static struct sampling_choice wanted(
+static struct sampling_choice wanted(const struct sampling_chooser *chooser,
 	const struct sampling_limits *limits, const struct sampling_seen *seen)
 {
-	double finest = finest_of(limits, seen), aim = AIM * seen->tolerable;
-	uint32_t now = seen->interval, least = to_interval(ceil(finest));
+	double load = seen->interval * seen->records, aim = AIM * seen->tolerable;
+	double recent = fmax(load, fmax(chooser->load, chooser->former_load));
+	uint32_t now = seen->interval, least = to_interval(ceil(finest_of(limits, load)));
 	struct sampling_choice choice = {.reason = SAMPLING_STAYS, .interval = now};
 	bool too_wide = limits->error && seen->tolerable > 0 && seen->tolerable < now;
 
@@ -51,6 +67,9 @@ static struct sampling_choice wanted(
 			choice.reason = SAMPLING_BUDGET;
 		return choice;
 	}
+	least = to_interval(ceil(fmax(finest_of(limits, recent), (double)now / FINER_MOST)));
+	if (least > now)
+		least = now;
 	if (limits->error) {
 		if (seen->tolerable <= 0)
 			return choice;
@@ -75,14 +94,21 @@ static uint32_t smaller_change(uint32_t a, uint32_t b, uint32_t now)
 	return a_is_smaller ? a : b;
 }
 
+static void restart(struct sampling_chooser *chooser)
+{
+	chooser->reason = SAMPLING_STAYS;
+	chooser->agreed = chooser->cautious = 0;
+}
+
 struct sampling_choice sampling_choose(struct sampling_chooser *chooser,
 	const struct sampling_limits *limits, const struct sampling_seen *seen)
 {
-	struct sampling_choice choice = wanted(limits, seen);
+	struct sampling_choice choice = wanted(chooser, limits, seen);
 	bool same = choice.reason == chooser->reason;
 
+	remember(chooser, seen);
 	if (choice.reason == SAMPLING_STAYS || choice.reason == SAMPLING_BUDGET) {
-		*chooser = (struct sampling_chooser){0};
+		restart(chooser);
 	} else {
 		chooser->cautious =
 			same ? smaller_change(chooser->cautious, choice.interval, seen->interval)
@@ -93,7 +119,7 @@ struct sampling_choice sampling_choose(struct sampling_chooser *chooser,
 		if (chooser->agreed < SAMPLING_PATIENCE)
 			choice.reason = SAMPLING_STAYS;
 		else
-			*chooser = (struct sampling_chooser){0};
+			restart(chooser);
 	}
 	if (choice.reason == SAMPLING_STAYS)
 		choice.interval = seen->interval;

@@ -15,6 +15,8 @@
 #define SAMPLING_COARSEST (1U << 20)
 /* Number of measurement intervals that must agree before a change that is not urgent. */
 #define SAMPLING_PATIENCE 3
+/* Finer sampling keeps the budget with the traffic of the last 8 to 16 measurement intervals. */
+#define SAMPLING_MEMORY   8
 
 struct sampling_limits {
 	double budget; /* records per second of an exporter; 0: no limit */
@@ -41,6 +43,10 @@ struct sampling_chooser {
 	enum sampling_reason reason; /* wanted in the last measurement interval */
 	uint32_t agreed;             /* measurement intervals with this reason in a row */
 	uint32_t cautious;           /* smallest change that one of them wanted */
+	/* Largest number of records per second at 1:1: since `age` intervals, and before. */
+	double load, former_load;
+	uint32_t age;      /* measurement intervals, below SAMPLING_MEMORY */
+	uint32_t interval; /* N of the last measurement interval; 0: none */
 };
 
 struct sampling_choice {
