@@ -40,6 +40,7 @@ struct exporter {
 	uint32_t set;
 	uint32_t differs;  /* intervals in a row whose records state another one */
 	uint32_t settling; /* intervals until the next decision */
+	bool confirmed;    /* records stated `set` */
 	/*
 	 * Coarsest interval that packets of the next interval may have, until `peak_until` (ns
 	 * since 1970-01-01 UTC). 0: unknown.
@@ -244,6 +245,27 @@ static void order(struct exporter_sampling *sampling, struct exporter *exporter)
 	exporter->ordered = sampling_setter_put(sampling->setter, &request);
 }
 
+/* Returns true if the failure is the first one. Further ones are not logged. */
+static bool note_failure(struct exporter *exporter)
+{
+	if (exporter->failures < BACKOFF_MAX)
+		exporter->failures++;
+	exporter->settling = 1U << exporter->failures;
+	return exporter->failures == 1;
+}
+
+/* The records state the sampling that was set, or cannot state it. */
+static void confirm(struct exporter *exporter)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (exporter->failures > 0)
+		log_notice("exporter %s: set sampling 1:%u after failures", name_of(exporter, text),
+			exporter->set);
+	exporter->failures = 0;
+	exporter->confirmed = true;
+}
+
 static void finish(struct exporter_sampling *sampling, const struct sampling_set *set)
 {
 	struct exporter *exporter = &sampling->exporters[set->owner];
@@ -264,17 +286,18 @@ static void finish(struct exporter_sampling *sampling, const struct sampling_set
 	if (set->done) {
 		exporter->set = set->interval;
 		exporter->settling = exporter->protocol == FLOW_PROTOCOL_SFLOW ? 1 : 2;
-		exporter->failures = exporter->differs = 0;
-		log_notice("exporter %s: set sampling 1:%u instead of 1:%u (%s)",
-			name_of(exporter, text), row->to, row->from, row->reason);
+		exporter->differs = 0;
+		exporter->confirmed = false;
+		if (exporter->failures == 0)
+			log_notice("exporter %s: set sampling 1:%u instead of 1:%u (%s)",
+				name_of(exporter, text), row->to, row->from, row->reason);
+		if (is_scaled(exporter))
+			confirm(exporter);
 		return;
 	}
-	if (exporter->failures == 0)
+	if (note_failure(exporter))
 		log_warning("exporter %s: cannot set sampling 1:%u: %s", name_of(exporter, text),
 			row->to, set->why);
-	if (exporter->failures < BACKOFF_MAX)
-		exporter->failures++;
-	exporter->settling = 1U << exporter->failures;
 }
 
 /* --- decisions --- */
@@ -359,8 +382,12 @@ static void check_set(struct exporter_sampling *sampling, struct exporter *expor
 	struct sampling_row *row = &exporter->row;
 	char text[INET6_ADDRSTRLEN];
 
-	if (exporter->set == 0 || is_scaled(exporter) || exporter->sampling == exporter->set) {
+	if (exporter->set == 0 || is_scaled(exporter))
+		return;
+	if (exporter->sampling == exporter->set) {
 		exporter->differs = 0;
+		if (!exporter->confirmed)
+			confirm(exporter);
 		return;
 	}
 	if (++exporter->differs < PATIENCE)
@@ -371,8 +398,9 @@ static void check_set(struct exporter_sampling *sampling, struct exporter *expor
 	row->action = "failed";
 	snprintf(row->message, sizeof(row->message), "its records state another sampling");
 	add_row(sampling, row);
-	log_warning("exporter %s: sampling 1:%u was set, but its records state 1:%u",
-		name_of(exporter, text), exporter->set, exporter->sampling);
+	if (exporter->confirmed || note_failure(exporter))
+		log_warning("exporter %s: sampling 1:%u was set, but its records state 1:%u",
+			name_of(exporter, text), exporter->set, exporter->sampling);
 	exporter->set = exporter->differs = 0;
 }
 
@@ -404,7 +432,7 @@ static void decide(struct exporter_sampling *sampling, struct exporter *exporter
 		return;
 	}
 	check_set(sampling, exporter);
-	if (exporter->differs > 0)
+	if (exporter->differs > 0 || exporter->settling > 0)
 		return;
 	choice = sampling_choose(&exporter->chooser, &sampling->limits, &seen);
 	note_unmet(sampling, exporter, &choice);

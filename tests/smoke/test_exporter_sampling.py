@@ -348,15 +348,22 @@ def test_strange_uuid(test):
 
 
 def test_ignoring_command(test):
-    """A program that does nothing: the records show it."""
-    collector, path = listening(test, '--sampling-budget', '1000', '--sampling-command', 'true')
+    """A program that does nothing: the records show it, and the log has it once. Then the program works."""
+    agent_file, works = test.path('rate'), test.path('works')
+    command = program(test, f'test -e {works} || exit 0\n'
+                                f'echo "$3" > {agent_file}.new && mv {agent_file}.new {agent_file}\n')
+    collector, path = listening(test, '--sampling-budget', '1000', '--sampling-command', command)
     with LiveAgent(test, collector.port, 2):
-        test.until(lambda: done(path, 'failed'), 'the difference is noticed')
+        test.until(lambda: len(done(path, 'failed')) > 1, 'the difference is noticed twice')
+        with open(works, 'w', encoding='ascii'):
+            pass
+        test.until(lambda: ' after failures' in collector.process.stderr(), 'the records state it')
     collector.read_all()
     _, _, _, result = collector.finish()
     failed = [row for row in lib.read_csv(path, COLUMNS) if row['action'] == 'failed']
     assert failed[0]['message'] == 'its records state another sampling' and failed[0]['to'] == '2', failed
-    assert 'was set, but its records state 1:2' in result.stderr, result.describe()
+    assert result.stderr.count('was set, but its records state 1:2') == 1, result.describe()
+    assert result.stderr.count(' instead of 1:2 (') == result.stderr.count(' after failures') == 1, result.describe()
 
 
 def silent_sampling(own, message):
