@@ -49,9 +49,9 @@ struct exporter {
 	int64_t peak_until;
 	int64_t mixed_until; /* until then, flow records may span a change */
 	struct sampling_chooser chooser;
-	uint32_t recommended; /* last recommendation with a row; 0: none */
-	bool unmet;           /* a row states that the limits cannot be met */
-	bool ordered;
+	uint32_t recommended;    /* last recommendation with a row; 0: none */
+	bool unmet;              /* a row states that the limits cannot be met */
+	bool ordered, reads;     /* an order is not finished; it reads the interval */
 	struct sampling_row row; /* the row that the order will have */
 	uint32_t failures;
 };
@@ -60,6 +60,7 @@ struct exporter_sampling {
 	const struct run *run;
 	const struct collect_options *options;
 	struct sampling_limits limits;
+	bool limited; /* a limit exists. Else, only reads the sampling of exporters with an ovsdb */
 	struct sampling_setter *setter;              /* NULL: only recommends */
 	struct exporter_rule rules[OPTION_LIST_MAX]; /* index: number of the --exporter */
 	uint32_t nb_rules;
@@ -75,6 +76,12 @@ struct exporter_sampling {
 static bool is_scaled(const struct exporter *exporter)
 {
 	return exporter->rule != NULL && exporter->protocol == FLOW_PROTOCOL_IPFIX;
+}
+
+/* Returns true if N is not known, because records do not state it. */
+static bool needs_scale(const struct exporter *exporter)
+{
+	return is_scaled(exporter) && exporter->set == 0 && exporter->records > 0;
 }
 
 static const char *name_of(const struct exporter *exporter, char text[INET6_ADDRSTRLEN])
@@ -228,6 +235,19 @@ static void put_peak(const struct exporter_sampling *sampling, const struct expo
 			(uint32_t)(exporter->rule - sampling->rules), exporter->peak);
 }
 
+/* Before it is known, figures from IPFIX of the switch have no upper bounds, and N stays. */
+static void order_read(struct exporter_sampling *sampling, struct exporter *exporter)
+{
+	const struct sampling_order request = {
+		.owner = (uint32_t)(exporter - sampling->exporters),
+		.protocol = exporter->protocol,
+		.ovsdb = exporter->rule->ovsdb,
+	};
+
+	exporter->ordered = sampling_setter_put(sampling->setter, &request);
+	exporter->reads = exporter->ordered;
+}
+
 static void order(struct exporter_sampling *sampling, struct exporter *exporter)
 {
 	const struct sampling_order request = {
@@ -264,6 +284,27 @@ static void confirm(struct exporter *exporter)
 			exporter->set);
 	exporter->failures = 0;
 	exporter->confirmed = true;
+}
+
+static void finish_read(struct exporter_sampling *sampling, const struct sampling_set *set)
+{
+	struct exporter *exporter = &sampling->exporters[set->owner];
+	char text[INET6_ADDRSTRLEN];
+
+	exporter->ordered = exporter->reads = false;
+	if (set->done && set->interval > 0) {
+		exporter->set = exporter->peak = set->interval;
+		exporter->failures = 0;
+		put_peak(sampling, exporter);
+		return;
+	}
+	/* A switch may export only sFlow. */
+	if (set->done && exporter->records == 0)
+		return;
+	if (note_failure(exporter))
+		log_warning("exporter %s: cannot read its sampling, so upper bounds are empty: %s",
+			name_of(exporter, text),
+			set->done ? "no bridge has such an export" : set->why);
 }
 
 static void finish(struct exporter_sampling *sampling, const struct sampling_set *set)
@@ -311,7 +352,7 @@ static uint32_t present(const struct exporter *exporter)
 
 static bool is_executed(const struct exporter_sampling *sampling, const struct exporter *exporter)
 {
-	return sampling->setter != NULL &&
+	return sampling->setter != NULL && sampling->limited &&
 	       (exporter->rule != NULL || sampling->options->sampling_command != NULL);
 }
 
@@ -431,6 +472,13 @@ static void decide(struct exporter_sampling *sampling, struct exporter *exporter
 		exporter->settling--;
 		return;
 	}
+	if (needs_scale(exporter)) {
+		if (sampling->setter != NULL)
+			order_read(sampling, exporter);
+		return;
+	}
+	if (!sampling->limited)
+		return;
 	check_set(sampling, exporter);
 	if (exporter->differs > 0 || exporter->settling > 0)
 		return;
@@ -502,7 +550,7 @@ bool exporter_sampling_close(struct exporter_sampling *sampling, struct report_e
 	if (sampling == NULL || collected == NULL)
 		return true;
 	while (sampling->setter != NULL && sampling_setter_take(sampling->setter, &set))
-		finish(sampling, &set);
+		(set.read ? finish_read : finish)(sampling, &set);
 	for (uint32_t i = 0; i < sampling->n; i++)
 		sampling->exporters[i].records = sampling->exporters[i].sampling = 0;
 	for (uint64_t i = 0; i < collected->nb_exporters; i++)
@@ -510,7 +558,7 @@ bool exporter_sampling_close(struct exporter_sampling *sampling, struct report_e
 			add_records(sampling, &collected->exporters[i]);
 	precision = precision_of(report, sampling->options->sampling_error);
 	for (uint32_t i = 0; i < sampling->n; i++)
-		if (sampling->exporters[i].sampling > 0)
+		if (sampling->exporters[i].sampling > 0 || needs_scale(&sampling->exporters[i]))
 			decide(sampling, &sampling->exporters[i], report, &precision);
 	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
 		struct exporter *exporter = is_exporter(&collected->exporters[i])
@@ -523,20 +571,18 @@ bool exporter_sampling_close(struct exporter_sampling *sampling, struct report_e
 	return take_rows(sampling, report);
 }
 
-/* Until it is known, figures from IPFIX of the switch have no upper bounds. */
 static void read_scale(struct exporter_sampling *sampling, const struct exporter_rule *rule)
 {
 	struct exporter_row row = {.protocol = FLOW_PROTOCOL_IPFIX};
-	char why[SAMPLING_SETTER_WHY];
 	struct exporter *exporter;
 
 	memcpy(&row.address, rule->prefix, sizeof(row.address));
 	exporter = find(sampling, &row);
 	if (exporter == NULL)
 		return;
-	if (sampling_setter_read(rule->ovsdb, FLOW_PROTOCOL_IPFIX, &exporter->set, why))
-		exporter->peak = exporter->set;
+	snprintf(exporter->name, sizeof(exporter->name), "%s", rule->name);
 	put_peak(sampling, exporter);
+	order_read(sampling, exporter);
 }
 
 bool exporter_sampling_create(struct exporter_sampling **created, const struct run *run)
@@ -561,6 +607,7 @@ bool exporter_sampling_create(struct exporter_sampling **created, const struct r
 	sampling->options = options;
 	sampling->limits = (struct sampling_limits){
 		(double)options->sampling_budget, options->sampling_error > 0};
+	sampling->limited = limited;
 	sampling->interval = (int64_t)epoch_options(run->config)->interval;
 	sampling->max = 2 * options->exporters_max;
 	sampling->mask = (uint32_t)power_of_two_at_least(2 * sampling->max) - 1;
@@ -570,13 +617,15 @@ bool exporter_sampling_create(struct exporter_sampling **created, const struct r
 	*created = sampling;
 	if (sampling->exporters == NULL || sampling->cells == NULL || sampling->rows == NULL)
 		return false;
-	for (uint32_t i = 0; live && i < sampling->nb_rules; i++)
-		if (sampling->rules[i].ovsdb[0] != '\0')
-			read_scale(sampling, &sampling->rules[i]);
-	if (!live || !limited || !(ovsdb || options->sampling_command != NULL))
+	if (!live || !(ovsdb || options->sampling_command != NULL))
 		return true;
 	sampling->setter = sampling_setter_create();
-	return sampling->setter != NULL;
+	if (sampling->setter == NULL)
+		return false;
+	for (uint32_t i = 0; i < sampling->nb_rules; i++)
+		if (sampling->rules[i].ovsdb[0] != '\0')
+			read_scale(sampling, &sampling->rules[i]);
+	return true;
 }
 
 void exporter_sampling_end(struct exporter_sampling *sampling)
@@ -588,7 +637,7 @@ void exporter_sampling_end(struct exporter_sampling *sampling)
 	sampling_setter_destroy(sampling->setter);
 	sampling->setter = NULL;
 	for (uint32_t i = 0; i < sampling->n; i++)
-		if (sampling->exporters[i].ordered)
+		if (sampling->exporters[i].ordered && !sampling->exporters[i].reads)
 			log_warning("exporter %s: the run ended while sampling 1:%u was set",
 				name_of(&sampling->exporters[i], text),
 				sampling->exporters[i].row.to);

@@ -15,8 +15,8 @@
 struct exporter_sampling;
 
 /*
- * *sampling: NULL if no option needs it. Reads the sampling of exporters with ovsdb=, so it may
- * take seconds. Returns false if out of memory.
+ * *sampling: NULL if no option needs it. The first intervals may end before the sampling of
+ * exporters with ovsdb= is read. Returns false if out of memory.
  */
 bool exporter_sampling_create(struct exporter_sampling **sampling, const struct run *run);
 /* Cancels changes after the last interval, and logs them. NULL is allowed. */

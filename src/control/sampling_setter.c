@@ -32,7 +32,7 @@ struct sampling_setter {
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects the following */
 	pthread_cond_t work;
-	struct list waiting, finished;
+	struct list waiting, reading, finished;
 	atomic_bool ending;
 };
 
@@ -133,7 +133,7 @@ static bool list_rows(const char *ovsdb, enum flow_protocol protocol, const atom
 		if (*line == '\0')
 			break;
 	}
-	return rows->n > 0 || fail(why, ovsdb, "no bridge has such an export");
+	return true;
 }
 
 static bool set_rows(const char *ovsdb, struct ovs_rows *rows, uint32_t interval,
@@ -145,6 +145,8 @@ static bool set_rows(const char *ovsdb, struct ovs_rows *rows, uint32_t interval
 	struct subprocess_result result;
 	uint32_t n = 3;
 
+	if (rows->n == 0)
+		return fail(why, ovsdb, "no bridge has such an export");
 	snprintf(database, sizeof(database), "--db=%s", ovsdb);
 	snprintf(setting, sizeof(setting), "sampling=%u", interval);
 	snprintf(table, sizeof(table), "%s", rows->table);
@@ -177,15 +179,19 @@ static bool run_command(const struct sampling_order *order, const atomic_bool *c
 	       fail(why, "sampling-command", result.error);
 }
 
-static bool execute(const struct sampling_order *order, const atomic_bool *cancel,
-	char why[SAMPLING_SETTER_WHY])
+static bool execute(
+	const struct sampling_order *order, const atomic_bool *cancel, struct sampling_set *set)
 {
 	struct ovs_rows rows;
 
 	if (order->ovsdb == NULL)
-		return run_command(order, cancel, why);
-	return list_rows(order->ovsdb, order->protocol, cancel, &rows, why) &&
-	       set_rows(order->ovsdb, &rows, order->interval, cancel, why);
+		return run_command(order, cancel, set->why);
+	if (!list_rows(order->ovsdb, order->protocol, cancel, &rows, set->why))
+		return false;
+	if (!set->read)
+		return set_rows(order->ovsdb, &rows, order->interval, cancel, set->why);
+	set->interval = rows.coarsest;
+	return true;
 }
 
 static void *work(void *arg)
@@ -196,12 +202,14 @@ static void *work(void *arg)
 	pthread_mutex_lock(&setter->lock);
 	while (!atomic_load_explicit(&setter->ending, memory_order_relaxed)) {
 		order = take_first(&setter->waiting);
+		if (order == NULL)
+			order = take_first(&setter->reading);
 		if (order == NULL) {
 			pthread_cond_wait(&setter->work, &setter->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&setter->lock);
-		order->set.done = execute(&order->order, &setter->ending, order->set.why);
+		order->set.done = execute(&order->order, &setter->ending, &order->set);
 		pthread_mutex_lock(&setter->lock);
 		append(&setter->finished, order);
 	}
@@ -243,6 +251,7 @@ void sampling_setter_destroy(struct sampling_setter *setter)
 	pthread_mutex_unlock(&setter->lock);
 	pthread_join(setter->thread, NULL);
 	free_list(&setter->waiting);
+	free_list(&setter->reading);
 	free_list(&setter->finished);
 	pthread_cond_destroy(&setter->work);
 	pthread_mutex_destroy(&setter->lock);
@@ -258,8 +267,9 @@ bool sampling_setter_put(struct sampling_setter *setter, const struct sampling_o
 	copy->order = *order;
 	copy->set.owner = order->owner;
 	copy->set.interval = order->interval;
+	copy->set.read = order->interval == 0;
 	pthread_mutex_lock(&setter->lock);
-	append(&setter->waiting, copy);
+	append(copy->set.read ? &setter->reading : &setter->waiting, copy);
 	pthread_cond_signal(&setter->work);
 	pthread_mutex_unlock(&setter->lock);
 	return true;
@@ -276,16 +286,5 @@ bool sampling_setter_take(struct sampling_setter *setter, struct sampling_set *s
 		return false;
 	*set = order->set;
 	free(order);
-	return true;
-}
-
-bool sampling_setter_read(
-	const char *ovsdb, enum flow_protocol protocol, uint32_t *interval, char *why)
-{
-	struct ovs_rows rows;
-
-	if (!list_rows(ovsdb, protocol, NULL, &rows, why))
-		return false;
-	*interval = rows.coarsest;
 	return true;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Sets the sampling interval of exporters: of Open vSwitch with ovs-vsctl, of others with the
+ * Sets or reads the sampling interval of exporters: of Open vSwitch with ovs-vsctl, of others with the
  * program of --sampling-command. ovs-vsctl is used instead of OVSDB's own protocol (RFC 7047),
  * because it waits until the switch has applied the change, and supports TLS. A thread runs one
  * program at a time.
@@ -24,11 +24,14 @@ struct sampling_order {
 	/* database of the switch, such as unix:FILE; NULL: `command` sets it. Outlives the order. */
 	const char *ovsdb;
 	const char *command;
-	uint32_t interval;
+	uint32_t interval; /* 0: only reads it, from `ovsdb` */
 };
 
 struct sampling_set {
-	uint32_t owner, interval;
+	uint32_t owner;
+	/* In effect. After a read: the coarsest of all bridges; 0: none exports this protocol. */
+	uint32_t interval;
+	bool read; /* the order had no interval */
 	bool done;
 	char why[SAMPLING_SETTER_WHY]; /* one line, if not done */
 };
@@ -40,14 +43,7 @@ struct sampling_setter *sampling_setter_create(void);
 /* Cancels running and waiting orders. NULL is allowed. */
 void sampling_setter_destroy(struct sampling_setter *setter);
 
-/* Returns false if out of memory. */
+/* Orders with an interval precede others. Returns false if out of memory. */
 bool sampling_setter_put(struct sampling_setter *setter, const struct sampling_order *order);
-/* Takes a result, in the order of the orders. Returns false if there is none. */
+/* Takes the oldest result. Returns false if there is none. */
 bool sampling_setter_take(struct sampling_setter *setter, struct sampling_set *set);
-
-/*
- * Reads the coarsest sampling interval of all sFlow or IPFIX settings of a switch. Waits some
- * seconds at most. Returns false, with one line in why[SAMPLING_SETTER_WHY], on failure.
- */
-bool sampling_setter_read(
-	const char *ovsdb, enum flow_protocol protocol, uint32_t *interval, char *why);

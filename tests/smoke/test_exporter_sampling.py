@@ -479,6 +479,49 @@ def test_open_vswitch_unreachable(test):
     assert result.stderr.count('cannot set sampling 1:') == 1, result.describe()
 
 
+def test_hanging_switches(test):
+    """Switches that do not answer delay neither the start nor the end of the run."""
+    calls, switches = test.path('calls'), 20
+    with ovs_vsctl(test, f'echo "$*" >> {calls}\nexec sleep 1000\n'):
+        collector, _ = listening(test, '--sampling-budget', '1000', *(word for n in range(switches)
+                                         for word in ('--exporter', f'192.0.2.{n},ovsdb=unix:/{n}')))
+        test.until(lambda: os.path.exists(calls), 'ovs-vsctl runs')
+        collector.finish()
+    with open(calls, encoding='ascii') as file:
+        assert len(file.readlines()) < switches
+
+
+def test_unread_sampling(test):
+    """IPFIX of Open vSwitch does not state N: N stays, and upper bounds are empty, until N is read."""
+    calls, reachable = test.path('calls'), test.path('reachable')
+    script = (f'case "$*" in *" list "*) ;; *) echo "$*" >> {calls}; exit;; esac\n'
+              f'test -e {reachable} || {{ echo "no connection" >&2; exit 1; }}\n'
+              'echo "01234567-89ab-cdef-0123-456789abcdef,400"\n')
+    router, begin = Router('ipfix', '127.0.0.1'), time.time()
+    with ovs_vsctl(test, script), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        collector, path = listening(test, '--sampling-budget', '10', '--exporter', '127.0.0.1=s1,ovsdb=unix:/x')
+        out.connect(('127.0.0.1', collector.port))
+
+        def sends(condition):
+            out.send(router.message(time.time() - begin, [Flow(n, 4000) for n in range(20)], True))
+            return condition()
+
+        test.until(lambda: sends(lambda: done(path, 'failed') or
+                                 len({row['epoch'] for row in lib.read_output(collector.output)}) > 3), 'intervals')
+        with open(reachable, 'w', encoding='ascii'):
+            pass
+        test.until(lambda: sends(lambda: done(path)), 'a change')
+        collector.read_all()
+        rows, _, _, result = collector.finish()
+    change = lib.read_csv(path, COLUMNS)[0]
+    assert (change['action'], change['from'], change['name']) == ('set', '400', 's1') and int(change['to']) > 400, change
+    assert all(row['packets_high'] == '' for row in rows if row['epoch'] == '1'), rows
+    with open(calls, encoding='ascii') as file:
+        assert file.read().strip().endswith(f' set ipfix 01234567-89ab-cdef-0123-456789abcdef sampling={change["to"]}')
+    assert result.stderr.count('exporter s1: cannot read its sampling, so upper bounds are empty: '
+                               'ovs-vsctl: no connection') == 1, result.describe()
+
+
 def cases(_):
     return [(f'sampling that is not stated, {name}', silent_sampling(own, message)) for name, own, message in (
         ('by a command', (), 'its records do not state their sampling'),
