@@ -7,8 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,6 +198,41 @@ static void close_pipe(const int pipe[2])
 {
 	close(pipe[0]);
 	close(pipe[1]);
+}
+
+static int check_program(const char *path)
+{
+	struct stat file;
+
+	if (stat(path, &file) != 0 || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0)
+		return errno;
+	return S_ISREG(file.st_mode) ? 0 : EACCES;
+}
+
+int subprocess_find(const char *program)
+{
+	const char *folder = getenv("PATH");
+	int failure = ENOENT;
+
+	if (strchr(program, '/') != NULL)
+		return check_program(program);
+	if (folder == NULL)
+		folder = "/bin:/usr/bin"; /* posix_spawnp() uses the same default */
+	for (;;) {
+		size_t len = strcspn(folder, ":");
+		char path[PATH_MAX];
+		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, folder,
+			len > 0 ? "/" : "", program);
+		int result = n < (int)sizeof(path) ? check_program(path) : ENAMETOOLONG;
+
+		if (result == 0)
+			return 0;
+		if (result == EACCES)
+			failure = EACCES;
+		if (folder[len] == '\0')
+			return failure;
+		folder += len + 1;
+	}
 }
 
 bool subprocess_run(char *const argv[], int seconds, const atomic_bool *cancel,

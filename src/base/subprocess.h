@@ -19,6 +19,12 @@ struct subprocess_result {
 };
 
 /*
+ * Returns 0 if subprocess_run() finds an executable file of this name, which has a slash or is
+ * searched in PATH, else an error number.
+ */
+int subprocess_find(const char *program);
+
+/*
  * Runs argv[0], which is searched in PATH, and waits for its end. Returns true if its exit status
  * is 0. After `seconds`, or once *cancel is true, kills it and its process group, and returns after
  * one more second at the latest. A program that cannot be killed is left, and reaped by a later call.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/subprocess.h"
 #include "collect/listen.h"
 #include "config/config.h"
 #include "sketch/measurement.h"
@@ -47,6 +48,26 @@ const char *collect_open_address(const struct config *config)
 	for (uint32_t i = 0; i < listen->n; i++)
 		if (listen_parse(listen->texts[i], &address, why) && listen_is_public(&address))
 			return listen->texts[i];
+	return NULL;
+}
+
+const char *collect_missing_program(const struct config *config, int *failure)
+{
+	const struct collect_options *options = collect_options(config);
+	struct exporter_rule rules[OPTION_LIST_MAX];
+	uint32_t n = options->listen.n > 0 ? read_rules(config, rules) : 0;
+
+	if (options->listen.n > 0 && options->sampling_command != NULL) {
+		*failure = subprocess_find(options->sampling_command);
+		if (*failure != 0)
+			return options->sampling_command;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (rules[i].ovsdb[0] == '\0')
+			continue;
+		*failure = subprocess_find("ovs-vsctl");
+		return *failure != 0 ? "ovs-vsctl" : NULL;
+	}
 	return NULL;
 }
 

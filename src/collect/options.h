@@ -38,6 +38,12 @@ const char *sampling_target_inapplicable(
 /* First --listen with a public address if --exporter does not limit the senders, else NULL. */
 const char *collect_open_address(const struct config *config);
 
+/*
+ * Returns the first program that a live run needs to change the sampling of exporters, and cannot
+ * execute, with an error number in *failure; NULL: none.
+ */
+const char *collect_missing_program(const struct config *config, int *failure);
+
 /* Callbacks are not set. `rules` has OPTION_LIST_MAX entries and must outlive the collector. */
 struct collector_params collect_collector_params(
 	const struct config *config, struct exporter_rule *rules);

@@ -73,6 +73,8 @@ struct host_calls {
 	int templates_error; /* errno of opening the template file; 0: writable */
 	const char *capture; /* first unreadable capture; NULL: none */
 	int capture_error;
+	const char *program; /* cannot be executed; NULL: none */
+	int program_error;
 };
 
 struct host {

@@ -240,6 +240,19 @@ static void check_templates(const struct host *host, struct finding *finding)
 	finding_wanted(finding, "a file in a directory that this user may write to");
 }
 
+static void check_programs(const struct host *host, struct finding *finding)
+{
+	char name[SYS_PATH_MAX];
+
+	if (host->calls.program == NULL)
+		return;
+	snprintf(name, sizeof(name), "%.200s", host->calls.program);
+	make_ascii(name);
+	finding_missing(
+		finding, "%s: cannot execute: %s", name, strerror(host->calls.program_error));
+	finding_wanted(finding, "a program in PATH that changes the sampling of exporters");
+}
+
 static void check_captures(const struct host *host, struct finding *finding)
 {
 	uint32_t n = host->needs->nb_captures;
@@ -278,6 +291,7 @@ const struct check run_checks[] = {
 	{"listen-port", HOST_SOCKETS, .look = check_listen_port},
 	{"senders", HOST_SOCKETS, .look = check_senders},
 	{"templates", HOST_SOCKETS, .look = check_templates},
+	{"programs", HOST_SOCKETS, .look = check_programs},
 	{"runtime-directory", HOST_ANY, .look = check_runtime_directory},
 	{0},
 };

@@ -253,6 +253,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 	note_warnings(&needs, plan);
 	ask_kernel(&host.calls);
 	look_at_captures(config, &host.calls);
+	host.calls.program = collect_missing_program(config, &host.calls.program_error);
 	if (needs.templates != NULL)
 		host.calls.templates_error = template_file_check(needs.templates);
 	status = look_and_print(config, &host, out);

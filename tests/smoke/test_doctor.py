@@ -111,6 +111,22 @@ def test_collector(test):
     assert 'templates' not in examine(test, '--listen', '127.0.0.1:2055')
 
 
+def test_programs(test):
+    """A program that sets sampling is searched as by the run."""
+    listen = ('--listen', '127.0.0.1:2055', '--sampling-budget', '10')
+    path = test.path('program')
+    for name, reason in (('no-such-program', 'No such file'), (path, 'Permission denied'), ('/', 'Permission denied')):
+        with open(path, 'w', encoding='ascii'):
+            pass
+        command = (*listen, '--sampling-command', name)
+        found = examine(test, *command)['programs'][0]
+        assert found['status'] == 'missing' and found['found'].startswith(f'{name}: ') and reason in found['found'], found
+        test.run('collect', *command).expect(1).expect_one_line(name, reason)
+    os.chmod(path, 0o700)
+    for name in (path, 'true'):
+        assert 'programs' not in examine(test, *listen, '--sampling-command', name)
+
+
 def test_queue_fill(test):
     """A warning of the run's start is already shown by doctor: a port that does not report its
     queue fill."""

@@ -369,6 +369,8 @@ def test_ignoring_command(test):
 def silent_sampling(own, message):
     """An exporter that does not state its sampling cannot be configured: one line, and a recommendation."""
     def check(test):
+        if own:
+            peers.needs(test, 'ovs-vsctl')
         options = own if own else ('--sampling-command', program(test, f'touch {test.path("began")}\n'))
         collector, path = listening(test, '--sampling-budget', '100', *options)
         router, begin = Router('v5', '127.0.0.1'), time.time()
@@ -468,9 +470,9 @@ def test_open_vswitch_ipfix(test):
 
 def test_open_vswitch_unreachable(test):
     """A database that does not exist: a line and a row."""
+    peers.needs(test, 'ovs-vsctl')
     collector, path = listening(test, '--sampling-budget', '1000', '--exporter',
                                 f'127.0.0.1,ovsdb=unix:{test.path("none")}')
-    peers.needs(test, 'ovs-vsctl')
     with LiveAgent(test, collector.port, 2):
         test.until(lambda: done(path, 'failed'), 'the failure')
     collector.read_all()

@@ -88,6 +88,11 @@ static void test_missing(void **state)
 	(void)state;
 	assert_false(subprocess_run(argv, 60, NULL, &result));
 	assert_string_equal(result.error, "No such file or directory");
+	assert_int_equal(subprocess_find(argv[0]), ENOENT);
+	assert_int_equal(subprocess_find("nonexistent-program"), ENOENT);
+	assert_int_equal(subprocess_find("/"), EACCES);
+	assert_int_equal(subprocess_find("sh"), 0);
+	assert_int_equal(subprocess_find("/bin/sh"), 0);
 }
 
 /* Much output is truncated, but the program does not block. Its input is empty. */

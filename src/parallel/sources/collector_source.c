@@ -891,9 +891,16 @@ static bool open_sockets(struct collector_source *source, char *error)
 	const struct collect_options *options = collect_options(source->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
 	uint32_t wanted = (uint32_t)options->receive_buffer, buffer;
-	const char *open;
+	const char *open, *missing;
 	char why[OPTION_WHY_MAX];
+	int failure;
 
+	missing = collect_missing_program(source->params.config, &failure);
+	if (missing != NULL) {
+		snprintf(why, sizeof(why), "%.150s: cannot execute: %s; give a program in PATH",
+			missing, strerror(failure));
+		return set_error(error, why);
+	}
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
 			/* check_listen() has already parsed the address */
