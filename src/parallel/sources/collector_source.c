@@ -311,8 +311,11 @@ static void count_held_flows(struct counter *counter)
 	for (;;) {
 		struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
 
-		if (dedup_settle(counter->dedup, &generation->counting->bursts[0], &of_burst) == 0)
+		if (dedup_settle(counter->dedup, &generation->counting->bursts[0], &of_burst) ==
+			0) {
+			count_doubt(counts_of(counter, worker->epoch), &of_burst);
 			break;
+		}
 		count_burst(counter, &of_burst, rte_rdtsc());
 	}
 	generation->ppt_cycles += rte_rdtsc() - start;
