@@ -3,6 +3,7 @@
 too many flows it warns and its bounds hold; invalid options are refused."""
 
 import re
+import struct
 
 import lib
 
@@ -136,6 +137,28 @@ def test_growth_at_the_border_of_an_interval(test):
             packets for (epoch, _), packets in truth.items() if epoch == str(second))
         assert all(row['packets_low'] == row['packets'] == row['packets_high'] for row in of_interval)
     assert re.search(r'rows now have \d+ cells instead of 16384', result.stderr), result.stderr
+
+
+def udp6_frame(flow):
+    address = b'\x20\x01\x0d\xb8' + bytes(8)
+    ip = struct.pack('>IHBB', 6 << 28, 8, 17, 64) + address + struct.pack('>I', flow) + address + bytes(4)
+    return b'\x02' * 12 + b'\x86\xdd' + ip + struct.pack('>HHHH', 1024 + flow % 1000, 53, 8, 0)
+
+
+def test_jump_into_the_other_family(test):
+    """The rows of IPv6 have 28 cells. Then 20000 flows come: two intervals are not decoded, and
+    report none of them."""
+    frames = [(second, flow, lib.udp_frame(flow)) for second in range(3) for flow in range(30000)]
+    frames += [(second, flow, udp6_frame(flow)) for second in range(3, 7) for flow in range(20000)]
+    path = lib.write_pcap(test.path('family.pcap'), (
+        (second * 1000000 + flow * 11, frame) for second, flow, frame in frames))
+    rows, _, result = test.measure(
+        '--pcap', path, '--sketch', 'iblt', '--iblt-load', '0.75', '--workers', '1', '--interval', '1s',
+        '--seed', '5', *ALL)
+    numbers = [len(lib.in_epoch(rows, str(second))) for second in range(7)]
+    assert numbers[2:] == [30000, 0, 0, 20000, 20000], numbers
+    assert all(row['packets_low'] == row['packets_high'] == '1' for row in rows)
+    assert 'interval 3, main: 20000 flows were not decoded' in result.stderr, result.stderr
 
 
 def bytes_of(text):

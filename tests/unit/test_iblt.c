@@ -877,6 +877,51 @@ static void test_compact_hidden_flow(void **state)
 	zipf_close(&stream);
 }
 
+static void count_any(const struct sketch_candidate *candidate, void *arg)
+{
+	(void)candidate;
+	++*(uint32_t *)arg;
+}
+
+/*
+ * Most cells are for the other family. A cell with 257 or 1025 flows counts one, and hashes the
+ * exclusive or of their keys to itself in 1 table of 20.
+ */
+static void test_compact_one_family(void **state)
+{
+	(void)state;
+	for (uint32_t n = 0; n < FEWER(200, 100); n++) {
+		const enum key_family family = n % 2 == 0 ? KEY_IPV6 : KEY_IPV4;
+		const uint32_t width = family == KEY_IPV6 ? 28 : 16;
+		const uint32_t flows = (n / 2 % 2 == 0 ? 257 : 1025) * width;
+		struct counted counted;
+		struct sketch *sketch = make_compact(
+			(struct sketch_params){
+				.width = family == KEY_IPV6 ? 20000 : width,
+				.width6 = family == KEY_IPV6 ? width : 20000,
+				.seed = n + 1,
+			},
+			&counted);
+		uint64_t random = n;
+		uint32_t found = 0;
+		struct sketch_shape shape;
+
+		feed_random(sketch, &random, flows, family);
+		iblt_ops.candidates(sketch, count_any, &found);
+		assert_int_equal(found, 0);
+		assert_int_equal(iblt_of_const(sketch)->unlisted.packets, 0);
+		assert_int_equal(iblt_ops.undecoded(sketch).flows, flows);
+		assert_int_equal(iblt_ops.undecoded(sketch).packets, flows);
+		assert_true(iblt_ops.undecoded(sketch).largest >= flows / width);
+		assert_false(iblt_ops.lists_all_keys(sketch));
+		/* The next size has room for all of them. */
+		shape = iblt_ops.fit(sketch);
+		assert_true((double)(family == KEY_IPV6 ? shape.width6 : shape.width) * 3 >=
+			    flows / 0.75);
+		iblt_ops.destroy(sketch);
+	}
+}
+
 /*
  * Zha et al. 2022, Table 1: SMON takes 96.97 KB of 1024 bytes for 2550 flows. From Table 2 on, it
  * takes 39 bytes per flow. The next size decodes the same flows.
@@ -1115,6 +1160,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_compact_exact),
 		cmocka_unit_test(test_compact_overload),
 		cmocka_unit_test(test_compact_hidden_flow),
+		cmocka_unit_test(test_compact_one_family),
 		cmocka_unit_test(test_compact_memory),
 		cmocka_unit_test(test_compact_fit),
 		cmocka_unit_test(test_compact_without_memory),

@@ -109,6 +109,7 @@ struct iblt {
 	uint32_t *tags; /* 32 bits of the hash of each flow, in groups of SLOT_GROUP; 0: none */
 	uint32_t nb_groups;
 	uint32_t nb_tags, nb_tags_max;
+	uint32_t nb_inserted[IBLT_FAMILIES]; /* flows */
 	struct iblt_unlisted unlisted;
 
 	struct hash_key hash_key;
@@ -236,7 +237,7 @@ uint64_t iblt_bound(
 
 struct iblt_sum {
 	uint64_t packets, bytes;
-	uint64_t flows; /* insertions */
+	uint64_t flows; /* insertions; modulo 256 if the cell is compact */
 };
 
 /* `params` as completed by check(), with `compact`. */
@@ -254,6 +255,9 @@ bool iblt_compact_lists(const struct iblt *table, const struct key_hash *hash);
 
 /* Returns the expected number of flows that have the tag of another flow. */
 double iblt_compact_errors(double flows);
+
+/* Returns false if the family has too many flows: a cell counts them modulo 256. */
+bool iblt_compact_decodes(const struct iblt *table, uint32_t family);
 
 /* Returns an estimate of the flows of a family that were not inserted. */
 double iblt_compact_unlisted(const struct iblt *table, uint32_t family);

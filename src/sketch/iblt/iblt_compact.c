@@ -29,6 +29,12 @@
 #define PAIRS_MAX    0x1p-8 /* expected pairs of flows that share all cells */
 #define UNLISTED_MAX 1.25   /* covers the error of the estimate: 1.04 / sqrt(64) */
 
+/*
+ * Mean flows of a cell. Beyond it, at most 1 flow in 700 has a cell of its own. Up to it, a cell has
+ * 257 flows, which count as one, with a probability below 8^257 / 257! = 10^-277.
+ */
+#define FLOWS_MEAN_MAX 8
+
 #define PORTS_LOW_BITS  28
 #define PORTS_HIGH_BITS 4
 #define FLOWS_BITS      8
@@ -129,6 +135,7 @@ void iblt_compact_reset(struct iblt *table)
 	memset(table->tags, 0, tags_size(&table->sketch.params));
 	memset(&table->unlisted, 0, sizeof(table->unlisted));
 	table->nb_tags = 0;
+	memset(table->nb_inserted, 0, sizeof(table->nb_inserted));
 }
 
 /* ---- tags */
@@ -228,6 +235,7 @@ static void insert(
 	}
 	*slot = tag_of(hash);
 	table->nb_tags++;
+	table->nb_inserted[burst->v6 >> i & 1]++;
 	key = compact_key_of(burst, i);
 	for (uint32_t row = 0; row < rows->depth; row++) {
 		uint64_t cell = iblt_compact_place(rows, hash, row);
@@ -362,6 +370,11 @@ void iblt_compact_update(struct iblt *table, const struct key_burst *burst, bool
 }
 
 /* ---- decoding */
+
+bool iblt_compact_decodes(const struct iblt *table, uint32_t family)
+{
+	return table->nb_inserted[family] <= (uint64_t)FLOWS_MEAN_MAX * table->rows[family].width;
+}
 
 struct iblt_sum iblt_compact_sum(const struct iblt_rows *rows, uint64_t cell)
 {

@@ -148,8 +148,8 @@ static void hash_found(struct iblt_decode_decoder *decoder, struct found *found)
 }
 
 /*
- * The only writer inserts each key once, and on average at most 3 in a cell. So a cell that counts
- * one insertion, modulo 256, has one flow.
+ * The only writer inserts each key once, and iblt_compact_decodes() limits the flows. So a cell that
+ * counts one insertion, modulo 256, has one flow.
  */
 static bool find_compact_key(
 	struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
@@ -509,7 +509,7 @@ static void bound_family(struct iblt_decode_decoder *decoder, uint32_t family)
 		uint64_t *largest = &decoder->largest[c / rows->width];
 		uint64_t held = amount(&sum, decoder->table->sketch.params.metric);
 
-		decoder->left += (sum.packets | sum.bytes) != 0;
+		decoder->left += (sum.packets | sum.bytes | sum.flows) != 0;
 		*largest = held > *largest ? held : *largest;
 	}
 	sum_up(decoder, decoder->result->inserted[family], 0);
@@ -545,7 +545,10 @@ static void decode_compact(
 	}
 	decoder->scratch = iblt_scratch_of(block, most);
 	for (uint32_t f = 0; f < families; f++)
-		decode_family(decoder, f, emit, arg);
+		if (iblt_compact_decodes(decoder->table, f))
+			decode_family(decoder, f, emit, arg);
+		else
+			bound_family(decoder, f);
 	params->allocator.free(block, iblt_scratch_size(most), params->allocator.arg);
 }
 
@@ -562,6 +565,8 @@ void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
 	for (uint32_t f = 0; f < families; f++) {
 		decoder.rows = &table->rows[f];
 		result->inserted[f] = add_row(&decoder, &result->undecoded);
+		if (table->sketch.params.compact)
+			result->inserted[f] = table->nb_inserted[f];
 	}
 	if (table->sketch.params.compact)
 		decode_compact(&decoder, families, emit, arg);
