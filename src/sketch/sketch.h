@@ -132,6 +132,7 @@ struct sketch_undecoded {
 	uint64_t packets, bytes;
 	/* Upper bound of the count of each such flow, in the metric; UINT64_MAX: unknown. */
 	uint64_t largest;
+	bool overflown; /* true: sums wrapped, and the counts of candidates are lower bounds */
 };
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);

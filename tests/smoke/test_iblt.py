@@ -5,6 +5,7 @@ too many flows it warns and its bounds hold; invalid options are refused."""
 import re
 import struct
 
+import datagrams
 import lib
 
 LONG = ('intervals', 'every_capture', 'rows_follow_the_flows')
@@ -159,6 +160,40 @@ def test_jump_into_the_other_family(test):
     assert numbers[2:] == [30000, 0, 0, 20000, 20000], numbers
     assert all(row['packets_low'] == row['packets_high'] == '1' for row in rows)
     assert 'interval 3, main: 20000 flows were not decoded' in result.stderr, result.stderr
+
+
+def test_more_than_a_cell_counts(test):
+    """Flows of up to 2^36 - 1 packets and 2^44 - 1 bytes are exact, also if they share cells. Beyond, all
+    figures are lower bounds, and one warning says so."""
+    for name, flows, exact in (
+            ('together', [datagrams.Flow(n, packets=2**36 - 1, size=40) for n in range(20)], True),
+            ('bytes', [datagrams.Flow(1, packets=2**33, size=1500), datagrams.Flow(2)], True),
+            ('over 36 bits', [datagrams.Flow(1, packets=2**36 + 7, size=40), datagrams.Flow(2, packets=5)], False),
+            ('over 44 bits', [datagrams.Flow(1, packets=2**34, size=1500), datagrams.Flow(2, packets=5)], False)):
+        capture, router = datagrams.Capture(), datagrams.Router('v9', '10.0.0.1', 1)
+        capture.add(0.1, '10.0.0.1', router.message(0, flows, template=True))
+        path = capture.write(test.path(f'{name}.pcap'))
+        truth = {flow.key(): flow for flow in flows}
+        for count in ('packets', 'bytes'):
+            output = test.path('counted.csv')
+            result = test.run(
+                'collect', '--no-huge', '--pcap', path, '--interval', '1s', '--dedup', 'none', '--workers', '1',
+                '--sketch', 'iblt', '--iblt-load', '0.75', '--seed', '3', '--count', count, '--output', output,
+                '--force', *ALL).expect(0)
+            rows = lib.read_output(output)
+            assert [row['rank'] for row in rows] == [str(rank + 1) for rank in range(len(flows))], rows
+            assert sum(float(row['share']) for row in rows) <= 1.0001, rows
+            for row in rows:
+                flow = truth[lib.row_key(row)]
+                figures = [row[column] for column in ('packets', 'packets_low', 'packets_high')]
+                if exact:
+                    assert figures == 3 * [str(flow.packets)], (name, row)
+                else:
+                    assert figures[0] == figures[1] and figures[2] == '' == row['bytes_high'], (name, row)
+                    assert int(row['packets_low']) <= flow.packets, (name, row)
+                    assert int(row['bytes_low']) <= flow.bytes + 14 * flow.packets, (name, row)
+            assert result.stderr.count('figures are lower bounds') == (not exact), (name, result.stderr)
+            assert 'not decoded' not in result.stderr, result.stderr
 
 
 def bytes_of(text):

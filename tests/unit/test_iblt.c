@@ -23,6 +23,7 @@
 #include "fewer.h"
 #include "make_sketch.h"
 #include "sketch/iblt/iblt.h"
+#include "sketch/weight.h"
 #include "zipf_stream.h"
 
 #define FLOWS   6000
@@ -1019,49 +1020,82 @@ static void test_compact_without_memory(void **state)
 	zipf_close(&stream);
 }
 
-static void find_unknown(const struct sketch_candidate *candidate, void *arg)
+struct limited {
+	const struct key_burst *burst;
+	bool exact;
+	uint32_t found;
+};
+
+static void check_limited(const struct sketch_candidate *candidate, void *arg)
 {
-	*(bool *)arg &= candidate->before == UINT64_MAX;
+	struct limited *limited = arg;
+
+	for (uint32_t i = 0; i < limited->burst->n; i++) {
+		const struct key_hash *hash = &limited->burst->hash[i];
+		uint64_t packets = limited->burst->weights->packets[i];
+		uint64_t bytes = limited->burst->weights->bytes[i];
+
+		if (hash->lo != candidate->hash.lo || hash->hi != candidate->hash.hi)
+			continue;
+		limited->found++;
+		assert_true(candidate->packets <= packets && candidate->bytes <= bytes);
+		assert_int_equal(candidate->before, limited->exact ? 0 : UINT64_MAX);
+		if (!limited->exact)
+			continue;
+		assert_int_equal(candidate->packets, packets);
+		assert_int_equal(candidate->bytes, bytes);
+	}
 }
 
-/* Sums that exceed 36 or 44 bits are lower bounds; keys stay right. */
+/*
+ * A flow with more than 36 or 44 bits has lower bounds, as have the others. Sums of several flows
+ * may exceed them, if all flows are decoded.
+ */
 static void test_compact_limits(void **state)
 {
-	static const struct weight {
-		uint64_t packets, bytes;
+	const uint64_t packets = UINT64_C(1) << 36, bytes = UINT64_C(1) << 44;
+	const struct {
+		struct weight first, others;
 		bool exact;
-	} weights[] = {{(UINT64_C(1) << 36) - 64, 1, true}, {UINT64_C(1) << 36, 1, false},
-		{1, (UINT64_C(1) << 44) - (1 << 20), true}, {1, UINT64_C(1) << 44, false},
-		{UINT64_MAX, UINT64_MAX, false}};
+	} rows[] = {{{packets - 64, 1}, {1, 64}, true}, {{packets - 1, 1}, {packets - 1, 64}, true},
+		{{packets, 1}, {1, 64}, false}, {{packets, bytes}, {1, 64}, false},
+		{{1, bytes - (1 << 20)}, {1, 64}, true}, {{1, bytes - 1}, {1, bytes / 2}, true},
+		{{1, bytes}, {1, 64}, false}, {{1, bytes + 7}, {packets - 3, bytes - 3}, false},
+		{{UINT64_MAX, UINT64_MAX}, {1, 64}, false}};
 	struct counted counted;
 
 	(void)state;
-	for (size_t w = 0; w < sizeof(weights) / sizeof(weights[0]); w++) {
-		struct sketch *sketch = make_compact((struct sketch_params){.width = 64}, &counted);
+	for (size_t r = 0; r < 2 * sizeof(rows) / sizeof(rows[0]); r++) {
+		struct sketch *sketch = make_compact(
+			(struct sketch_params){.width = 64, .metric = (enum sketch_metric)(r % 2)},
+			&counted);
 		static struct key_burst burst;
 		struct key_weights added = {0};
-		bool unknown = true;
+		struct limited limited = {.burst = &burst, .exact = rows[r / 2].exact};
 		uint64_t random = 3;
-		uint32_t found = 0;
 
 		burst.n = 0;
 		burst.v6 = 0;
 		for (uint32_t i = 0; i < 10; i++) {
 			struct key key = random_key(&random, KEY_IPV4);
+			const struct weight *weight =
+				i == 0 ? &rows[r / 2].first : &rows[r / 2].others;
 
 			burst_append(&burst, &key, &(struct key_hash){0}, FRAME_MIN);
-			added.packets[i] = i == 0 ? weights[w].packets : 1;
-			added.bytes[i] = i == 0 ? weights[w].bytes : 64;
+			added.packets[i] = weight->packets;
+			added.bytes[i] = weight->bytes;
 		}
 		burst.weights = &added;
 		hash_burst(&iblt_of_const(sketch)->hash_key, &burst);
 		iblt_ops.update_weighted[SHARING_SEPARATE](sketch, &burst);
-		iblt_ops.candidates(sketch, count_candidate, &found);
-		iblt_ops.candidates(sketch, find_unknown, &unknown);
-		assert_int_equal(found >= 9, weights[w].exact);
-		assert_int_equal(unknown, !weights[w].exact);
-		assert_int_equal(
-			iblt_ops.missed(sketch, &burst.hash[0]) == UINT64_MAX, !weights[w].exact);
+		iblt_ops.candidates(sketch, check_limited, &limited);
+		assert_int_equal(limited.found, 10);
+		assert_true(iblt_ops.lists_all_keys(sketch));
+		assert_int_equal(iblt_ops.undecoded(sketch).overflown, !limited.exact);
+		assert_int_equal(iblt_ops.undecoded(sketch).packets, 0);
+		assert_int_equal(iblt_ops.undecoded(sketch).largest, 0);
+		if (!limited.exact)
+			assert_int_equal(iblt_ops.missed(sketch, &burst.hash[0]), UINT64_MAX);
 		burst.weights = NULL;
 		iblt_ops.destroy(sketch);
 	}

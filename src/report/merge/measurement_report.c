@@ -16,7 +16,7 @@
 
 struct measured_epoch {
 	struct merger *merger;
-	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
+	struct log_ratelimit shed, details, undecoded, overflown, incomplete, forgotten;
 };
 
 bool measurement_report_create(struct measurements *measurements)
@@ -224,6 +224,9 @@ static void warn_measurement(
 		"%llu flows were not decoded, and %llu packets are missing from exact counts: "
 		"raise --width or --memory",
 		(unsigned long long)measurement->undecoded_flows, undecoded);
+	warn_if(measurement->overflown, &measured->overflown, report, m,
+		"a flow had more packets or bytes than a cell counts, so the figures are lower "
+		"bounds: shorten --interval");
 	warn_if(forgotten, &measured->forgotten, report, m,
 		"%llu packets of expired flows are missing from --output: raise "
 		"expired-keys, or shorten --interval",

@@ -345,6 +345,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->undecoded.flows += undecoded.flows;
 	merger->undecoded.packets += undecoded.packets;
 	merger->undecoded.bytes += undecoded.bytes;
+	merger->undecoded.overflown |= undecoded.overflown;
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
@@ -567,9 +568,14 @@ static struct report_figure merged_figure(
 	figure.high = counter64_sum(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
-	/* With exact counts, the value excludes the bounds of parts that do not list the flow. */
+	/*
+	 * With exact counts, the value excludes the bounds of parts that do not list the flow, and
+	 * bounds that are unknown.
+	 */
 	if (is_exact(merger))
-		figure.value = least(figure.value, counter64_sum(since, flow->before));
+		figure.value = flow->before == UINT64_MAX
+				       ? since
+				       : least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
 	figure.low = least(figure.low, figure.value);
 	ASSERT(figure.value, <=, figure.high);

@@ -288,6 +288,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->refused_details = merger_shed(merger).details;
 	measurement->undecoded_flows = merger_undecoded(merger).flows;
 	measurement->undecoded_packets = merger_undecoded(merger).packets;
+	measurement->overflown = merger_undecoded(merger).overflown;
 	measurement->forgotten_packets = merger_forgotten(merger).packets;
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;

@@ -129,6 +129,7 @@ struct report_measurement {
 	uint64_t weight;
 	/* Measured packets whose flows were not decoded, and a limit of the number of flows. */
 	uint64_t undecoded_flows, undecoded_packets;
+	bool overflown; /* true: counts are lower bounds, because sums of the sketch wrapped */
 	/* Packets of expired flows that have no row, because there were too many keys. */
 	uint64_t forgotten_packets;
 	struct report_query *queries; /* [nb_queries], from malloc() */

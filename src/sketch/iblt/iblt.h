@@ -143,7 +143,7 @@ static inline bool iblt_seen_ipv6(const struct iblt *table)
 #define IBLT_PACKETS_BITS 36
 #define IBLT_BYTES_BITS   44
 
-/* Returns true if the sums of cells may have wrapped. They are then only lower bounds. */
+/* Returns true if the sums of cells may have wrapped. Counts of decoded flows may yet be right. */
 static inline bool iblt_overflown(const struct iblt *table)
 {
 	bool packets = table->sketch.params.metric == SKETCH_PACKETS;

@@ -30,6 +30,7 @@ struct iblt_decode_decoder {
 	uint32_t nb_pivots;
 	/* true: more than HIDDEN_ERRORS_MAX filter errors are expected */
 	bool filter_doubtful;
+	bool overflown; /* true: exact counts may be lower bounds */
 	struct key_burst one;
 	uint64_t left;     /* cells that are neither pivots nor empty */
 	uint64_t suspects; /* suspected flows */
@@ -367,14 +368,14 @@ static void emit_exact(struct iblt_decode_decoder *decoder, sketch_emit_fn emit,
 		find_cell_key(decoder, pivot, &found);
 		rest->packets -= found.packets;
 		rest->bytes -= found.bytes;
-		if (emit == NULL || (found.packets | found.bytes) == 0)
+		if (emit == NULL || ((found.packets | found.bytes) == 0 && !decoder->overflown))
 			continue;
 		candidate = (struct sketch_candidate){
 			.key = found.key,
 			.hash = found.hash,
 			.packets = found.packets,
 			.bytes = found.bytes,
-			.before = iblt_overflown(decoder->table) ? UINT64_MAX : 0,
+			.before = decoder->overflown ? UINT64_MAX : 0,
 		};
 		emit(&candidate, arg);
 	}
@@ -415,7 +416,7 @@ static void emit_suspects(const struct iblt_decode_decoder *decoder, const struc
 		struct sketch_candidate candidate = {
 			.key = kept[s].key,
 			.hash = kept[s].hash,
-			.before = decoder->table->difference || iblt_overflown(decoder->table)
+			.before = decoder->table->difference || decoder->overflown
 					  ? UINT64_MAX
 					  : iblt_bound(decoder->rows, &kept[s].hash,
 						    decoder->table->sketch.params.metric),
@@ -552,28 +553,69 @@ static void decode_compact(
 	params->allocator.free(block, iblt_scratch_size(most), params->allocator.arg);
 }
 
-void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
+/* Until flows are decoded, all packets are undecoded. Sums of compact rows may have wrapped. */
+static void start(struct iblt_decode_decoder *decoder, uint32_t families)
 {
-	struct iblt_decode_decoder decoder = {
-		.table = table, .scratch = table->scratch, .result = table->result};
-	struct iblt_result *result = table->result;
-	uint32_t families = iblt_seen_ipv6(table) ? IBLT_FAMILIES : 1;
+	const struct iblt *table = decoder->table;
+	struct iblt_result *result = decoder->result;
+	const bool compact = table->sketch.params.compact;
 
 	result->complete = true;
 	result->undecoded = (struct sketch_undecoded){0};
 	memset(result->inserted, 0, sizeof(result->inserted));
 	for (uint32_t f = 0; f < families; f++) {
-		decoder.rows = &table->rows[f];
-		result->inserted[f] = add_row(&decoder, &result->undecoded);
-		if (table->sketch.params.compact)
-			result->inserted[f] = table->nb_inserted[f];
+		decoder->rows = &table->rows[f];
+		result->inserted[f] =
+			compact ? table->nb_inserted[f] : add_row(decoder, &result->undecoded);
 	}
-	if (table->sketch.params.compact)
-		decode_compact(&decoder, families, emit, arg);
-	else
-		for (uint32_t f = 0; f < families; f++)
-			decode_family(&decoder, f, emit, arg);
-	if ((table->difference || iblt_overflown(table)) && !result->complete)
+	if (compact) {
+		result->undecoded.packets = table->weight_packets;
+		result->undecoded.bytes = table->weight_bytes;
+	}
+}
+
+static void decode(
+	struct iblt_decode_decoder *decoder, uint32_t families, sketch_emit_fn emit, void *arg)
+{
+	start(decoder, families);
+	if (decoder->table->sketch.params.compact) {
+		decode_compact(decoder, families, emit, arg);
+		return;
+	}
+	for (uint32_t f = 0; f < families; f++)
+		decode_family(decoder, f, emit, arg);
+}
+
+/*
+ * The counts of decoded flows are right modulo 2^36 packets and 2^44 bytes. All packets minus these
+ * counts are those of flows that were not decoded, plus these units for each time that a count
+ * wrapped. So if less than a unit remains, no count wrapped.
+ */
+static bool counts_may_have_wrapped(const struct sketch_undecoded *rest)
+{
+	return (rest->packets >> IBLT_PACKETS_BITS | rest->bytes >> IBLT_BYTES_BITS) != 0;
+}
+
+void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
+{
+	struct iblt_result *result = table->result;
+	struct iblt_decode_decoder decoder = {
+		.table = table,
+		.scratch = table->scratch,
+		.result = result,
+		.overflown = iblt_overflown(table),
+	};
+	uint32_t families = iblt_seen_ipv6(table) ? IBLT_FAMILIES : 1;
+
+	if (table->sketch.params.compact && decoder.overflown) {
+		decode(&decoder, families, NULL, NULL);
+		decoder.overflown = counts_may_have_wrapped(&result->undecoded);
+	}
+	decode(&decoder, families, emit, arg);
+	if ((table->difference || decoder.overflown) && !result->complete)
 		result->undecoded.largest = UINT64_MAX;
+	if (decoder.overflown && result->complete)
+		result->undecoded.packets = result->undecoded.bytes = 0;
+	result->undecoded.overflown = decoder.overflown;
 	atomic_store_explicit(&result->known, true, memory_order_relaxed);
 }
