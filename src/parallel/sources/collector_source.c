@@ -601,6 +601,8 @@ static void take_event(
 {
 	struct collectors_event event;
 
+	if (meta->link != LINK_UNKNOWN) /* a datagram that was refused */
+		return;
 	memcpy(&event, data, sizeof(event));
 	source->losses_unknown |= event.kind == COLLECTORS_MISSING;
 	if (event.kind != COLLECTORS_DROPPED)
