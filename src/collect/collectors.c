@@ -60,10 +60,11 @@ struct run {
 	uint64_t epoch, row;
 	bool ended;
 	int64_t length;    /* length of the interval, ns */
+	int64_t since;     /* its datagrams from this time on were read */
 	int64_t heard;     /* all of its datagrams before this time were read */
 	int64_t came;      /* CLOCK_MONOTONIC of the last row */
 	bool over;         /* nothing more will come */
-	bool missing;      /* silent for too long: intervals end without it */
+	bool missing;      /* silent for too long: intervals end without it; may be over too */
 	bool late;         /* its datagrams come after the end of their interval */
 	uint64_t repeated; /* interval that came again, plus 1; 0: none */
 	size_t held;
@@ -208,7 +209,7 @@ static void replace_run(struct collectors *collectors, const struct run *by, int
 	for (uint32_t r = 0; r < collectors->nb_runs; r++) {
 		struct run *run = &collectors->runs[r];
 
-		if (run == by || run->over || run->connections > 0 ||
+		if (run == by || (run->over && !run->missing) || run->connections > 0 ||
 			strcmp(run->host, by->host) != 0)
 			continue;
 		run->over = true;
@@ -216,6 +217,14 @@ static void replace_run(struct collectors *collectors, const struct run *by, int
 		note_gap(collectors, run->heard, start);
 		return;
 	}
+}
+
+static void begin_run(struct collectors *collectors, struct run *run, int64_t start)
+{
+	run->since = start;
+	replace_run(collectors, run, start);
+	if (collectors->started)
+		note_gap(collectors, floor_of(collectors, start), start);
 }
 
 /* Returns NULL if there are too many runs. */
@@ -385,7 +394,10 @@ static void end_interval(
 	if (line->end + run->shift > run->heard)
 		run->heard = line->end + run->shift;
 	if (line->last)
-		say(collectors, false, "collector %s (run %s) has ended", run->host, run->run);
+		say(collectors, false,
+			"collector %s (run %s) has ended: intervals have no upper bounds with "
+			"fewer than %u collectors",
+			run->host, run->run, collectors->params.address.collectors);
 }
 
 static void return_run(struct collectors *collectors, struct run *run)
@@ -429,7 +441,7 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 		connection->has_clock = false;
 	}
 	if (begins)
-		replace_run(collectors, run, line->start + run->shift);
+		begin_run(collectors, run, line->start + run->shift);
 	run->came = clock_now(CLOCK_MONOTONIC);
 	if (collectors->first_came == 0)
 		collectors->first_came = run->came;
@@ -580,8 +592,7 @@ static void look_for_missing(struct collectors *collectors)
 		if (run->over)
 			continue;
 		if (run->missing && silent > FORGET_NS) {
-			run->over = true;
-			run->missing = false;
+			run->over = true; /* another run may take its place */
 		} else if (!run->missing && silent > collectors->params.wait) {
 			run->missing = true;
 			say(collectors, true,
@@ -637,7 +648,7 @@ static bool may_start(struct collectors *collectors)
 	if (n < wanted)
 		say(collectors, true,
 			"only %u of %u collectors send: intervals begin without the "
-			"others",
+			"others, and without upper bounds",
 			n, wanted);
 	collectors->started = true;
 	return true;
@@ -689,13 +700,22 @@ static int64_t limit_of(const struct collectors *collectors)
 	return INT64_MAX;
 }
 
+/* Returns true if all datagrams of the run in the interval were read, or will be. */
+static bool covers(const struct run *run, int64_t end)
+{
+	return run->since < end && (is_waited_for(run) || run->heard >= end);
+}
+
 static bool has_gap(const struct collectors *collectors, int64_t start, int64_t end)
 {
 	bool missing = collectors->gap_from < end && start < collectors->gap_until;
+	uint32_t covering = 0;
 
-	for (uint32_t r = 0; r < collectors->nb_runs; r++)
+	for (uint32_t r = 0; r < collectors->nb_runs; r++) {
 		missing |= collectors->runs[r].missing && collectors->runs[r].heard < end;
-	return missing;
+		covering += covers(&collectors->runs[r], end);
+	}
+	return missing || covering < collectors->params.address.collectors;
 }
 
 /* Returns true once for each interval that may lack datagrams. */
@@ -704,7 +724,7 @@ static bool is_doubtful(struct collectors *collectors, int64_t time)
 	int64_t interval = collectors->params.interval, start = floor_of(collectors, time);
 
 	if (collectors->doubted == start ||
-		!has_gap(collectors, start, interval > 0 ? start + interval : INT64_MAX))
+		!has_gap(collectors, start, interval > 0 ? start + interval : time + 1))
 		return false;
 	collectors->doubted = start;
 	return true;

@@ -295,6 +295,36 @@ def begins_late(test):
     assert lib.total(ours, 'received') == lib.total(theirs, 'received')
 
 
+def never_comes(test):
+    """Without a collector that never comes, no interval has upper bounds."""
+    pair = Pair(test)
+    first = Sender(pair.master, 'a', 1)
+    pair.send(first, 0, 0, INTERVALS)
+    _, warnings = pair.finish()
+    assert len(warnings) == 1 and 'only 1 of 2 collectors send' in warnings[0], warnings
+    rows = lib.read_output(pair.master.output)
+    assert pair.open_intervals(rows) == {int(row['epoch']) for row in rows}
+
+
+def stops(test):
+    """After a collector was stopped, intervals have no upper bounds until it runs again."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 7)
+    first.send([*pair.rows[0][7][:-1], {**pair.rows[0][7][-1], 'last': '1'}])
+    first.close()
+    pair.send(other, 1, 0, 12)
+    test.until(lambda: any(int(row['epoch']) == 10 for row in pair.master.rows()), 'intervals end without it')
+    first = Sender(pair.master, 'a', 3)
+    pair.send(first, 0, 12, INTERVALS)
+    pair.send(other, 1, 12, INTERVALS)
+    _, warnings = pair.finish()
+    assert not warnings, warnings
+    rows = pair.judge()
+    assert set(range(8, 12)) <= pair.open_intervals(rows)
+    assert not pair.open_intervals(rows) & (set(range(8)) | set(range(16, INTERVALS))), pair.open_intervals(rows)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -473,6 +503,7 @@ def cases(_):
               functools.partial(is_equal, method='best', name='mixed', collectors=2, workers=2))]
     made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
+             ('a collector never comes', never_comes), ('a collector stops', stops),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
              ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
