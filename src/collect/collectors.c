@@ -62,6 +62,7 @@ struct run {
 	int64_t length;    /* length of the interval, ns */
 	int64_t since;     /* its datagrams from this time on were read */
 	int64_t heard;     /* all of its datagrams before this time were read */
+	int64_t began;     /* CLOCK_MONOTONIC of the first row */
 	int64_t came;      /* CLOCK_MONOTONIC of the last row */
 	bool over;         /* nothing more will come */
 	bool missing;      /* silent for too long: intervals end without it; may be over too */
@@ -203,25 +204,49 @@ static bool is_free(const struct run *run)
 	return run->over && run->first == NULL && run->connections == 0;
 }
 
-/* A collector that restarted replaces its earlier run. The datagrams between them are missing. */
+/* The run has ended without its last row. The next one of its host has datagrams from `start` on. */
+static void replace(struct collectors *collectors, struct run *run, int64_t start)
+{
+	run->over = true;
+	run->missing = false;
+	note_gap(collectors, run->heard, start);
+}
+
+/*
+ * A collector that restarted replaces its earlier run. The datagrams between them are missing. Runs
+ * that overlap are those of two collectors.
+ */
 static void replace_run(struct collectors *collectors, const struct run *by, int64_t start)
 {
 	for (uint32_t r = 0; r < collectors->nb_runs; r++) {
 		struct run *run = &collectors->runs[r];
 
 		if (run == by || (run->over && !run->missing) || run->connections > 0 ||
-			strcmp(run->host, by->host) != 0)
+			strcmp(run->host, by->host) != 0 || run->heard > start)
 			continue;
-		run->over = true;
-		run->missing = false;
-		note_gap(collectors, run->heard, start);
+		replace(collectors, run, start);
 		return;
 	}
+}
+
+/* A silent run, of which the connection may seem open, has ended if its host began another one. */
+static bool has_successor(struct collectors *collectors, struct run *run)
+{
+	for (uint32_t r = 0; r < collectors->nb_runs; r++) {
+		const struct run *by = &collectors->runs[r];
+
+		if (by == run || by->began < run->came || strcmp(run->host, by->host) != 0)
+			continue;
+		replace(collectors, run, by->since > run->heard ? by->since : by->heard);
+		return true;
+	}
+	return false;
 }
 
 static void begin_run(struct collectors *collectors, struct run *run, int64_t start)
 {
 	run->since = start;
+	run->began = clock_now(CLOCK_MONOTONIC);
 	replace_run(collectors, run, start);
 	if (collectors->started)
 		note_gap(collectors, floor_of(collectors, start), start);
@@ -589,11 +614,12 @@ static void look_for_missing(struct collectors *collectors)
 		struct run *run = &collectors->runs[r];
 		int64_t silent = now - run->came - run->length;
 
-		if (run->over)
+		if (run->over || silent <= collectors->params.wait ||
+			has_successor(collectors, run))
 			continue;
 		if (run->missing && silent > FORGET_NS) {
 			run->over = true; /* another run may take its place */
-		} else if (!run->missing && silent > collectors->params.wait) {
+		} else if (!run->missing) {
 			run->missing = true;
 			say(collectors, true,
 				"collector %s: silent for %.0f s: intervals end without it, and "

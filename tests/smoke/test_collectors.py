@@ -325,6 +325,22 @@ def stops(test):
     assert not pair.open_intervals(rows) & (set(range(8)) | set(range(16, INTERVALS))), pair.open_intervals(rows)
 
 
+def same_host(test):
+    """The runs of two collectors of one host name overlap, so none replaces the other while it reconnects."""
+    pair = Pair(test)
+    first = Sender(pair.master, 'a', 1)
+    pair.send(first, 0, 0, 2)
+    first.close()
+    other = Sender(pair.master, 'a', 2)
+    pair.send(other, 1, 0, INTERVALS)
+    test.until_said(pair.master.process, 'collector a (run 0000000000000002) sends')
+    first = Sender(pair.master, 'a', 1)
+    pair.send(first, 0, 2, INTERVALS)
+    _, warnings = pair.finish()
+    assert not warnings, warnings
+    compare(pair.master, pair.one)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -504,6 +520,7 @@ def cases(_):
     made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
              ('a collector never comes', never_comes), ('a collector stops', stops),
+             ('collectors of one host name', same_host),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
              ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
