@@ -28,6 +28,7 @@
 #define SOCKETS         OPTION_LIST_MAX
 #define LINE_BYTES      (128u << 10)        /* longest line: a payload of 64 KB in base64 */
 #define HELD_MAX        ((size_t)256 << 20) /* bytes per collector, read ahead of the others */
+#define READ_BYTES      ((size_t)256 << 10) /* most bytes of a connection before the others' turn */
 #define READ_NS         (SECOND_NS / 200)   /* longest time between two reads of all sockets */
 #define REST_MS         20
 #define UNTIMELY_NS     (SECOND_NS / 20)
@@ -533,6 +534,7 @@ static bool take_lines(struct collectors *collectors, struct connection *connect
 	memmove(connection->text, connection->text + begin, connection->filled);
 	if (connection->filled < LINE_BYTES)
 		return true;
+	connection->lines++;
 	reject(collectors, connection, "is too long", "");
 	return false;
 }
@@ -583,10 +585,10 @@ static bool is_full(const struct connection *connection)
 
 static void read_connection(struct collectors *collectors, struct connection *connection)
 {
-	for (;;) {
+	for (size_t bytes = 0;;) {
 		ssize_t n;
 
-		if (is_full(connection)) {
+		if (bytes >= READ_BYTES || is_full(connection)) {
 			connection->untimely = true;
 			return;
 		}
@@ -600,6 +602,7 @@ static void read_connection(struct collectors *collectors, struct connection *co
 			close_connection(connection);
 			return;
 		}
+		bytes += (size_t)n;
 		connection->filled += (size_t)n;
 		if (!take_lines(collectors, connection))
 			return;

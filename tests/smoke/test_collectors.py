@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
 
 import collected
@@ -341,6 +342,37 @@ def same_host(test):
     compare(pair.master, pair.one)
 
 
+def floods(test):
+    """A connection that always has rows to read stops neither other collectors nor the end of the run."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 10)
+    ends = threading.Event()
+
+    def flood():
+        clock = f'#now {time.time_ns()}\n'.encode()
+        try:
+            with socket.create_connection(('127.0.0.1', pair.master.port)) as out:
+                out.sendall((','.join(COLUMNS) + ',host,run\n').encode())
+                while not ends.is_set():
+                    out.sendall(clock * 20000)
+        except ConnectionError:
+            pass
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        time.sleep(1)
+        pair.send(first, 0, 10, INTERVALS)
+        pair.send(other, 1, 0, INTERVALS)
+        pair.finish()
+    finally:
+        pair.master.process.signal(signal.SIGKILL)
+        ends.set()
+        thread.join()
+    compare(pair.master, pair.one)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -364,7 +396,7 @@ def garbage(test):
     pair = Pair(test)
     first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
     pair.send(first, 0, 0, 10)
-    for text in (b'GET / HTTP/1.1\r\n\r\n', b'{"epoch":0}\n', b'x' * 300000, b'epoch,start\n', bytes(100) + b'\n'):
+    for text in (b'x' * 300000, b'GET / HTTP/1.1\r\n\r\n', b'{"epoch":0}\n', b'epoch,start\n', bytes(100) + b'\n'):
         with socket.create_connection(('127.0.0.1', pair.master.port)) as bad:
             try:
                 bad.sendall(text)
@@ -377,6 +409,7 @@ def garbage(test):
     _, warnings = pair.finish()
     compare(pair.master, pair.one)
     assert warnings and all('connection from 127.0.0.1 closed: line' in line for line in warnings), warnings
+    assert 'line 1: is too long' in warnings[0], warnings
 
 
 # ---- live collectors
@@ -520,7 +553,7 @@ def cases(_):
     made += [('a master hears an interval twice', hears_twice), ('an interval is missing', interval_missing),
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
              ('a collector never comes', never_comes), ('a collector stops', stops),
-             ('collectors of one host name', same_host),
+             ('collectors of one host name', same_host), ('a connection floods', floods),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
              ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
