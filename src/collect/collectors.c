@@ -53,6 +53,15 @@ struct entry {
 	uint8_t payload[];
 };
 
+/* Warnings that rows cause, each at most once a minute. */
+enum warning {
+	WARNING_REPEATED,
+	WARNING_ROWS_MISSING,
+	WARNING_LATE,
+	WARNING_CLOCK,
+	WARNINGS_OF_RUN,
+};
+
 /* A process that sends datagrams. */
 struct run {
 	char host[DATAGRAM_HOST_MAX], run[DATAGRAM_RUN_MAX];
@@ -77,6 +86,8 @@ struct run {
 	uint32_t nb_clocks;
 	int64_t shift;    /* to add to its times */
 	bool shift_rough; /* `shift` is of a line that may have waited */
+	struct log_ratelimit
+		warnings[WARNINGS_OF_RUN]; /* remain when another run takes its place */
 };
 
 struct connection {
@@ -110,7 +121,8 @@ struct collectors {
 	/* Datagrams from gap_from until gap_until may be missing. */
 	int64_t gap_from, gap_until;
 	int64_t doubted; /* start of the last interval with COLLECTORS_MISSING; -1: none */
-	struct log_ratelimit refused;
+	struct log_ratelimit rejected, refused, crowded;
+	uint64_t nb_refused; /* rows */
 	uint8_t packet[HEADERS_MAX + DATAGRAM_PAYLOAD_MAX];
 };
 
@@ -150,6 +162,11 @@ __attribute__((format(printf, 3, 4))) static void say(
 	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
 	collectors->params.log(collectors->params.arg, warning, line);
+}
+
+static bool is_due(struct log_ratelimit *warning)
+{
+	return log_ratelimit_due(warning, clock_now(CLOCK_REALTIME), 1);
 }
 
 static int64_t floor_of(const struct collectors *collectors, int64_t time)
@@ -256,6 +273,7 @@ static void begin_run(struct collectors *collectors, struct run *run, int64_t st
 /* Returns NULL if there are too many runs. */
 static struct run *add_run(struct collectors *collectors, const struct datagram_line *line)
 {
+	struct log_ratelimit warnings[WARNINGS_OF_RUN];
 	struct run *run = NULL;
 
 	if (collectors->nb_runs < RUNS_MAX)
@@ -265,10 +283,12 @@ static struct run *add_run(struct collectors *collectors, const struct datagram_
 			run = &collectors->runs[r];
 	if (run == NULL)
 		return NULL;
+	memcpy(warnings, run->warnings, sizeof(warnings));
 	*run = (struct run){
 		.epoch = line->epoch,
 		.first_socket = collectors->sockets,
 	};
+	memcpy(run->warnings, warnings, sizeof(warnings));
 	run->last = &run->first;
 	memcpy(run->host, line->host, sizeof(run->host));
 	memcpy(run->run, line->run, sizeof(run->run));
@@ -310,7 +330,8 @@ static void judge_clock(
 	run->shift_rough = rough;
 	if (shift == 0 && before != 0)
 		say(collectors, false, "collector %s: its clock agrees again", run->host);
-	else if (shift - before <= -CLOCK_LIMIT_NS || shift - before >= CLOCK_LIMIT_NS)
+	else if ((shift - before <= -CLOCK_LIMIT_NS || shift - before >= CLOCK_LIMIT_NS) &&
+		 is_due(&run->warnings[WARNING_CLOCK]))
 		say(collectors, true,
 			"collector %s: its clock is %.3f s %s: its times are corrected; "
 			"synchronize the clocks",
@@ -331,10 +352,10 @@ static void close_connection(struct connection *connection)
 static void reject(struct collectors *collectors, struct connection *connection, const char *why,
 	const char *what)
 {
-	if (log_ratelimit_due(&collectors->refused, clock_now(CLOCK_REALTIME), 1))
+	if (is_due(&collectors->rejected))
 		say(collectors, true,
 			"--collectors: connection from %s closed: line %" PRIu64 ": %s%s%s",
-			connection->peer, connection->lines, why, what, collectors->refused.since);
+			connection->peer, connection->lines, why, what, collectors->rejected.since);
 	close_connection(connection);
 }
 
@@ -345,10 +366,10 @@ static bool is_repeated(
 	if (run->row == 0 || line->epoch > run->epoch ||
 		(line->epoch == run->epoch && line->row > run->row))
 		return false;
-	if (run->repeated != line->epoch + 1)
+	if (run->repeated != line->epoch + 1 && is_due(&run->warnings[WARNING_REPEATED]))
 		say(collectors, true,
-			"collector %s: interval %" PRIu64 " came again; nothing counts twice",
-			run->host, line->epoch);
+			"collector %s: interval %" PRIu64 " came again; nothing counts twice%s",
+			run->host, line->epoch, run->warnings[WARNING_REPEATED].since);
 	run->repeated = line->epoch + 1;
 	return true;
 }
@@ -356,19 +377,24 @@ static bool is_repeated(
 static void look_for_gap(
 	struct collectors *collectors, struct run *run, const struct datagram_line *line)
 {
+	struct log_ratelimit *warning = &run->warnings[WARNING_ROWS_MISSING];
 	bool next = line->epoch != run->epoch;
 
 	if (next && run->row > 0 && (!run->ended || line->epoch > run->epoch + 1)) {
-		say(collectors, true,
-			"collector %s: rows are missing between intervals %" PRIu64 " and %" PRIu64
-			": its --export deliveries has the reason",
-			run->host, run->epoch, line->epoch);
+		if (is_due(warning))
+			say(collectors, true,
+				"collector %s: rows are missing between intervals %" PRIu64
+				" and %" PRIu64 ": its --export deliveries has the reason%s",
+				run->host, run->epoch, line->epoch, warning->since);
 		note_gap(collectors, run->heard, line->start + run->shift);
 	}
 	if (line->row > (next ? 1 : run->row + 1)) {
-		say(collectors, true,
-			"collector %s: %" PRIu64 " rows of interval %" PRIu64 " are missing",
-			run->host, line->row - 1 - (next ? 0 : run->row), line->epoch);
+		if (is_due(warning))
+			say(collectors, true,
+				"collector %s: %" PRIu64 " rows of interval %" PRIu64
+				" are missing%s",
+				run->host, line->row - 1 - (next ? 0 : run->row), line->epoch,
+				warning->since);
 		note_gap(collectors, line->start + run->shift, line->end + run->shift);
 	}
 }
@@ -830,11 +856,11 @@ static int pass_entry(struct collectors *collectors, struct run *run, struct sou
 	int64_t passed = collectors->passed;
 
 	if (floor_of(collectors, entry->time) < floor_of(collectors, passed)) {
-		if (!run->late)
+		if (!run->late && is_due(&run->warnings[WARNING_LATE]))
 			say(collectors, true,
 				"collector %s: datagrams came after the end of their interval: "
-				"they count in a later one",
-				run->host);
+				"they count in a later one%s",
+				run->host, run->warnings[WARNING_LATE].since);
 		run->late = true;
 		note_gap(collectors, passed, passed + 1);
 	} else {

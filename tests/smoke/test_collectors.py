@@ -218,8 +218,7 @@ def hears_twice(test):
     pair.send(other, 1, 0, INTERVALS)
     _, warnings = pair.finish()
     compare(pair.master, pair.one)
-    assert [f'interval {n} came again' in line for n, line in zip((5, 6), warnings)] == [True] * 2, warnings
-    assert len(warnings) == 2, warnings
+    assert len(warnings) == 1 and 'interval 5 came again' in warnings[0], warnings
 
 
 def clocks_differ(test, method, seconds):
