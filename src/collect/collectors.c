@@ -36,6 +36,10 @@
 #define FORGET_NS       (3600 * SECOND_NS)
 #define CLOCKS          16
 #define CLOCK_LIMIT_NS  SECOND_NS
+#define CLOCK_MAX_NS    (24 * 3600 * SECOND_NS) /* largest correction */
+#define FUTURE_NS       (5 * SECOND_NS)         /* of times, after their correction */
+#define LENGTH_MAX_NS   (3600 * SECOND_NS)
+#define LENGTH_MIN_NS   (SECOND_NS / 1000) /* of --interval */
 #define LINE_MAX_TEXT   400
 
 #define IPV4_HEADER 20
@@ -69,6 +73,7 @@ struct run {
 	/* the last row; ended: it was the last of its interval */
 	uint64_t epoch, row;
 	bool ended;
+	int64_t end;       /* of the interval, by the clock of the collector */
 	int64_t length;    /* length of the interval, ns */
 	int64_t since;     /* its datagrams from this time on were read */
 	int64_t heard;     /* all of its datagrams before this time were read */
@@ -438,6 +443,51 @@ static bool hold(struct collectors *collectors, struct run *run, const struct da
 	return true;
 }
 
+/* Returns NULL if the row is plausible, or the reason. No later sum of its times overflows then. */
+static const char *doubt(const struct connection *connection, const struct run *run,
+	const struct datagram_line *line)
+{
+	int64_t shift = run != NULL ? run->shift : 0, latest;
+
+	if (connection->has_clock)
+		shift = connection->clock > -CLOCK_LIMIT_NS && connection->clock < CLOCK_LIMIT_NS
+				? 0
+				: connection->clock;
+	if (shift < -CLOCK_MAX_NS || shift > CLOCK_MAX_NS)
+		return "its clock is wrong by more than a day";
+	latest = clock_now(CLOCK_REALTIME) + FUTURE_NS - shift;
+	if (line->time > latest || line->end > latest)
+		return "a time in the future";
+	if (line->start + shift < 0 || (line->len > 0 && line->time + shift < 0))
+		return "a time before 1970";
+	if (run != NULL && line->epoch > run->epoch) {
+		int64_t passed = line->end > run->end ? line->end - run->end : 0;
+
+		if (line->epoch - run->epoch - 1 >
+			(uint64_t)(passed + LENGTH_MAX_NS) / LENGTH_MIN_NS)
+			return "too large a number of an interval";
+	}
+	return NULL;
+}
+
+static void refuse(struct collectors *collectors, const struct datagram_line *line, const char *why)
+{
+	collectors->nb_refused++;
+	if (is_due(&collectors->refused))
+		say(collectors, true,
+			"collector %s: a row is refused: %s (%" PRIu64 " refused rows of this run)",
+			line->host, why, collectors->nb_refused);
+}
+
+static int64_t length_of(const struct collectors *collectors, const struct datagram_line *line)
+{
+	int64_t length = line->end - line->start, most = collectors->params.interval;
+
+	if (most < LENGTH_MAX_NS)
+		most = LENGTH_MAX_NS;
+	return length < most ? length : most;
+}
+
 static void end_interval(
 	struct collectors *collectors, struct run *run, const struct datagram_line *line)
 {
@@ -465,12 +515,17 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	const struct datagram_line *line, bool ends)
 {
 	struct run *run = connection->run;
+	const char *why;
 	bool begins;
 
 	if (run == NULL || strcmp(run->run, line->run) != 0 || strcmp(run->host, line->host) != 0)
 		run = find_run(collectors, line);
+	why = doubt(connection, run, line);
+	if (why != NULL) {
+		refuse(collectors, line, why);
+		return true;
+	}
 	begins = run == NULL;
-
 	if (begins)
 		run = add_run(collectors, line);
 	if (run == NULL) {
@@ -503,7 +558,8 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	look_for_gap(collectors, run, line);
 	run->epoch = line->epoch;
 	run->row = line->row;
-	run->length = line->end - line->start;
+	run->end = line->end;
+	run->length = length_of(collectors, line);
 	run->ended = false;
 	if (line->start + run->shift > run->heard)
 		run->heard = line->start + run->shift;
@@ -958,6 +1014,9 @@ static void collectors_close(struct source *source)
 			" datagrams of collectors did not count: their interval was open "
 			"when the run ended",
 			n);
+	if (collectors->nb_refused > 0)
+		say(collectors, true, "%" PRIu64 " rows of collectors were refused",
+			collectors->nb_refused);
 	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++)
 		if (collectors->connections[c].fd >= 0)
 			close_connection(&collectors->connections[c]);

@@ -372,6 +372,35 @@ def floods(test):
     compare(pair.master, pair.one)
 
 
+def lies(test):
+    """Rows with impossible times, clocks and interval numbers are refused and counted."""
+    pair = Pair(test)
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, 10)
+    pair.send(other, 1, 0, 10)
+    test.until(lambda: len(pair.master.rows()) > 5, 'intervals are reported')
+    row, end = pair.rows[0][0][0], pair.rows[0][0][-1]
+    future = time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime(time.time() + 3600))
+    far = {'start': '2200-01-01T00:00:00.000000Z', 'end': '2200-01-01T00:00:01.000000Z'}
+    lines = [{**row, **far, 'time_ns': str(8 * 10**18)}, {**end, **far, 'last': '1'}, {**row, 'end': future},
+             {**end, 'start': '1970-01-01T00:00:00.000000Z', 'end': '2255-01-01T00:00:00.000000Z', 'last': '1'}]
+    liar = Sender(pair.master, 'liar', 9)
+    liar.send(lines)
+    for clock in (0, 9 * 10**18):
+        liar.out.sendall(f'#now {clock}\n'.encode() + (','.join(row.values()) + liar.identity).encode())
+    spoof = Sender(pair.master, 'a', 1)
+    spoof.send([{**row, 'epoch': str(10**15)}])
+    test.until_said(pair.master.process, 'a row is refused')
+    liar.close()
+    spoof.close()
+    pair.send(first, 0, 10, INTERVALS)
+    pair.send(other, 1, 10, INTERVALS)
+    _, warnings = pair.finish()
+    assert len(warnings) == 2 and 'collector liar: a row is refused: a time in the future' in warnings[0], warnings
+    assert '7 rows of collectors were refused' in warnings[1], warnings
+    compare(pair.master, pair.one)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -553,6 +582,7 @@ def cases(_):
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
              ('a collector never comes', never_comes), ('a collector stops', stops),
              ('collectors of one host name', same_host), ('a connection floods', floods),
+             ('rows that cannot be', lies),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
              ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
