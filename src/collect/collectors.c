@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,7 +98,8 @@ struct run {
 };
 
 struct connection {
-	int fd; /* -1: free */
+	int fd;         /* -1: free */
+	int64_t opened; /* CLOCK_MONOTONIC */
 	char peer[INET6_ADDRSTRLEN];
 	struct run *run; /* NULL: no row yet */
 	struct datagram_columns columns;
@@ -549,12 +552,13 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	}
 	if (begins)
 		begin_run(collectors, run, line->start + run->shift);
+	/* Repeated rows are no progress. */
+	if (is_repeated(collectors, run, line))
+		return true;
 	run->came = clock_now(CLOCK_MONOTONIC);
 	if (collectors->first_came == 0)
 		collectors->first_came = run->came;
 	return_run(collectors, run);
-	if (is_repeated(collectors, run, line))
-		return true;
 	look_for_gap(collectors, run, line);
 	run->epoch = line->epoch;
 	run->row = line->row;
@@ -623,6 +627,46 @@ static bool take_lines(struct collectors *collectors, struct connection *connect
 
 /* ---- sockets */
 
+/* A host that vanished leaves a connection that seems open. */
+static void keep_alive(int fd)
+{
+	const struct {
+		int level, name, value;
+	} options[] = {
+		{SOL_SOCKET, SO_KEEPALIVE, 1},
+		{IPPROTO_TCP, TCP_KEEPIDLE, 30},
+		{IPPROTO_TCP, TCP_KEEPINTVL, 10},
+		{IPPROTO_TCP, TCP_KEEPCNT, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
+/* If all are in use, closes the oldest one that has sent no row. Returns NULL if all have. */
+static struct connection *free_connection(struct collectors *collectors)
+{
+	struct connection *oldest = NULL;
+
+	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++) {
+		struct connection *connection = &collectors->connections[c];
+
+		if (connection->fd < 0)
+			return connection;
+		if (connection->run == NULL &&
+			(oldest == NULL || connection->opened < oldest->opened))
+			oldest = connection;
+	}
+	if (is_due(&collectors->crowded))
+		say(collectors, true, "--collectors: more than %u connections: %s%s%s",
+			CONNECTIONS_MAX,
+			oldest != NULL ? "closed one without rows, from " : "refused a new one",
+			oldest != NULL ? oldest->peer : "", collectors->crowded.since);
+	if (oldest != NULL)
+		close_connection(oldest);
+	return oldest;
+}
+
 static void accept_connections(struct collectors *collectors)
 {
 	struct sockaddr_storage peer;
@@ -631,18 +675,20 @@ static void accept_connections(struct collectors *collectors)
 
 	while ((fd = accept4(collectors->listener, (struct sockaddr *)&peer, &len,
 			SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-		struct connection *connection = collectors->connections;
+		struct connection *connection = free_connection(collectors);
 		struct in6_addr address;
 		struct text text = {0};
 
-		while (connection < collectors->connections + CONNECTIONS_MAX &&
-			connection->fd >= 0)
-			connection++;
-		if (connection == collectors->connections + CONNECTIONS_MAX) {
+		if (connection == NULL) {
 			close(fd);
 			return;
 		}
-		*connection = (struct connection){.fd = fd, .text = malloc(LINE_BYTES)};
+		keep_alive(fd);
+		*connection = (struct connection){
+			.fd = fd,
+			.opened = clock_now(CLOCK_MONOTONIC),
+			.text = malloc(LINE_BYTES),
+		};
 		if (connection->text == NULL) {
 			close_connection(connection);
 			return;
@@ -672,6 +718,8 @@ static void read_connection(struct collectors *collectors, struct connection *co
 
 		if (bytes >= READ_BYTES || is_full(connection)) {
 			connection->untimely = true;
+			if (is_full(connection))
+				connection->run->came = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
 		n = recv(connection->fd, connection->text + connection->filled,

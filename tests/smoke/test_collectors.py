@@ -401,6 +401,20 @@ def lies(test):
     compare(pair.master, pair.one)
 
 
+def idle(test):
+    """Connections that send nothing do not lock out collectors."""
+    pair = Pair(test)
+    idle_ones = [socket.create_connection(('127.0.0.1', pair.master.port)) for _ in range(100)]
+    first, other = Sender(pair.master, 'a', 1), Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 0, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    _, warnings = pair.finish()
+    for connection in idle_ones:
+        connection.close()
+    assert len(warnings) == 1 and 'more than 64 connections: closed one without rows, from 127.0.0.1' in warnings[0], warnings
+    compare(pair.master, pair.one)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -582,7 +596,7 @@ def cases(_):
              ('a collector dies and returns', dies_and_returns), ('a collector begins late', begins_late),
              ('a collector never comes', never_comes), ('a collector stops', stops),
              ('collectors of one host name', same_host), ('a connection floods', floods),
-             ('rows that cannot be', lies),
+             ('rows that cannot be', lies), ('idle connections', idle),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
              ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
