@@ -39,9 +39,9 @@
 #define CLOCKS          16
 #define CLOCK_LIMIT_NS  SECOND_NS
 #define CLOCK_MAX_NS    (24 * 3600 * SECOND_NS) /* largest correction */
-#define FUTURE_NS       (5 * SECOND_NS)         /* of times, after their correction */
+#define FUTURE_NS       (5 * SECOND_NS)         /* latest corrected time minus now */
 #define LENGTH_MAX_NS   (3600 * SECOND_NS)
-#define LENGTH_MIN_NS   (SECOND_NS / 1000) /* of --interval */
+#define LENGTH_MIN_NS   (SECOND_NS / 1000) /* least --interval */
 #define LINE_MAX_TEXT   400
 
 #define IPV4_HEADER 20
@@ -75,7 +75,7 @@ struct run {
 	/* the last row; ended: it was the last of its interval */
 	uint64_t epoch, row;
 	bool ended;
-	int64_t end;       /* of the interval, by the clock of the collector */
+	int64_t end;       /* end of the interval by the clock of the collector */
 	int64_t length;    /* length of the interval, ns */
 	int64_t since;     /* its datagrams from this time on were read */
 	int64_t heard;     /* all of its datagrams before this time were read */
@@ -473,7 +473,8 @@ static const char *doubt(const struct connection *connection, const struct run *
 	return NULL;
 }
 
-static void refuse(struct collectors *collectors, const struct datagram_line *line, const char *why)
+static void refuse_row(
+	struct collectors *collectors, const struct datagram_line *line, const char *why)
 {
 	collectors->nb_refused++;
 	if (is_due(&collectors->refused))
@@ -525,7 +526,7 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 		run = find_run(collectors, line);
 	why = doubt(connection, run, line);
 	if (why != NULL) {
-		refuse(collectors, line, why);
+		refuse_row(collectors, line, why);
 		return true;
 	}
 	begins = run == NULL;
@@ -552,7 +553,7 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	}
 	if (begins)
 		begin_run(collectors, run, line->start + run->shift);
-	/* Repeated rows are no progress. */
+	/* A collector that only repeats rows counts as silent. */
 	if (is_repeated(collectors, run, line))
 		return true;
 	run->came = clock_now(CLOCK_MONOTONIC);
