@@ -473,7 +473,7 @@ static const char *doubt(const struct connection *connection, const struct run *
 	return NULL;
 }
 
-static void refuse_row(
+static void leave_out_row(
 	struct collectors *collectors, const struct datagram_line *line, const char *why)
 {
 	collectors->nb_refused++;
@@ -526,7 +526,7 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 		run = find_run(collectors, line);
 	why = doubt(connection, run, line);
 	if (why != NULL) {
-		refuse_row(collectors, line, why);
+		leave_out_row(collectors, line, why);
 		return true;
 	}
 	begins = run == NULL;
