@@ -14,8 +14,8 @@
 
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_ROWS_MAX         128
-#define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (64 << 10)
+#define CONFIG_BLOCKS_MAX       64
+#define CONFIG_BLOCK_BYTES      (96 << 10)
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 #define CONFIG_KINDS_MAX        4 /* section types, such as [export NAME] */

@@ -80,9 +80,9 @@ static bool check_design(const struct config *config, const struct measurement_c
 	if (shed_policy_given(config) && source_is(config, SOURCE_KEYS) &&
 		designs[design_options(config)->design] != &design_async)
 		return option_fault(fault, "design", measurement,
-			"%s contradicts --overload with --kernel: the program counts, and has no "
-			"queue; give async",
-			designs[design_options(config)->design]->name);
+			"%s contradicts --overload with --%s: its packets wait in no queue of a "
+			"worker; give async",
+			designs[design_options(config)->design]->name, source_option(config));
 	if (source_of(config)->check_design != NULL &&
 		!source_of(config)->check_design(config, measurement, fault))
 		return false;
