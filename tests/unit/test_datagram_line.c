@@ -117,8 +117,8 @@ static void test_wrong_lines(void **state)
 		"7," TIMES ",3,5,2,0,192.0.2.1,50000,::,2055,AAoB,0,,ab12",
 		"7," TIMES ",3,5,2,0,192.0.2.1,50000,::,2055,AAoB,0,tap,0123456789abcdef0",
 		"7,yesterday,2026-11-20T13:52:45.000000Z,3,5,2,0,192.0.2.1,1,::,2,AAoB,0,tap,ab",
-		"7,2026-11-20T13:52:46.000000Z,2026-11-20T13:52:45.000000Z,3,5,2,0,::,1,::,2,AAoB,"
-		"0,tap,ab"};
+		("7,2026-11-20T13:52:46.000000Z,2026-11-20T13:52:45.000000Z,3,5,2,0,::,1,::,2,AAoB,"
+		 "0,tap,ab")};
 	struct datagram_columns columns = {0};
 	struct datagram_line line;
 
