@@ -125,6 +125,8 @@ def test_printed(test):
                         100 * (1 - rate['16384', 'tree'] / rate[str(prime), 'tree']))):
         assert abs(float(printed[key]['ours']) - value) < 0.02 * abs(value) + 0.5 * (printed[key]['unit'] == '%'), (printed[key], value)
     assert not any(item in ('Fig. 2', 'Table 1') for item, _, _ in printed), printed
+    if test.sanitized:
+        return  # a sanitizer takes more address space than the limit
     _, printed = printed_rows(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list', '--table-hash',
                               'coralreef', '--flows', '500', within=('prlimit', f'--as={4 << 30}'))
     assert {(key[1], row['printed'], row['ours'], row['how']) for key, row in printed.items() if key[0] == 'Table 1'} == {
