@@ -3,6 +3,7 @@
 
 /* IPv4 addresses as IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2). */
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
@@ -20,4 +21,13 @@ static inline void address_map(struct in6_addr *address, const void *bytes, bool
 		memcpy(address, bytes, sizeof(*address));
 	else
 		address_map_ipv4(address, bytes);
+}
+
+/* Prints IPv4-mapped addresses as IPv4. */
+static inline void address_print(const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
+{
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }

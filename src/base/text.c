@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/text.h"
 
+#include "base/address.h"
 #include "base/decimal.h"
 #include "base/units.h"
 
@@ -100,10 +100,7 @@ void text_address(struct text *text, const struct in6_addr *address)
 {
 	char string[INET6_ADDRSTRLEN];
 
-	if (IN6_IS_ADDR_V4MAPPED(address))
-		inet_ntop(AF_INET, &address->s6_addr[12], string, sizeof(string));
-	else
-		inet_ntop(AF_INET6, address, string, sizeof(string));
+	address_print(address, string);
 	text_str(text, string);
 }
 

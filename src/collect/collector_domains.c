@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Observation domains of exporters: slots, names, shares of template memory. */
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/assertion.h"
 #include "base/router_names.h"
 #include "collect/collector_state.h"
-
-static void print_address(const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
-{
-	if (IN6_IS_ADDR_V4MAPPED(address))
-		inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
-}
 
 /* Stores NAME or ADDRESS, followed by /DOMAIN if the exporter has several domains. */
 static void put_name(struct collector *collector, uint32_t slot, bool several)
@@ -25,7 +17,7 @@ static void put_name(struct collector *collector, uint32_t slot, bool several)
 	char address[INET6_ADDRSTRLEN], domain[16] = "", name[ROUTER_NAME_MAX];
 	int room;
 
-	print_address(&id->address, address);
+	address_print(&id->address, address);
 	if (several)
 		snprintf(domain, sizeof(domain), "/%u", id->domain);
 	room = (int)(sizeof(name) - 1 - strlen(domain));
@@ -143,7 +135,7 @@ void collector_sender_name(const struct collector *collector, const struct in6_a
 	const struct exporter_rule *rule = collector_rule_of(collector, address);
 	char text[INET6_ADDRSTRLEN];
 
-	print_address(address, text);
+	address_print(address, text);
 	snprintf(name, ROUTER_NAME_MAX, "%s",
 		rule != NULL && rule->name[0] != '\0' ? rule->name : text);
 }

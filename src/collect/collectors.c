@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/collectors.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,12 +15,9 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "base/assertion.h"
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/log_ratelimit.h"
 #include "base/signals.h"
-#include "base/text.h"
 #include "collect/datagram_line.h"
 #include "flow_protocols/big_endian.h"
 
@@ -678,7 +674,6 @@ static void accept_connections(struct collectors *collectors)
 			SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		struct connection *connection = free_connection(collectors);
 		struct in6_addr address;
-		struct text text = {0};
 
 		if (connection == NULL) {
 			close(fd);
@@ -699,10 +694,7 @@ static void accept_connections(struct collectors *collectors)
 				&((const struct sockaddr_in *)(const void *)&peer)->sin_addr);
 		else
 			address = ((const struct sockaddr_in6 *)(const void *)&peer)->sin6_addr;
-		text_address(&text, &address);
-		snprintf(connection->peer, sizeof(connection->peer), "%.*s", (int)text.len,
-			text.data);
-		text_free(&text);
+		address_print(&address, connection->peer);
 		len = sizeof(peer);
 	}
 }

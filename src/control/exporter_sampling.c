@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/exporter_sampling.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/power_of_two.h"
@@ -88,10 +88,7 @@ static const char *name_of(const struct exporter *exporter, char text[INET6_ADDR
 {
 	if (exporter->name[0] != '\0')
 		return exporter->name;
-	if (IN6_IS_ADDR_V4MAPPED(&exporter->address))
-		inet_ntop(AF_INET, exporter->address.s6_addr + 12, text, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, &exporter->address, text, INET6_ADDRSTRLEN);
+	address_print(&exporter->address, text);
 	return text;
 }
 

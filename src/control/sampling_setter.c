@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/sampling_setter.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/printable.h"
 #include "base/signals.h"
 #include "base/subprocess.h"
@@ -169,10 +169,7 @@ static bool run_command(const struct sampling_order *order, const atomic_bool *c
 	struct subprocess_result result;
 
 	snprintf(command, sizeof(command), "%s", order->command);
-	if (IN6_IS_ADDR_V4MAPPED(&order->address))
-		inet_ntop(AF_INET, order->address.s6_addr + 12, address, sizeof(address));
-	else
-		inet_ntop(AF_INET6, &order->address, address, sizeof(address));
+	address_print(&order->address, address);
 	snprintf(protocol, sizeof(protocol), "%s", flow_protocols[order->protocol]->name);
 	snprintf(interval, sizeof(interval), "%u", order->interval);
 	return subprocess_run(argv, SECONDS, cancel, &result) ||
