@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static inline void address_map_ipv4(struct in6_addr *address, const void *ipv4)
 {
@@ -30,4 +31,22 @@ static inline void address_print(const struct in6_addr *address, char text[INET6
 		inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN);
 	else
 		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
+}
+
+/* Returns false unless `from` is an IP address. NULL is allowed. */
+static inline bool address_of_socket(struct in6_addr *address, const struct sockaddr *from)
+{
+	struct sockaddr_in6 wide;
+	struct sockaddr_in narrow;
+
+	if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+		return false;
+	if (from->sa_family == AF_INET) {
+		memcpy(&narrow, from, sizeof(narrow));
+		address_map_ipv4(address, &narrow.sin_addr);
+	} else {
+		memcpy(&wide, from, sizeof(wide));
+		*address = wide.sin6_addr;
+	}
+	return true;
 }

@@ -673,7 +673,7 @@ static void accept_connections(struct collectors *collectors)
 	while ((fd = accept4(collectors->listener, (struct sockaddr *)&peer, &len,
 			SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		struct connection *connection = free_connection(collectors);
-		struct in6_addr address;
+		struct in6_addr address = in6addr_any;
 
 		if (connection == NULL) {
 			close(fd);
@@ -689,11 +689,7 @@ static void accept_connections(struct collectors *collectors)
 			close_connection(connection);
 			return;
 		}
-		if (peer.ss_family == AF_INET)
-			address_map_ipv4(&address,
-				&((const struct sockaddr_in *)(const void *)&peer)->sin_addr);
-		else
-			address = ((const struct sockaddr_in6 *)(const void *)&peer)->sin6_addr;
+		address_of_socket(&address, (const struct sockaddr *)&peer);
 		address_print(&address, connection->peer);
 		len = sizeof(peer);
 	}

@@ -262,23 +262,6 @@ static bool is_public(const struct in6_addr *address)
 	       !IN6_IS_ADDR_SITELOCAL(address) && (address->s6_addr[0] & 0xfe) != 0xfc;
 }
 
-static bool read_address(const struct sockaddr *from, struct in6_addr *address)
-{
-	struct sockaddr_in6 wide;
-	struct sockaddr_in narrow;
-
-	if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
-		return false;
-	if (from->sa_family == AF_INET) {
-		memcpy(&narrow, from, sizeof(narrow));
-		address_map_ipv4(address, &narrow.sin_addr);
-	} else {
-		memcpy(&wide, from, sizeof(wide));
-		*address = wide.sin6_addr;
-	}
-	return true;
-}
-
 /* ipv4, ipv6: address families to check */
 static bool host_is_public(bool ipv4, bool ipv6)
 {
@@ -290,7 +273,7 @@ static bool host_is_public(bool ipv4, bool ipv6)
 	for (const struct ifaddrs *one = all; one != NULL; one = one->ifa_next) {
 		struct in6_addr address;
 
-		if (read_address(one->ifa_addr, &address))
+		if (address_of_socket(&address, one->ifa_addr))
 			found |= (IN6_IS_ADDR_V4MAPPED(&address) ? ipv4 : ipv6) &&
 				 is_public(&address);
 	}
