@@ -210,14 +210,16 @@ static void free_entries(struct run *run)
 	run->held = 0;
 }
 
+static bool is_of_run(const struct run *run, const struct datagram_line *line)
+{
+	return strcmp(run->run, line->run) == 0 && strcmp(run->host, line->host) == 0;
+}
+
 static struct run *find_run(struct collectors *collectors, const struct datagram_line *line)
 {
-	for (uint32_t r = 0; r < collectors->nb_runs; r++) {
-		struct run *run = &collectors->runs[r];
-
-		if (strcmp(run->run, line->run) == 0 && strcmp(run->host, line->host) == 0)
-			return run;
-	}
+	for (uint32_t r = 0; r < collectors->nb_runs; r++)
+		if (is_of_run(&collectors->runs[r], line))
+			return &collectors->runs[r];
 	return NULL;
 }
 
@@ -302,6 +304,12 @@ static struct run *add_run(struct collectors *collectors, const struct datagram_
 
 /* ---- clocks */
 
+/* Smaller differences of the clocks than the limit are not corrected. */
+static int64_t shift_of(int64_t difference)
+{
+	return difference > -CLOCK_LIMIT_NS && difference < CLOCK_LIMIT_NS ? 0 : difference;
+}
+
 static int64_t least_of(const struct run *run)
 {
 	int64_t least = INT64_MAX;
@@ -319,23 +327,22 @@ static int64_t least_of(const struct run *run)
 static void judge_clock(
 	struct collectors *collectors, struct run *run, int64_t difference, bool rough)
 {
-	int64_t least, shift, before = run->shift;
+	int64_t shift, before = run->shift;
+	bool moved;
 
 	if (rough && run->nb_clocks > 0)
 		return;
 	if (!rough)
 		run->clocks[run->nb_clocks++ % CLOCKS] = difference;
-	least = rough ? difference : least_of(run);
-	shift = least > -CLOCK_LIMIT_NS && least < CLOCK_LIMIT_NS ? 0 : least;
-	if (!run->shift_rough && (shift == 0) == (before == 0) &&
-		shift - before > -CLOCK_LIMIT_NS && shift - before < CLOCK_LIMIT_NS)
+	shift = shift_of(rough ? difference : least_of(run));
+	moved = shift_of(shift - before) != 0;
+	if (!run->shift_rough && (shift == 0) == (before == 0) && !moved)
 		return;
 	run->shift = shift;
 	run->shift_rough = rough;
 	if (shift == 0 && before != 0)
 		say(collectors, false, "collector %s: its clock agrees again", run->host);
-	else if ((shift - before <= -CLOCK_LIMIT_NS || shift - before >= CLOCK_LIMIT_NS) &&
-		 is_due(&run->warnings[WARNING_CLOCK]))
+	else if (moved && is_due(&run->warnings[WARNING_CLOCK]))
 		say(collectors, true,
 			"collector %s: its clock is %.3f s %s: its times are corrected; "
 			"synchronize the clocks",
@@ -449,9 +456,7 @@ static const char *doubt(const struct connection *connection, const struct run *
 	int64_t shift = run != NULL ? run->shift : 0, latest;
 
 	if (connection->has_clock)
-		shift = connection->clock > -CLOCK_LIMIT_NS && connection->clock < CLOCK_LIMIT_NS
-				? 0
-				: connection->clock;
+		shift = shift_of(connection->clock);
 	if (shift < -CLOCK_MAX_NS || shift > CLOCK_MAX_NS)
 		return "its clock is wrong by more than a day";
 	latest = clock_now(CLOCK_REALTIME) + FUTURE_NS - shift;
@@ -518,7 +523,7 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	const char *why;
 	bool begins;
 
-	if (run == NULL || strcmp(run->run, line->run) != 0 || strcmp(run->host, line->host) != 0)
+	if (run == NULL || !is_of_run(run, line))
 		run = find_run(collectors, line);
 	why = doubt(connection, run, line);
 	if (why != NULL) {
