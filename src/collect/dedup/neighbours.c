@@ -387,10 +387,11 @@ static struct end_flows *find_end(const struct neighbourhood *map, struct link_e
 	return bsearch(&key, map->ends, map->nb_ends, sizeof(key), by_end);
 }
 
+/* Returns NULL if no flow passes both in this direction. */
 static struct end_pair *find_pair(
-	const struct neighbourhood *map, const struct path_hop *from, const struct path_hop *to)
+	const struct neighbourhood *map, struct link_end from, struct link_end to)
 {
-	const struct end_pair key = {.from = output_of(from), .to = input_of(to)};
+	const struct end_pair key = {.from = from, .to = to};
 
 	return bsearch(&key, map->pairs, map->nb_pairs, sizeof(key), by_pair);
 }
@@ -548,9 +549,7 @@ static double share(const struct end_pair *pair)
  */
 static double reported_first(const struct neighbourhood *map, const struct end_pair *pair)
 {
-	const struct end_pair key = {.from = pair->to, .to = pair->from};
-	const struct end_pair *back =
-		bsearch(&key, map->pairs, map->nb_pairs, sizeof(key), by_pair);
+	const struct end_pair *back = find_pair(map, pair->to, pair->from);
 
 	return back != NULL ? (share(pair) + share(back)) / 2 : share(pair);
 }
@@ -608,7 +607,8 @@ static void weigh(struct order_search *search, const struct neighbourhood *map,
 			if (i == j)
 				continue;
 			known = share_before(group->known, search->n, i, j);
-			search->pairs[i][j] = find_pair(map, &group->hops[i], &group->hops[j]);
+			search->pairs[i][j] = find_pair(
+				map, output_of(&group->hops[i]), input_of(&group->hops[j]));
 			search->next[i][j] = search->pairs[i][j]->score;
 			search->before[i][j] =
 				KNOWN_WEIGHT * known + REPORT_WEIGHT * search->pairs[i][j]->first;
@@ -727,8 +727,8 @@ static void follow_order(struct order_search *search, const struct route_group *
 static void follow_first(const struct neighbourhood *map, const struct route_group *group)
 {
 	for (uint32_t k = 0; k + 1 < group->nb_hops; k++)
-		add_link(find_pair(map, &group->hops[k], &group->hops[k + 1]), group,
-			share_before(group->known, group->nb_hops, k, k + 1));
+		add_link(find_pair(map, output_of(&group->hops[k]), input_of(&group->hops[k + 1])),
+			group, share_before(group->known, group->nb_hops, k, k + 1));
 }
 
 /* Steps of one call of find_order(), for each pair of neighbours. */
@@ -863,17 +863,17 @@ static void note_change(struct end_flows *end, const struct end_pair *pair)
 	}
 }
 
+static bool has_other_cable(const struct end_flows *end, uint32_t age)
+{
+	return end != NULL && end->since > 0 && age >= end->since;
+}
+
 static bool has_changed(const struct neighbourhood *map, const struct path_row *path, uint32_t age)
 {
-	for (uint32_t h = 0; h < path->nb_hops; h++) {
-		const struct end_flows *output = find_end(map, output_of(&path->hops[h]), false);
-		const struct end_flows *input = find_end(map, input_of(&path->hops[h]), true);
-
-		if (output != NULL && output->since > 0 && age >= output->since)
+	for (uint32_t h = 0; h < path->nb_hops; h++)
+		if (has_other_cable(find_end(map, output_of(&path->hops[h]), false), age) ||
+			has_other_cable(find_end(map, input_of(&path->hops[h]), true), age))
 			return true;
-		if (input != NULL && input->since > 0 && age >= input->since)
-			return true;
-	}
 	return false;
 }
 
