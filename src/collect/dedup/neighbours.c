@@ -94,6 +94,7 @@ struct end_flows {
 /* A pair of ends: the flows that pass both in this direction. */
 struct end_pair {
 	struct link_end from, to;
+	struct end_flows *output, *input;    /* all flows of `from` and of `to` */
 	uint64_t common, recent[NB_PERIODS]; /* flows that pass both */
 	uint64_t reported;                   /* those that `from` reported before `to` */
 	uint64_t next;                       /* those that pass no other exporter in between */
@@ -473,12 +474,13 @@ static void merge_pairs(struct neighbourhood *map)
 	map->nb_pairs = n;
 }
 
+/* Sets the ends as well. */
 static void set_match(const struct neighbourhood *map, struct end_pair *pair)
 {
-	uint64_t all = find_end(map, pair->from, false)->flows +
-		       find_end(map, pair->to, true)->flows - pair->common;
-
-	pair->match = (double)pair->common / (double)all;
+	pair->output = find_end(map, pair->from, false);
+	pair->input = find_end(map, pair->to, true);
+	pair->match = (double)pair->common /
+		      (double)(pair->output->flows + pair->input->flows - pair->common);
 }
 
 /* Returns the lower bound of a share, for 95 % confidence (Wilson 1927). */
@@ -528,10 +530,8 @@ static bool set_scores(struct neighbourhood *map)
 	for (uint64_t i = 0; i < map->nb_pairs; i++) {
 		const struct end_pair *pair = &map->pairs[i];
 
-		raise_complete(map, pair->to.exporter, pair->common,
-			find_end(map, pair->from, false)->flows);
-		raise_complete(map, pair->from.exporter, pair->common,
-			find_end(map, pair->to, true)->flows);
+		raise_complete(map, pair->to.exporter, pair->common, pair->output->flows);
+		raise_complete(map, pair->from.exporter, pair->common, pair->input->flows);
 	}
 	for (uint64_t i = 0; i < map->nb_pairs; i++)
 		set_score(map, &map->pairs[i]);
@@ -761,27 +761,22 @@ static void order_groups(struct neighbourhood *map, struct order_search *search)
 
 /* --- rows --- */
 
-static void note_best(const struct neighbourhood *map, const struct end_pair *pair)
+static void note_best(const struct end_pair *pair)
 {
-	struct end_flows *from = find_end(map, pair->from, false);
-	struct end_flows *to = find_end(map, pair->to, true);
-
-	from->best = pair->score > from->best ? pair->score : from->best;
-	to->best = pair->score > to->best ? pair->score : to->best;
+	pair->output->best = fmax(pair->output->best, pair->score);
+	pair->input->best = fmax(pair->input->best, pair->score);
 }
 
 /* Returns true for two exporters with another one in between, which did not report some flows. */
-static bool is_explained(const struct neighbourhood *map, const struct end_pair *pair)
+static bool is_explained(const struct end_pair *pair)
 {
-	double best_from = find_end(map, pair->from, false)->best;
-	double best_to = find_end(map, pair->to, true)->best;
-
 	/* Without interfaces, a direct link and a detour have the same ends. */
 	bool known = pair->from.interface > 0 && pair->to.interface > 0;
 
 	if (pair->via >= VIA_LEAST && pair->via * (known ? VIA_ONE_IN : 1) >= pair->next)
 		return true;
-	return pair->score < MATCH_PART * best_from && pair->score < MATCH_PART * best_to;
+	return pair->score < MATCH_PART * pair->output->best &&
+	       pair->score < MATCH_PART * pair->input->best;
 }
 
 /* Returns true if `to` was first in most of the flows, for 95 % confidence. */
@@ -803,11 +798,11 @@ static bool make_rows(
 	*nb_rows = 0;
 	for (uint64_t i = 0; i < map->nb_pairs; i++)
 		if (map->pairs[i].next > 0)
-			note_best(map, &map->pairs[i]);
+			note_best(&map->pairs[i]);
 	for (uint64_t i = 0; i < map->nb_pairs; i++) {
 		const struct end_pair *pair = &map->pairs[i];
 
-		if (pair->now == 0 || is_explained(map, pair) || is_contradicted(pair))
+		if (pair->now == 0 || is_explained(pair) || is_contradicted(pair))
 			continue;
 		made[(*nb_rows)++] = (struct neighbour_row){
 			.from = pair->from.exporter,
@@ -904,8 +899,8 @@ static bool forget_cables(struct neighbours *neighbours, const struct neighbourh
 	for (uint64_t i = 0; i < map->nb_pairs; i++) {
 		const struct end_pair *pair = &map->pairs[i];
 
-		note_change(find_end(map, pair->from, false), pair);
-		note_change(find_end(map, pair->to, true), pair);
+		note_change(pair->output, pair);
+		note_change(pair->input, pair);
 	}
 	for (uint64_t i = 0; i < map->nb_ends; i++)
 		changed |= map->ends[i].since > 0;
