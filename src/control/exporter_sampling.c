@@ -19,12 +19,10 @@
 #include "parallel/epoch.h"
 #include "parallel/sources/collector_source.h"
 
-#define ROWS_MAX     4096 /* further rows of an interval are dropped */
-#define PATIENCE     3    /* intervals with another sampling than set */
-#define BACKOFF_MAX  6    /* after failures, waits up to 2^BACKOFF_MAX intervals */
-/* A smaller difference from the last recommendation is not reported. */
-#define LEAST_CHANGE 1.25
-#define BISECTIONS   40
+#define ROWS_MAX    4096 /* further rows of an interval are dropped */
+#define PATIENCE    3    /* intervals with another sampling than set */
+#define BACKOFF_MAX 6    /* after failures, waits up to 2^BACKOFF_MAX intervals */
+#define BISECTIONS  40
 
 /* All domains of an address and a protocol: one switch, whose sampling is set as a whole. */
 struct exporter {
@@ -360,12 +358,6 @@ static bool sampling_is_stated(const struct exporter *exporter)
 	       (exporter->source != SAMPLING_NONE && exporter->source != SAMPLING_CONFIGURED);
 }
 
-static bool is_news(uint32_t interval, uint32_t recommended)
-{
-	return (double)interval >= recommended * LEAST_CHANGE ||
-	       interval * LEAST_CHANGE <= (double)recommended;
-}
-
 static void recommend(struct exporter_sampling *sampling, struct exporter *exporter)
 {
 	struct sampling_row *row = &exporter->row;
@@ -375,7 +367,7 @@ static void recommend(struct exporter_sampling *sampling, struct exporter *expor
 			order(sampling, exporter);
 		return;
 	}
-	if (!is_news(row->to, exporter->recommended))
+	if (!sampling_differs(row->to, exporter->recommended))
 		return;
 	if (is_executed(sampling, exporter)) {
 		char text[INET6_ADDRSTRLEN];

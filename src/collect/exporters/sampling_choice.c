@@ -5,7 +5,7 @@
 
 /* A change aims at this part of a limit, so that chance does not exceed the limit. */
 #define AIM          0.8
-/* Smaller changes are not worth a command. */
+/* Smaller changes are not worth a command or a row. */
 #define LEAST_CHANGE 1.25
 /* Largest factor of a change to finer sampling: after a quiet time, traffic returns at once. */
 #define FINER_MOST   4
@@ -47,6 +47,11 @@ static bool is_finer(uint32_t interval, uint32_t now)
 static bool is_coarser(uint32_t interval, uint32_t now)
 {
 	return (double)interval >= now * LEAST_CHANGE;
+}
+
+bool sampling_differs(uint32_t interval, uint32_t now)
+{
+	return is_finer(interval, now) || is_coarser(interval, now);
 }
 
 /* Returns the change that one measurement interval wants. */

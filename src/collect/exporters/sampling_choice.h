@@ -59,5 +59,8 @@ struct sampling_choice {
 struct sampling_choice sampling_choose(struct sampling_chooser *chooser,
 	const struct sampling_limits *limits, const struct sampling_seen *seen);
 
+/* Returns false if a change from `now` to `interval` is too small to matter. `now` may be 0: none. */
+bool sampling_differs(uint32_t interval, uint32_t now);
+
 /* Returns a word for --export sampling, such as "budget". */
 const char *sampling_reason_word(enum sampling_reason reason);
