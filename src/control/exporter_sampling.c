@@ -135,11 +135,12 @@ static void add_row(struct exporter_sampling *sampling, const struct sampling_ro
 
 /* --- bounds of the top keys --- */
 
-static double distance(const struct report_figure *figure)
+/* Returns the distance of the farther bound. */
+static double distance(uint64_t value, uint64_t low, uint64_t high)
 {
-	uint64_t above = figure->high - figure->value, below = figure->value - figure->low;
+	uint64_t above = high - value, below = value - low;
 
-	return (double)(above > below ? above : below) / (double)figure->value;
+	return (double)(above > below ? above : below);
 }
 
 /* Returns the coarsest interval at which the bounds of a count are at most `error` of it away. */
@@ -151,9 +152,8 @@ static double tolerable_of(uint64_t count, uint64_t unit, double log_inverse_ris
 		double middle = sqrt(fine * coarse);
 		struct estimate_bounds bounds =
 			estimate_bound(count, middle, unit, log_inverse_risk);
-		uint64_t above = bounds.high - count, below = count - bounds.low;
 
-		if ((double)(above > below ? above : below) <= error * (double)count)
+		if (distance(count, bounds.low, bounds.high) <= error * (double)count)
 			fine = middle;
 		else
 			coarse = middle;
@@ -184,7 +184,8 @@ static void add_precision(struct precision *precision, const struct report_epoch
 		}
 		if (figure->value == 0)
 			continue;
-		precision->error = fmax(precision->error, distance(figure));
+		precision->error = fmax(precision->error,
+			distance(figure->value, figure->low, figure->high) / (double)figure->value);
 		if (figure->value < least)
 			least = figure->value;
 	}
