@@ -36,8 +36,7 @@ COLUMN_PRINTER(print_sampling)
 {
 	const struct exporter_row *exporter = row->item;
 
-	if (exporter->sampling > 0)
-		text_u64(text, exporter->sampling);
+	print_known(text, exporter->sampling);
 }
 
 COLUMN_PRINTER(print_source)

@@ -87,8 +87,7 @@ COLUMN_PRINTER(print_speed)
 {
 	const struct link_row *link = row->item;
 
-	if (link->speed > 0)
-		text_u64(text, link->speed);
+	print_known(text, link->speed);
 }
 
 COLUMN_PRINTER(print_utilization)

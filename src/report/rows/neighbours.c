@@ -2,18 +2,9 @@
 
 /* --export neighbours: a row for each direction of a link between two exporters. */
 
-#include "base/router_names.h"
 #include "collect/exporters/collector_rows.h"
 #include "collect/options.h"
 #include "report/rows/rows.h"
-
-static void print_router(struct text *text, uint32_t exporter)
-{
-	char name[ROUTER_NAME_MAX];
-
-	router_name_get(exporter, name);
-	text_str(text, name);
-}
 
 COLUMN_PRINTER(print_from)
 {
@@ -29,32 +20,25 @@ COLUMN_PRINTER(print_to)
 	print_router(text, neighbour->to);
 }
 
-static void print_interface(struct text *text, uint32_t interface)
-{
-	if (interface > 0)
-		text_u64(text, interface);
-}
-
 COLUMN_PRINTER(print_from_interface)
 {
 	const struct neighbour_row *neighbour = row->item;
 
-	print_interface(text, neighbour->from_interface);
+	print_known(text, neighbour->from_interface);
 }
 
 COLUMN_PRINTER(print_to_interface)
 {
 	const struct neighbour_row *neighbour = row->item;
 
-	print_interface(text, neighbour->to_interface);
+	print_known(text, neighbour->to_interface);
 }
 
 COLUMN_PRINTER(print_distance)
 {
 	const struct neighbour_row *neighbour = row->item;
 
-	if (neighbour->distance > 0)
-		text_u64(text, neighbour->distance);
+	print_known(text, neighbour->distance);
 }
 
 #define AT(member) .at = offsetof(struct neighbour_row, member)

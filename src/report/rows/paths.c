@@ -28,14 +28,6 @@ static void add_key(struct columns *columns, const struct column *column)
 				     });
 }
 
-static void add_router(struct text *text, uint32_t exporter)
-{
-	char name[ROUTER_NAME_MAX];
-
-	router_name_get(exporter, name);
-	text_str(text, name);
-}
-
 /*
  * Prints each hop as EXPORTER:INPUT>OUTPUT, such as "r1:3>7 r4:1>2". INPUT and OUTPUT are interface
  * indexes; an unknown one is empty.
@@ -46,13 +38,11 @@ COLUMN_PRINTER(print_path)
 
 	for (uint32_t h = 0; h < path->nb_hops; h++) {
 		text_str(text, h > 0 ? " " : "");
-		add_router(text, path->hops[h].exporter);
+		print_router(text, path->hops[h].exporter);
 		text_char(text, ':');
-		if (path->hops[h].input > 0)
-			text_u64(text, path->hops[h].input);
+		print_known(text, path->hops[h].input);
 		text_char(text, '>');
-		if (path->hops[h].output > 0)
-			text_u64(text, path->hops[h].output);
+		print_known(text, path->hops[h].output);
 	}
 }
 
@@ -61,7 +51,7 @@ COLUMN_PRINTER(print_ingress)
 	const struct path_row *path = path_of(row);
 
 	if (path->nb_hops > 0)
-		add_router(text, path->hops[0].exporter);
+		print_router(text, path->hops[0].exporter);
 }
 
 COLUMN_PRINTER(print_egress)
@@ -69,7 +59,7 @@ COLUMN_PRINTER(print_egress)
 	const struct path_row *path = path_of(row);
 
 	if (path->nb_hops > 0)
-		add_router(text, path->hops[path->nb_hops - 1].exporter);
+		print_router(text, path->hops[path->nb_hops - 1].exporter);
 }
 
 #define COUNT(function, member)                                                                    \

@@ -6,6 +6,7 @@
 
 #include "base/assertion.h"
 #include "base/identity.h"
+#include "base/router_names.h"
 #include "report/rows/rows.h"
 #include "sketch/sketch.h"
 
@@ -233,6 +234,14 @@ void print_key_text(
 {
 	if (text_reserve(text, KEY_FIELD_TEXT_MAX))
 		text->len += key_field_print(rule, key, id, text->data + text->len);
+}
+
+void print_router(struct text *text, uint32_t exporter)
+{
+	char name[ROUTER_NAME_MAX];
+
+	router_name_get(exporter, name);
+	text_str(text, name);
 }
 
 COLUMN_PRINTER(print_key_field)

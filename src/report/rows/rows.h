@@ -104,6 +104,15 @@ void print_key_text(struct text *text, const struct key_rule *rule, const struct
 	enum key_field_id id);
 enum column_type key_column_type(enum key_field_id id);
 
+void print_router(struct text *text, uint32_t exporter);
+
+/* Prints nothing for 0: unknown. */
+static inline void print_known(struct text *text, uint64_t value)
+{
+	if (value > 0)
+		text_u64(text, value);
+}
+
 /* Add the key columns that every row has, and those of the optional key fields. */
 void columns_add_key(struct columns *columns, const struct column *column);
 void columns_add_asked_key(struct columns *columns, const struct column *column);
