@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Writes decimal numbers, several times faster than snprintf(), without a terminating NUL. */
+/*
+ * Writes decimal numbers, several times faster than snprintf(), without a terminating NUL, and reads
+ * them.
+ */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,4 +44,32 @@ static inline size_t decimal_count(uint64_t value)
 static inline size_t decimal_print(char *text, uint64_t value)
 {
 	return decimal_digits(text, value, decimal_count(value));
+}
+
+/* Returns false unless the whole text is digits, and their number is at most `max`. */
+static inline bool decimal_read(const char *text, uint64_t max, uint64_t *number)
+{
+	uint64_t value = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		uint64_t digit = (uint64_t)(*text - '0');
+
+		if (*text < '0' || *text > '9' || digit > max || value > (max - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	*number = value;
+	return true;
+}
+
+static inline bool decimal_read_u32(const char *text, uint32_t max, uint32_t *number)
+{
+	uint64_t value;
+
+	if (!decimal_read(text, max, &value))
+		return false;
+	*number = (uint32_t)value;
+	return true;
 }

@@ -2,13 +2,14 @@
 
 #include "base/notify.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/decimal.h"
 
 /* @NAME is an abstract socket. Returns 0 if the name is invalid. */
 static socklen_t make_address(struct sockaddr_un *address, const char *name)
@@ -27,13 +28,7 @@ static socklen_t make_address(struct sockaddr_un *address, const char *name)
 /* The maximum is UINT64_MAX / 1000, so that us * 1000 does not overflow. */
 static bool parse_number(const char *text, uint64_t *value)
 {
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno == 0 && *end == '\0' && *value <= UINT64_MAX / 1000;
+	return decimal_read(text, UINT64_MAX / 1000, value);
 }
 
 static const char *open_socket(struct notify *notify, const char *name)

@@ -16,6 +16,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/log_ratelimit.h"
 #include "base/signals.h"
 #include "collect/datagram_line.h"
@@ -135,7 +136,6 @@ bool collectors_parse(const char *text, struct collectors_address *address, char
 	const char *comma = strchr(text, ',');
 	char listen[LISTEN_TEXT_MAX];
 	size_t len = comma != NULL ? (size_t)(comma - text) : strlen(text);
-	char *end;
 
 	*address = (struct collectors_address){.collectors = 1};
 	if (len >= sizeof(listen)) {
@@ -148,9 +148,7 @@ bool collectors_parse(const char *text, struct collectors_address *address, char
 		return false;
 	if (comma == NULL)
 		return true;
-	address->collectors = (uint32_t)strtoul(comma + 1, &end, 10);
-	if (comma[1] >= '1' && comma[1] <= '9' && *end == '\0' && address->collectors <= RUNS_MAX &&
-		end - comma <= 3)
+	if (comma[1] != '0' && decimal_read_u32(comma + 1, RUNS_MAX, &address->collectors))
 		return true;
 	snprintf(why, OPTION_WHY_MAX, "must end with the number of collectors, 1 to %u", RUNS_MAX);
 	return false;

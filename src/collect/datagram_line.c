@@ -6,6 +6,7 @@
 
 #include "base/address.h"
 #include "base/base64.h"
+#include "base/decimal.h"
 #include "base/text.h"
 #include "rx/source.h"
 
@@ -80,37 +81,11 @@ static enum datagram_line_kind read_header(
 	return bad(line, "a column is missing");
 }
 
-static bool read_number(const char *text, uint64_t max, uint64_t *number)
-{
-	uint64_t value = 0;
-
-	if (*text == '\0')
-		return false;
-	for (; *text != '\0'; text++) {
-		uint64_t digit = (uint64_t)(*text - '0');
-
-		if (*text < '0' || *text > '9' || digit > max || value > (max - digit) / 10)
-			return false;
-		value = value * 10 + digit;
-	}
-	*number = value;
-	return true;
-}
-
-static bool read_u32(const char *text, uint32_t max, uint32_t *number)
-{
-	uint64_t value = 0;
-	bool valid = read_number(text, max, &value);
-
-	*number = (uint32_t)value;
-	return valid;
-}
-
 /* An empty value is port 0. */
 static bool read_port(const char *text, uint16_t *port)
 {
 	uint32_t value = 0;
-	bool valid = *text == '\0' || read_u32(text, UINT16_MAX, &value);
+	bool valid = *text == '\0' || decimal_read_u32(text, UINT16_MAX, &value);
 
 	*port = (uint16_t)value;
 	return valid;
@@ -119,7 +94,7 @@ static bool read_port(const char *text, uint16_t *port)
 static bool read_time(const char *text, int64_t *time)
 {
 	uint64_t value = 0;
-	bool valid = read_number(text, SOURCE_TIME_MAX, &value);
+	bool valid = decimal_read(text, SOURCE_TIME_MAX, &value);
 
 	*time = (int64_t)value;
 	return valid;
@@ -168,24 +143,24 @@ static bool read_payload(char *text, struct datagram_line *line)
 
 static bool read_value(enum column column, char *text, struct datagram_line *line)
 {
-	uint32_t flag;
+	uint32_t flag = 0;
 	bool valid;
 
 	switch (column) {
-	case COLUMN_EPOCH: return read_number(text, UINT64_MAX / 2, &line->epoch);
+	case COLUMN_EPOCH: return decimal_read(text, UINT64_MAX / 2, &line->epoch);
 	case COLUMN_START: return read_date(text, &line->start);
 	case COLUMN_END: return read_date(text, &line->end);
-	case COLUMN_ROW: return read_number(text, UINT64_MAX / 2, &line->row) && line->row > 0;
+	case COLUMN_ROW: return decimal_read(text, UINT64_MAX / 2, &line->row) && line->row > 0;
 	case COLUMN_TIME: return read_time(text, &line->time);
-	case COLUMN_SOCKET: return read_u32(text, UINT16_MAX, &line->socket);
-	case COLUMN_DROPPED: return read_number(text, UINT32_MAX, &line->dropped);
+	case COLUMN_SOCKET: return decimal_read_u32(text, UINT16_MAX, &line->socket);
+	case COLUMN_DROPPED: return decimal_read(text, UINT32_MAX, &line->dropped);
 	case COLUMN_SOURCE: return read_address(text, &line->src);
 	case COLUMN_SOURCE_PORT: return read_port(text, &line->src_port);
 	case COLUMN_DESTINATION: return read_address(text, &line->dst);
 	case COLUMN_DESTINATION_PORT: return read_port(text, &line->dst_port);
 	case COLUMN_PAYLOAD: return read_payload(text, line);
 	case COLUMN_LAST:
-		valid = read_u32(text, 1, &flag);
+		valid = decimal_read_u32(text, 1, &flag);
 		line->last = flag;
 		return valid;
 	case COLUMN_HOST: return read_name(text, line->host, sizeof(line->host));

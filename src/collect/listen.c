@@ -17,6 +17,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 
 /* Buffers are more than 64 KB apart, so that they use different cache sets. */
 #define BUFFER_BYTES 65536u
@@ -48,17 +49,10 @@ struct listener {
 
 static bool parse_port(const char *text, in_port_t *port)
 {
-	uint32_t number = 0;
+	uint32_t number;
 
-	if (*text == '\0')
+	if (!decimal_read_u32(text, UINT16_MAX, &number))
 		return false;
-	for (; *text != '\0'; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		number = number * 10 + (uint32_t)(*text - '0');
-		if (number > UINT16_MAX)
-			return false;
-	}
 	*port = htons((uint16_t)number);
 	return number != 0;
 }

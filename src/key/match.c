@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 #define NODES_MAX 256
 #define WORD_MAX  64
 #define DEEPEST   32 /* nested parentheses and negations */
@@ -159,20 +161,6 @@ static uint32_t join(struct compiler *compiler, enum node_kind kind, uint32_t a,
 	return add(compiler, &(struct node){.kind = kind, .a = a, .b = b});
 }
 
-static bool read_number(const char *text, uint32_t max, uint32_t *number)
-{
-	char *end;
-	unsigned long value;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	value = strtoul(text, &end, 10);
-	if (*end != '\0' || value > max)
-		return false;
-	*number = (uint32_t)value;
-	return true;
-}
-
 /* `prefix`: ADDRESS/LEN is allowed. Returns false if the text is not an address. */
 static bool read_address(
 	const char *text, bool prefix, match_address range[2], uint8_t *family, bool *stray)
@@ -186,7 +174,7 @@ static bool read_address(
 
 	snprintf(address, sizeof(address), "%.*s",
 		(int)(slash != NULL ? (size_t)(slash - text) : strlen(text)), text);
-	if (slash != NULL && (!prefix || !read_number(slash + 1, bits, &len)))
+	if (slash != NULL && (!prefix || !decimal_read_u32(slash + 1, bits, &len)))
 		return false;
 	if (inet_pton(ipv6 ? AF_INET6 : AF_INET, address, bytes) != 1)
 		return false;
@@ -249,8 +237,8 @@ static uint32_t parse_ports(struct compiler *compiler)
 		first[hyphen - compiler->word] = '\0';
 		last = hyphen + 1;
 	}
-	if (!read_number(first, UINT16_MAX, &low) || !read_number(last, UINT16_MAX, &high) ||
-		low > high)
+	if (!decimal_read_u32(first, UINT16_MAX, &low) ||
+		!decimal_read_u32(last, UINT16_MAX, &high) || low > high)
 		return fail(compiler, "'%.50s': not a %s; example: %s", compiler->word,
 			range ? "port range" : "port number", range ? "6000-6008" : "443");
 	src.src_port[0] = dst.dst_port[0] = (uint16_t)low;
@@ -273,7 +261,7 @@ static uint32_t parse_number_of_protocol(struct compiler *compiler)
 {
 	uint32_t proto;
 
-	if (!read_number(compiler->word, UINT8_MAX, &proto))
+	if (!decimal_read_u32(compiler->word, UINT8_MAX, &proto))
 		return fail(compiler, "'%.50s': not a protocol number, 0 to 255", compiler->word);
 	next(compiler);
 	return add_protocol(compiler, compiler->qualifier.families, proto);
