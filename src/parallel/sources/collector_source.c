@@ -1385,7 +1385,7 @@ static const struct option_row collectors_rows[] = {
 	},
 	{
 		.name = "collectors-wait",
-		.not_for = SOURCE_PACKETS | SOURCE_KEYS,
+		COLLECT_OPTION,
 		.rare = true,
 		.config_only = true,
 		.placeholder = "TIME",
