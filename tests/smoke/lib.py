@@ -714,6 +714,16 @@ def load_truth(traces, file):
     return truth
 
 
+def merged_truth(traces, files):
+    """Sums the truth of several captures."""
+    truth = {}
+    for file in files:
+        for key, (packets, size) in load_truth(traces, file).items():
+            before = truth.get(key, (0, 0))
+            truth[key] = (before[0] + packets, before[1] + size)
+    return truth
+
+
 def sum_by(truth, rule):
     """Sums the truth by another key."""
     places = [KEY_COLUMNS.index(column) for column in key_columns(rule)]

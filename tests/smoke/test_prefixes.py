@@ -36,11 +36,7 @@ def credited(key, networks, side):
 def test_truth(test):
     """Every side and design, IPv4 and IPv6 in one run, overlapping prefixes."""
     files = [lib.file_of(test.traces, role) for role in ('uplink', 'ipv6')]
-    truth = {}
-    for file in files:
-        for key, (packets, size) in lib.load_truth(test.traces, file).items():
-            before = truth.get(key, (0, 0))
-            truth[key] = (before[0] + packets, before[1] + size)
+    truth = lib.merged_truth(test.traces, files)
     heavy = sorted(truth, key=lambda key: -truth[key][0])[:20]
     hosts = {address for key in heavy for address in key[:2]}
     networks = {ipaddress.ip_network(host) for host in hosts if host != '0.0.0.0'}

@@ -114,19 +114,16 @@ def figures(row):
     return int(row['packets']), int(row['bytes']), int(row['flows'])
 
 
-def merged_truth(test):
+def both_captures(test):
+    """Returns the arguments of two captures, and their truth."""
     files = [lib.file_of(test.traces, role) for role in ('uplink', 'ipv6')]
-    truth = {}
-    for file in files:
-        for key, (packets, size) in lib.load_truth(test.traces, file).items():
-            before = truth.get(key, (0, 0))
-            truth[key] = (before[0] + packets, before[1] + size)
-    return [argument for file in files for argument in ('--pcap', lib.unpack(test, file))], truth
+    captures = [argument for file in files for argument in ('--pcap', lib.unpack(test, file))]
+    return captures, lib.merged_truth(test.traces, files)
 
 
 def test_truth(test):
     """Random queries on IPv4 and IPv6 with every design: exact sums, and states of each flow."""
-    captures, truth = merged_truth(test)
+    captures, truth = both_captures(test)
     for seed, design in enumerate(('rss', 'async', 'rss', 'async')):
         queries = Queries(60, list(truth), seed)
         config = queries.write(test.path('run.conf'))
@@ -161,7 +158,7 @@ def test_truth(test):
 
 def test_4096_queries(test):
     """4096 queries are exact; one more is refused."""
-    captures, truth = merged_truth(test)
+    captures, truth = both_captures(test)
     keys = sorted(truth, key=lambda key: -truth[key][0])[:2000]
     queries = Queries(0, keys, 1)
     chance = random.Random(2)
@@ -298,7 +295,7 @@ def test_ranks_off_live(test):
 
 def test_bounds(test):
     """With a table that is too small, or with sampled packets, the bounds contain the truth."""
-    captures, truth = merged_truth(test)
+    captures, truth = both_captures(test)
     queries = Queries(40, list(truth), 5, ('count', 'rate'))
     states = test.path('states.csv')
     expected = queries.sums(truth)
@@ -343,7 +340,7 @@ def test_cost_of_new_flows(test):
 
 def test_states_of_measurements(test):
     """A measurement that does not permit a state counts in its deepest state."""
-    captures, truth = merged_truth(test)
+    captures, truth = both_captures(test)
     head = ('[measurement tcp]\nsketch = flow-table\nflow-detail = tcp,max=1M\nwidth = 64K\n'
             '[measurement rate]\nsketch = flow-table\nflow-detail = rate,max=1M\nwidth = 64K\n'
             '[measurement plain]\nsketch = flow-table\nwidth = 64K\n'
