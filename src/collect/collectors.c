@@ -1068,15 +1068,10 @@ static void collectors_close(struct source *source)
 static bool open_listener(struct collectors *collectors, char *error)
 {
 	const struct listen_address *address = &collectors->params.address.listen;
-	int reuse = 1;
-	bool ipv4;
 
-	collectors->listener = listen_socket(address, SOCK_STREAM, &ipv4);
-	if (collectors->listener >= 0) {
-		setsockopt(collectors->listener, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-		if (listen_bind(collectors->listener, address, ipv4))
-			return true;
-	}
+	collectors->listener = listen_stream(address);
+	if (collectors->listener >= 0)
+		return true;
 	source_error(error, "--collectors %s: cannot listen: %s", address->text,
 		listen_advice(address, SOCK_STREAM, errno));
 	return false;

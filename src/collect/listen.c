@@ -137,7 +137,7 @@ const char *listen_advice(const struct listen_address *address, int type, int er
 	}
 }
 
-bool listen_bind(int fd, const struct listen_address *address, bool ipv4)
+static bool bind_socket(int fd, const struct listen_address *address, bool ipv4)
 {
 	struct sockaddr_in narrow = {.sin_family = AF_INET, .sin_port = address->address.sin6_port};
 
@@ -149,7 +149,11 @@ bool listen_bind(int fd, const struct listen_address *address, bool ipv4)
 	return bind(fd, (const struct sockaddr *)&narrow, sizeof(narrow)) == 0;
 }
 
-int listen_socket(const struct listen_address *address, int type, bool *ipv4)
+/*
+ * Sockets for all addresses accept IPv6 and IPv4, or only IPv4 on hosts without IPv6. Returns -1
+ * with errno on failure.
+ */
+static int create_socket(const struct listen_address *address, int type, bool *ipv4)
 {
 	int only = !address->all, fd;
 
@@ -164,6 +168,24 @@ int listen_socket(const struct listen_address *address, int type, bool *ipv4)
 		*ipv4 = true;
 	}
 	return socket(AF_INET, type, 0);
+}
+
+int listen_stream(const struct listen_address *address)
+{
+	int reuse = 1, fd, error;
+	bool ipv4;
+
+	fd = create_socket(address, SOCK_STREAM, &ipv4);
+	if (fd < 0)
+		return -1;
+	/* Connections of an earlier run may still be in state TIME_WAIT. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+	if (bind_socket(fd, address, ipv4))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /* The kernel allocates and reports twice the requested size; half is overhead. */
@@ -198,12 +220,12 @@ static bool open_one(
 {
 	bool ipv4;
 
-	socket->fd = listen_socket(address, SOCK_DGRAM, &ipv4);
+	socket->fd = create_socket(address, SOCK_DGRAM, &ipv4);
 	if (socket->fd < 0)
 		return false;
 	/* No datagram may arrive while the buffer is small. */
 	set_buffer(socket, buffer);
-	if (!listen_bind(socket->fd, address, ipv4))
+	if (!bind_socket(socket->fd, address, ipv4))
 		return false;
 	socket->port = port_of(socket->fd);
 	return true;

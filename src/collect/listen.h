@@ -32,12 +32,12 @@ bool listen_parse(const char *text, struct listen_address *address, char *why);
 bool listen_is_public(const struct listen_address *address);
 
 /*
- * Open and bind a UDP (SOCK_DGRAM) or TCP (SOCK_STREAM) socket. On failure they set errno, which
- * listen_advice() explains. Sockets for all addresses accept IPv6 and IPv4, or only IPv4 on hosts
- * without IPv6.
+ * Opens and binds a TCP socket, which does not listen yet. One for all addresses accepts IPv6 and
+ * IPv4, or only IPv4 on hosts without IPv6. Returns -1 with errno on failure.
  */
-int listen_socket(const struct listen_address *address, int type, bool *ipv4);
-bool listen_bind(int fd, const struct listen_address *address, bool ipv4);
+int listen_stream(const struct listen_address *address);
+
+/* Explains the errno of a UDP (SOCK_DGRAM) or TCP (SOCK_STREAM) socket. */
 const char *listen_advice(const struct listen_address *address, int type, int error);
 
 /* buffer: bytes; 0: system default. Returns NULL with a reason in error[OPTION_WHY_MAX]. */

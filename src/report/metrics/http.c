@@ -329,19 +329,12 @@ static bool is_loopback(const struct listen_address *address)
 
 static bool open_socket(const struct listen_address *address, int *fd, char *error)
 {
-	int reuse = 1;
-	bool ipv4;
-
-	*fd = listen_socket(address, SOCK_STREAM, &ipv4);
-	if (*fd < 0)
-		return set_address_error(
-			error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	/* Connections of an earlier run may still be in state TIME_WAIT. */
-	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
+	*fd = listen_stream(address);
+	if (*fd >= 0 && listen(*fd, SOMAXCONN) == 0)
 		return true;
 	set_address_error(error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	close(*fd);
+	if (*fd >= 0)
+		close(*fd);
 	return false;
 }
 
