@@ -27,7 +27,7 @@ static int compare(const struct flow_table *table, const struct flow_id *id,
 
 	if (order == 0)
 		order = compare_words(id->hi, other->hi);
-	if (order == 0 && flow_family(&table->entries[node]) == KEY_IPV6)
+	if (order == 0 && flow_id_family(other) == KEY_IPV6)
 		order = memcmp(key6, &table->key6[node], sizeof(*key6));
 	return order;
 }

@@ -9,13 +9,13 @@
 
 #include "sketch/compact_table.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/assertion.h"
 #include "key/hash.h"
 #include "sketch/burst_groups.h"
 #include "sketch/counter.h"
+#include "sketch/flow_id.h"
 #include "sketch/implement.h"
 #include "sketch/measurement.h"
 #include "sketch/slot_group.h"
@@ -33,17 +33,8 @@
 #define FLAGS_BITS  8
 #define PACKETS_MAX (UINT64_MAX >> FLAGS_BITS)
 
-struct compact_id {
-	uint64_t lo, hi;
-};
-
-_Static_assert(
-	sizeof(struct compact_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct key4) - 1,
-	"the last byte of a key4 is free for the address family");
-
 struct compact_record {
-	/* All of a key4, or 120 bits of the hash of a key6. The last byte is the address family. */
-	struct compact_id id;
+	struct flow_id id;
 	int64_t first, last; /* ns since 1970-01-01 UTC */
 	uint64_t bytes;
 	uint64_t packets_flags; /* packets, and in the lowest 8 bits the TCP flags */
@@ -79,7 +70,7 @@ struct compact_burst {
 	uint32_t group[BURST_MAX];
 	uint32_t tag[BURST_MAX];  /* SLOT_USED and bits of the hash */
 	uint32_t cell[BURST_MAX]; /* first one of the group with the tag, or any */
-	struct compact_id id[BURST_MAX];
+	struct flow_id id[BURST_MAX];
 };
 
 static struct compact_table *compact_table_of(struct sketch *sketch)
@@ -174,37 +165,12 @@ static void reset(struct sketch *sketch)
 	table->shed = (struct sketch_shed){0};
 }
 
-static uint64_t family_bits(enum key_family family)
-{
-	return htole64((uint64_t)family << 56);
-}
-
-static ALWAYS_INLINE struct compact_id id_of(const struct key_burst *burst, uint32_t i)
-{
-	struct compact_id id;
-
-	if (burst->v6 >> i & 1) {
-		id.lo = burst->hash[i].lo;
-		id.hi = (burst->hash[i].hi & ~family_bits(UINT8_MAX)) | family_bits(KEY_IPV6);
-		return id;
-	}
-	memcpy(&id, &burst->key4[i], sizeof(id));
-	id.hi |= family_bits(KEY_IPV4);
-	return id;
-}
-
-static ALWAYS_INLINE uint64_t ids_differ(const struct compact_id *a, const struct compact_id *b)
-{
-	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
-}
-
 static ALWAYS_INLINE bool matches(const struct compact_table *table, uint32_t cell,
-	const struct compact_id *id, const struct key_burst *burst, uint32_t i)
+	const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
-	if (ids_differ(&table->cells[cell].record.id, id) != 0)
-		return false;
-	return (burst->v6 >> i & 1) == 0 ||
-	       memcmp(&table->cells[cell + 1].key6, &burst->key6[i], sizeof(struct key6)) == 0;
+	const union compact_cell *cells = &table->cells[cell];
+
+	return flow_id_matches(&cells[0].record.id, &cells[1].key6, id, burst, i);
 }
 
 static ALWAYS_INLINE uint32_t *group_of(const struct compact_table *table, uint32_t group)
@@ -247,7 +213,7 @@ static ALWAYS_INLINE void find_cells(const struct compact_table *table,
 		const char *cell;
 
 		work->cell[i] = slot & table->number_mask;
-		work->id[i] = id_of(burst, i);
+		work->id[i] = flow_id_of(burst, i);
 		cell = (const char *)&table->cells[work->cell[i]];
 		__builtin_prefetch(cell, 1);
 		__builtin_prefetch(cell + sizeof(union compact_cell) - 1, 1);
@@ -261,9 +227,9 @@ static ALWAYS_INLINE uint64_t find_stored(const struct compact_table *table,
 	uint64_t found = 0;
 
 	for (uint32_t i = 0; i < burst->n; i++) {
-		const struct compact_id *other = &table->cells[work->cell[i]].record.id;
+		const struct flow_id *other = &table->cells[work->cell[i]].record.id;
 
-		found |= (uint64_t)(ids_differ(other, &work->id[i]) == 0) << i;
+		found |= (uint64_t)(flow_ids_differ(other, &work->id[i]) == 0) << i;
 	}
 	for (uint64_t left = found & burst->v6; left != 0;) {
 		uint32_t i = mask_next(&left);
@@ -274,7 +240,7 @@ static ALWAYS_INLINE uint64_t find_stored(const struct compact_table *table,
 	return found;
 }
 
-static uint32_t store(struct compact_table *table, const struct compact_id *id,
+static uint32_t store(struct compact_table *table, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {
 	uint32_t cell = ++table->used;
@@ -324,7 +290,7 @@ static bool has_key(const struct sketch *sketch, const struct key_burst *burst, 
 	uint64_t lo = burst->hash[i].lo;
 	uint32_t group = (uint32_t)((lo & UINT32_MAX) * table->nb_groups >> 32);
 	uint32_t tag = ((uint32_t)(lo >> 32) & ~table->number_mask) | SLOT_USED;
-	const struct compact_id id = id_of(burst, i);
+	const struct flow_id id = flow_id_of(burst, i);
 
 	for (;; group = next_group(table, group)) {
 		for (uint64_t left = tag_slots(table, group, tag); left != 0;)
@@ -340,17 +306,6 @@ static bool has_key(const struct sketch *sketch, const struct key_burst *burst, 
 static ALWAYS_INLINE uint64_t sum_below(uint64_t sum, uint64_t amount, uint64_t most)
 {
 	return amount < most - sum ? sum + amount : most;
-}
-
-static ALWAYS_INLINE uint64_t ip_bytes_of(
-	const struct key_burst *burst, uint32_t i, const struct weight *weight)
-{
-	unsigned __int128 overhead;
-
-	if (!burst->has_overhead)
-		return weight->bytes;
-	overhead = (unsigned __int128)burst->overhead[i] * weight->packets;
-	return overhead < weight->bytes ? weight->bytes - (uint64_t)overhead : 0;
 }
 
 /* Only sums of weights can reach their limits. */
@@ -377,7 +332,7 @@ static ALWAYS_INLINE void add(struct compact_table *table, uint32_t cell,
 		record->last = time;
 	if ((mode & COMPACT_IP_BYTES) != 0)
 		table->ip_bytes[cell] = sum_below(
-			table->ip_bytes[cell], ip_bytes_of(burst, i, weight), COUNTER64_GUARD);
+			table->ip_bytes[cell], weight_ip_bytes(weight, burst, i), COUNTER64_GUARD);
 }
 
 static void shed_packet(struct compact_table *table, const struct weight *weight, uint32_t shift)
@@ -484,8 +439,7 @@ static void emit_listed(struct compact_listing *listing)
 static uint32_t list_record(struct compact_listing *listing, uint32_t cell)
 {
 	const union compact_cell *cells = &listing->table->cells[cell];
-	struct compact_id id = cells->record.id;
-	bool ipv6 = (id.hi & family_bits(UINT8_MAX)) == family_bits(KEY_IPV6);
+	bool ipv6 = flow_id_family(&cells->record.id) == KEY_IPV6;
 	uint32_t i = listing->keys.n++;
 
 	listing->cells[i] = cell;
@@ -493,8 +447,7 @@ static uint32_t list_record(struct compact_listing *listing, uint32_t cell)
 		listing->keys.key6[i] = cells[1].key6;
 		listing->keys.v6 |= UINT64_C(1) << i;
 	} else {
-		id.hi &= ~family_bits(UINT8_MAX);
-		memcpy(&listing->keys.key4[i], &id, sizeof(id));
+		listing->keys.key4[i] = flow_id_key4(&cells->record.id);
 	}
 	if (listing->keys.n == BURST_MAX)
 		emit_listed(listing);

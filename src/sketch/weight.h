@@ -62,3 +62,15 @@ static inline struct weight weight_take(struct weight *weight, uint64_t n)
 	weight->bytes -= taken.bytes;
 	return taken;
 }
+
+/* Returns the bytes inside the IP packets, or all bytes if the burst has no overhead[]. */
+static inline __attribute__((always_inline)) uint64_t weight_ip_bytes(
+	const struct weight *weight, const struct key_burst *burst, uint32_t i)
+{
+	unsigned __int128 overhead;
+
+	if (!burst->has_overhead)
+		return weight->bytes;
+	overhead = (unsigned __int128)burst->overhead[i] * weight->packets;
+	return overhead < weight->bytes ? weight->bytes - (uint64_t)overhead : 0;
+}

@@ -112,12 +112,10 @@ static ALWAYS_INLINE void update_tcp(struct flow_detail *detail, const struct ke
 static bool is_tcp(const struct flow_table *table, uint32_t at)
 {
 	const struct flow_entry *entry = &table->entries[at];
-	struct key4 key4;
 
-	if (flow_family(entry) == KEY_IPV6)
-		return table->key6[at].proto == PROTO_TCP;
-	memcpy(&key4, &entry->id, sizeof(key4));
-	return key4.proto == PROTO_TCP;
+	return (flow_id_family(&entry->id) == KEY_IPV6
+			       ? table->key6[at].proto
+			       : flow_id_key4(&entry->id).proto) == PROTO_TCP;
 }
 
 /* Returns the flow's own state before this packet. */

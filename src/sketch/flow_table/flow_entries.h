@@ -7,13 +7,12 @@
  * `width` keys always fit. If the pool is empty, packets of new keys are only counted ("shed").
  */
 
-#include <endian.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "key/hash.h"
 #include "sketch/counter.h"
+#include "sketch/flow_id.h"
 #include "sketch/sketch.h"
 #include "sketch/weight.h"
 
@@ -22,15 +21,6 @@ enum flow_state {
 	FLOW_CLAIMED, /* a thread is writing its key */
 	FLOW_STORED,
 };
-
-/* All of a key4, or 120 bits of the hash of a key6. The last byte is the address family. */
-struct flow_id {
-	uint64_t lo, hi;
-};
-
-_Static_assert(
-	sizeof(struct flow_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct flow_id) - 1,
-	"the last byte of a key4 is free for the address family");
 
 struct flow_entry {
 	struct flow_id id;
@@ -81,42 +71,10 @@ static inline struct flow_table *flow_table_of(struct sketch *sketch)
 	return (struct flow_table *)sketch;
 }
 
-static inline uint64_t flow_id_family(enum key_family family)
-{
-	return htole64((uint64_t)family << 56);
-}
-
-static inline struct flow_id flow_id_of(const struct key_burst *burst, uint32_t i)
-{
-	struct flow_id id;
-
-	if (burst->v6 >> i & 1) {
-		id.lo = burst->hash[i].lo;
-		id.hi = (burst->hash[i].hi & ~flow_id_family(UINT8_MAX)) | flow_id_family(KEY_IPV6);
-		return id;
-	}
-	memcpy(&id, &burst->key4[i], sizeof(id));
-	id.hi |= flow_id_family(KEY_IPV4);
-	return id;
-}
-
-static inline enum key_family flow_family(const struct flow_entry *entry)
-{
-	return (enum key_family)(le64toh(entry->id.hi) >> 56);
-}
-
-static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flow_id *b)
-{
-	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
-}
-
 static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
 	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
-	if (flow_ids_differ(&table->entries[entry].id, id) != 0)
-		return false;
-	return (burst->v6 >> i & 1) == 0 ||
-	       memcmp(&table->key6[entry], &burst->key6[i], sizeof(struct key6)) == 0;
+	return flow_id_matches(&table->entries[entry].id, &table->key6[entry], id, burst, i);
 }
 
 /* Returns ceil(2^64 / n), or 0 for n = 1. */
@@ -177,25 +135,13 @@ struct flow_addition {
 	uint8_t tcp_flags;
 };
 
-/* Returns all bytes if the burst has no overhead[]. */
-static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
-	const struct key_burst *burst, uint32_t i, const struct weight *weight)
-{
-	unsigned __int128 overhead;
-
-	if (!burst->has_overhead)
-		return weight->bytes;
-	overhead = (unsigned __int128)burst->overhead[i] * weight->packets;
-	return overhead < weight->bytes ? weight->bytes - (uint64_t)overhead : 0;
-}
-
 static inline __attribute__((always_inline)) struct flow_addition flow_addition_of(
 	const struct key_burst *burst, uint32_t i, const uint32_t mode)
 {
 	struct weight weight = weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0);
 
 	return (struct flow_addition){weight.packets, weight.bytes,
-		mode & FLOW_IP_BYTES ? flow_ip_bytes(burst, i, &weight) : 0, burst->time[i],
+		mode & FLOW_IP_BYTES ? weight_ip_bytes(&weight, burst, i) : 0, burst->time[i],
 		burst->time[i], burst->tcp_flags[i]};
 }
 

@@ -43,7 +43,7 @@ static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_ta
 	if (put - atomic_load_explicit(&queue->taken, memory_order_acquire) == FLOW_QUEUE)
 		return false;
 	queue->entries[slot] = *entry;
-	if (flow_family(entry) == KEY_IPV6)
+	if (flow_id_family(&entry->id) == KEY_IPV6)
 		queue->key6[slot] = table->key6[number];
 	if (queue->details != NULL)
 		queue->details[slot] = *detail;

@@ -171,15 +171,12 @@ static void reset(struct sketch *sketch)
 
 static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
 {
-	struct flow_id id = entry->id;
-	struct key key = {.family = flow_family(entry)};
+	struct key key = {.family = flow_id_family(&entry->id)};
 
-	if (key.family == KEY_IPV6) {
+	if (key.family == KEY_IPV6)
 		key.v6 = *key6;
-	} else {
-		id.hi &= ~flow_id_family(UINT8_MAX);
-		memcpy(&key.v4, &id, sizeof(key.v4));
-	}
+	else
+		key.v4 = flow_id_key4(&entry->id);
 	return key;
 }
 
