@@ -184,14 +184,23 @@ static ALWAYS_INLINE uint32_t next_group(const struct compact_table *table, uint
 }
 
 /* Group and tag use different bits of the hash. */
+static ALWAYS_INLINE uint32_t first_group(
+	const struct compact_table *table, const struct key_hash *hash)
+{
+	return (uint32_t)((hash->lo & UINT32_MAX) * table->nb_groups >> 32);
+}
+
+static ALWAYS_INLINE uint32_t tag_of(const struct compact_table *table, const struct key_hash *hash)
+{
+	return ((uint32_t)(hash->lo >> 32) & ~table->number_mask) | SLOT_USED;
+}
+
 static ALWAYS_INLINE void prepare(const struct compact_table *table, const struct key_burst *burst,
 	struct compact_burst *work)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
-		uint64_t lo = burst->hash[i].lo;
-
-		work->group[i] = (uint32_t)((lo & UINT32_MAX) * table->nb_groups >> 32);
-		work->tag[i] = ((uint32_t)(lo >> 32) & ~table->number_mask) | SLOT_USED;
+		work->group[i] = first_group(table, &burst->hash[i]);
+		work->tag[i] = tag_of(table, &burst->hash[i]);
 		__builtin_prefetch(group_of(table, work->group[i]), 1);
 	}
 }
@@ -261,46 +270,48 @@ static ALWAYS_INLINE uint32_t nb_used(const uint32_t *group)
 		slot_group_match(group, UINT32_MAX, 0) | UINT32_C(1) << SLOT_GROUP);
 }
 
+/* Returns the slot of the key, or else the free slot for it, which is 0. */
+static ALWAYS_INLINE uint32_t *find_slot(const struct compact_table *table, uint32_t group,
+	uint32_t tag, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
+{
+	for (;; group = next_group(table, group)) {
+		uint32_t *slots = group_of(table, group), used;
+
+		for (uint64_t left = tag_slots(table, group, tag); left != 0;) {
+			uint32_t *slot = &slots[mask_next(&left)];
+
+			if (matches(table, *slot & table->number_mask, id, burst, i))
+				return slot;
+		}
+		used = nb_used(slots);
+		if (used < SLOT_GROUP)
+			return &slots[used];
+	}
+}
+
 /* Finds or adds the key. Returns its cell, or 0 if there is no room. */
 static ALWAYS_INLINE uint32_t find(struct compact_table *table, const struct key_burst *burst,
 	const struct compact_burst *work, uint32_t i)
 {
-	uint32_t group = work->group[i], used, cell;
+	uint32_t *slot = find_slot(table, work->group[i], work->tag[i], &work->id[i], burst, i);
+	uint32_t cell;
 
-	for (;; group = next_group(table, group)) {
-		for (uint64_t left = tag_slots(table, group, work->tag[i]); left != 0;) {
-			cell = group_of(table, group)[mask_next(&left)] & table->number_mask;
-			if (matches(table, cell, &work->id[i], burst, i))
-				return cell;
-		}
-		used = nb_used(group_of(table, group));
-		if (used < SLOT_GROUP)
-			break;
-	}
+	if (*slot != 0)
+		return *slot & table->number_mask;
 	if (table->used + 1 + (burst->v6 >> i & 1) > table->sketch.params.width)
 		return 0;
 	cell = store(table, &work->id[i], burst, i);
-	group_of(table, group)[used] = work->tag[i] | cell;
+	*slot = work->tag[i] | cell;
 	return cell;
 }
 
 static bool has_key(const struct sketch *sketch, const struct key_burst *burst, uint32_t i)
 {
 	const struct compact_table *table = compact_table_of_const(sketch);
-	uint64_t lo = burst->hash[i].lo;
-	uint32_t group = (uint32_t)((lo & UINT32_MAX) * table->nb_groups >> 32);
-	uint32_t tag = ((uint32_t)(lo >> 32) & ~table->number_mask) | SLOT_USED;
+	const struct key_hash *hash = &burst->hash[i];
 	const struct flow_id id = flow_id_of(burst, i);
 
-	for (;; group = next_group(table, group)) {
-		for (uint64_t left = tag_slots(table, group, tag); left != 0;)
-			if (matches(table,
-				    group_of(table, group)[mask_next(&left)] & table->number_mask,
-				    &id, burst, i))
-				return true;
-		if (nb_used(group_of(table, group)) < SLOT_GROUP)
-			return false;
-	}
+	return *find_slot(table, first_group(table, hash), tag_of(table, hash), &id, burst, i) != 0;
 }
 
 static ALWAYS_INLINE uint64_t sum_below(uint64_t sum, uint64_t amount, uint64_t most)
