@@ -18,6 +18,7 @@
 #include "sketch/flow_id.h"
 #include "sketch/implement.h"
 #include "sketch/measurement.h"
+#include "sketch/shed.h"
 #include "sketch/slot_group.h"
 #include "sketch/weight.h"
 
@@ -446,62 +447,27 @@ static void emit_listed(struct compact_listing *listing)
 	listing->keys.v6 = 0;
 }
 
-/* Returns the number of cells of the record. */
-static uint32_t list_record(struct compact_listing *listing, uint32_t cell)
-{
-	const union compact_cell *cells = &listing->table->cells[cell];
-	bool ipv6 = flow_id_family(&cells->record.id) == KEY_IPV6;
-	uint32_t i = listing->keys.n++;
-
-	listing->cells[i] = cell;
-	if (ipv6) {
-		listing->keys.key6[i] = cells[1].key6;
-		listing->keys.v6 |= UINT64_C(1) << i;
-	} else {
-		listing->keys.key4[i] = flow_id_key4(&cells->record.id);
-	}
-	if (listing->keys.n == BURST_MAX)
-		emit_listed(listing);
-	return ipv6 ? 2 : 1;
-}
-
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
 	const struct compact_table *table = compact_table_of_const(sketch);
 	struct compact_listing listing = {.table = table, .emit = emit, .arg = arg};
 
-	for (uint32_t cell = 1; cell <= table->used;)
-		cell += list_record(&listing, cell);
+	for (uint32_t cell = 1; cell <= table->used; cell++) {
+		const union compact_cell *cells = &table->cells[cell];
+
+		listing.cells[listing.keys.n] = cell;
+		flow_id_append(&listing.keys, &cells[0].record.id, &cells[1].key6);
+		if (listing.keys.n == BURST_MAX)
+			emit_listed(&listing);
+		if (flow_id_family(&cells[0].record.id) == KEY_IPV6)
+			cell++;
+	}
 	emit_listed(&listing);
 }
 
 static struct sketch_shed shed(const struct sketch *sketch)
 {
 	return compact_table_of_const(sketch)->shed;
-}
-
-static bool lists_all_keys(const struct sketch *sketch)
-{
-	return shed(sketch).packets == 0;
-}
-
-/* All shed packets may belong to this key. */
-static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
-{
-	const struct sketch_shed all = shed(sketch);
-	uint64_t most = sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
-
-	(void)hash;
-	return most >= COUNTER64_GUARD ? UINT64_MAX : most;
-}
-
-static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t p = 0; p < nb_parts; p++)
-		sum = counter64_sum(sum, missed(parts[p], NULL));
-	return sum;
 }
 
 /* Steps, so that small changes of the number of keys do not change the width. */
@@ -608,8 +574,8 @@ const struct sketch_ops compact_table_ops = {
 	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted},
 	.has_key = has_key,
 	.candidates = candidates,
-	.lists_all_keys = lists_all_keys,
-	.missed = missed,
-	.unlisted = unlisted,
+	.lists_all_keys = shed_nothing,
+	.missed = shed_missed,
+	.unlisted = shed_unlisted,
 	.shed = shed,
 };

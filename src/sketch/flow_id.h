@@ -73,3 +73,17 @@ static inline __attribute__((always_inline)) bool flow_id_matches(const struct f
 	return (burst->v6 >> i & 1) == 0 ||
 	       memcmp(stored6, &burst->key6[i], sizeof(struct key6)) == 0;
 }
+
+/* Appends the key to a burst with room for it. key6 is used only if the family is IPv6. */
+static inline void flow_id_append(
+	struct key_burst *burst, const struct flow_id *id, const struct key6 *key6)
+{
+	uint32_t i = burst->n++;
+
+	if (flow_id_family(id) == KEY_IPV6) {
+		burst->key6[i] = *key6;
+		burst->v6 |= UINT64_C(1) << i;
+	} else {
+		burst->key4[i] = flow_id_key4(id);
+	}
+}

@@ -170,12 +170,6 @@ static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic ui
 	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
 }
 
-/* A saturated amount is only a lower bound. */
-static inline bool flow_is_saturated(uint64_t amount)
-{
-	return amount >= COUNTER64_GUARD;
-}
-
 struct flow_before {
 	uint64_t packets;
 	int64_t last;

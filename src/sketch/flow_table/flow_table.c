@@ -8,6 +8,7 @@
 #include "sketch/flow_table/flow_idle.h"
 #include "sketch/measurement.h"
 #include "sketch/implement.h"
+#include "sketch/shed.h"
 
 #define DEFAULT_WIDTH (UINT64_C(1) << 18)
 #define WIDTH_MIN     16
@@ -169,17 +170,6 @@ static void reset(struct sketch *sketch)
 	empty(table);
 }
 
-static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
-{
-	struct key key = {.family = flow_id_family(&entry->id)};
-
-	if (key.family == KEY_IPV6)
-		key.v6 = *key6;
-	else
-		key.v4 = flow_id_key4(&entry->id);
-	return key;
-}
-
 /* Collects entries, so that the hashes of their keys are computed as one burst. */
 struct listing {
 	const struct flow_table *table;
@@ -224,7 +214,8 @@ static void emit_listed(struct listing *listing)
 
 		if (listing->table->deep != NULL)
 			candidate.figures = flow_deep_figures(e, listing->details[i]);
-		if (flow_is_saturated(amount_of(listing->table, &candidate)))
+		/* A saturated amount is only a lower bound. */
+		if (amount_of(listing->table, &candidate) >= COUNTER64_GUARD)
 			candidate.before = UINT64_MAX;
 		listing->emit(&candidate, listing->arg);
 	}
@@ -235,18 +226,12 @@ static void emit_listed(struct listing *listing)
 static void list_entry(struct listing *listing, const struct flow_entry *entry,
 	const struct key6 *key6, const struct flow_detail *detail, uint64_t ip_bytes)
 {
-	struct key key = key_of(entry, key6);
-	uint32_t i = listing->keys.n++;
+	uint32_t i = listing->keys.n;
 
 	listing->entries[i] = entry;
 	listing->details[i] = detail;
 	listing->ip_bytes[i] = ip_bytes;
-	if (key.family == KEY_IPV6) {
-		listing->keys.key6[i] = key.v6;
-		listing->keys.v6 |= UINT64_C(1) << i;
-	} else {
-		listing->keys.key4[i] = key.v4;
-	}
+	flow_id_append(&listing->keys, &entry->id, key6);
 	if (listing->keys.n == BURST_MAX)
 		emit_listed(listing);
 }
@@ -315,31 +300,6 @@ static struct sketch_shed shed(const struct sketch *sketch)
 		.added_bytes = atomic_load_explicit(&table->shed_added_bytes, memory_order_relaxed),
 		.details = table->deep != NULL ? table->deep->refused : 0,
 	};
-}
-
-static bool lists_all_keys(const struct sketch *sketch)
-{
-	return shed(sketch).packets == 0;
-}
-
-/* All shed packets may belong to this key. */
-static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
-{
-	struct sketch_shed all = shed(sketch);
-	uint64_t most;
-
-	(void)hash;
-	most = sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
-	return flow_is_saturated(most) ? UINT64_MAX : most;
-}
-
-static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t p = 0; p < nb_parts; p++)
-		sum = counter64_sum(sum, missed(parts[p], NULL));
-	return sum;
 }
 
 static void set_states(struct sketch *sketch, const struct flow_states *states)
@@ -616,9 +576,9 @@ const struct sketch_ops flow_table_ops = {
 		[SHARING_SHARED] = flow_update_shared_weighted},
 	.has_key = has_key,
 	.candidates = candidates,
-	.lists_all_keys = lists_all_keys,
-	.missed = missed,
-	.unlisted = unlisted,
+	.lists_all_keys = shed_nothing,
+	.missed = shed_missed,
+	.unlisted = shed_unlisted,
 	.shed = shed,
 	.expired = expired,
 	.remove_idle = remove_idle,
