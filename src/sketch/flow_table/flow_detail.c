@@ -2,9 +2,7 @@
 #include "sketch/flow_table/flow_detail.h"
 
 #include "base/assertion.h"
-
-/* Keeps the alignment of the memory after it. */
-#define OF_QUERIES_BYTES ((sizeof(struct flow_query_packets) + 63) & ~(size_t)63)
+#include "sketch/implement.h"
 
 size_t flow_deep_memory(const struct sketch_params *params)
 {
@@ -12,7 +10,7 @@ size_t flow_deep_memory(const struct sketch_params *params)
 		return 0;
 	return sizeof(struct flow_deep) +
 	       ((size_t)params->deep.flows + 1) * sizeof(struct flow_detail) +
-	       (params->queries != NULL ? OF_QUERIES_BYTES : 0);
+	       (params->queries != NULL ? line_up(sizeof(struct flow_query_packets)) : 0);
 }
 
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params)

@@ -537,7 +537,7 @@ const struct option_owner flow_table_owner = {
 
 static bool has_key(const struct sketch *sketch, const struct key_burst *burst, uint32_t i)
 {
-	const struct flow_table *table = (const struct flow_table *)sketch;
+	const struct flow_table *table = flow_table_of_const(sketch);
 	const struct flow_id id = flow_id_of(burst, i);
 	uint32_t entry =
 		flow_modulo((uint32_t)burst->hash[i].lo, table->nb_buckets, table->modulus_inverse);
