@@ -470,14 +470,6 @@ static struct sketch_shed shed(const struct sketch *sketch)
 	return compact_table_of_const(sketch)->shed;
 }
 
-/* Steps, so that small changes of the number of keys do not change the width. */
-static uint64_t round_up(uint64_t width)
-{
-	uint64_t step = (UINT64_C(1) << (63 - __builtin_clzll(width))) / FIT_STEPS;
-
-	return step > 1 ? (width + step - 1) / step * step : width;
-}
-
 static struct sketch_shape fit(const struct sketch *sketch)
 {
 	const struct compact_table *table = compact_table_of_const(sketch);
@@ -488,7 +480,7 @@ static struct sketch_shape fit(const struct sketch *sketch)
 		return (struct sketch_shape){.width = params->width};
 	width = table->shed.packets > 0 ? GROWTH * params->width
 					: (uint64_t)((double)table->used / params->load) + 1;
-	width = round_up(width > FITTED_WIDTH_MIN ? width : FITTED_WIDTH_MIN);
+	width = width_step_up(width > FITTED_WIDTH_MIN ? width : FITTED_WIDTH_MIN, FIT_STEPS, 1);
 	width = width < params->width_max ? width : params->width_max;
 	return (struct sketch_shape){.width = width};
 }

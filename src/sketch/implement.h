@@ -15,6 +15,18 @@ static inline size_t line_up(size_t size)
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
+/*
+ * Rounds a width up to one of `steps` per power of two, a multiple of `least`, so that small changes
+ * of the number of keys do not change it.
+ */
+static inline uint64_t width_step_up(uint64_t width, uint32_t steps, uint64_t least)
+{
+	uint64_t step = (UINT64_C(1) << (63 - __builtin_clzll(width))) / steps;
+
+	step = step > least ? step : least;
+	return (width + step - 1) / step * step;
+}
+
 /* The sketch must be one block of memory. */
 static inline void one_block_destroy(struct sketch *sketch)
 {

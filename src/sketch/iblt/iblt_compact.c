@@ -454,15 +454,12 @@ static uint64_t width_for(const struct sketch_params *params, double flows, doub
 {
 	double depth = params->depth, width = flows / params->load / depth;
 	double pairs = pow(flows * flows / 2 / PAIRS_MAX, 1 / depth);
-	uint64_t whole, step;
 
 	width = fmax(width, pairs);
 	if (width <= least)
 		return (uint64_t)least;
-	whole = (uint64_t)ceil(fmin(width, (double)params->width_max));
-	step = (UINT64_C(1) << (63 - __builtin_clzll(whole))) / FIT_STEPS;
-	step = step > STEP_MIN ? step : STEP_MIN;
-	return (whole + step - 1) / step * step;
+	width = ceil(fmin(width, (double)params->width_max));
+	return width_step_up((uint64_t)width, FIT_STEPS, STEP_MIN);
 }
 
 static uint64_t below(uint64_t a, uint64_t b)
