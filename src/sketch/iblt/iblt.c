@@ -156,9 +156,7 @@ static size_t memory(const struct sketch_params *params)
 
 static size_t listing_memory(const struct sketch_params *params)
 {
-	uint64_t cells4 = iblt_compact_cells(params, 0), cells6 = iblt_compact_cells(params, 1);
-
-	return params->compact ? iblt_scratch_size(cells4 > cells6 ? cells4 : cells6) : 0;
+	return params->compact ? iblt_scratch_size(iblt_compact_cells_max(params)) : 0;
 }
 
 /* Returns the end of the cells and of all that is needed to decode them. */

@@ -242,7 +242,8 @@ struct iblt_sum {
 
 /* `params` as completed by check(), with `compact`. */
 void iblt_compact_parts(const struct sketch_params *params, struct sketch_memory *parts);
-uint64_t iblt_compact_cells(const struct sketch_params *params, uint32_t family);
+/* Returns the cells of the family with the most. */
+uint64_t iblt_compact_cells_max(const struct sketch_params *params);
 /* `at` is aligned to a cache line and zeroed. Returns the end of the cells and tags. */
 uint8_t *iblt_compact_init(struct iblt *table, uint8_t *at);
 void iblt_compact_reset(struct iblt *table);
@@ -258,9 +259,6 @@ double iblt_compact_errors(double flows);
 
 /* Returns false if the family has too many flows: a cell counts them modulo 256. */
 bool iblt_compact_decodes(const struct iblt *table, uint32_t family);
-
-/* Returns an estimate of the flows of a family that were not inserted. */
-double iblt_compact_unlisted(const struct iblt *table, uint32_t family);
 
 struct iblt_sum iblt_compact_sum(const struct iblt_rows *rows, uint64_t cell);
 /* The cell must have one flow. */

@@ -59,28 +59,35 @@ static uint32_t width_of(const struct sketch_params *params, uint32_t family)
 	return (uint32_t)(params->width6 > 0 ? params->width6 : params->width >> IBLT_LESS6);
 }
 
-uint64_t iblt_compact_cells(const struct sketch_params *params, uint32_t family)
+static uint64_t cells_of(const struct sketch_params *params, uint32_t family)
 {
 	return (uint64_t)params->depth * width_of(params, family);
 }
 
 static uint32_t groups_of(const struct sketch_params *params)
 {
-	double flows = iblt_threshold(params->depth) *
-		       (double)(iblt_compact_cells(params, 0) + iblt_compact_cells(params, 1));
+	double flows =
+		iblt_threshold(params->depth) * (double)(cells_of(params, 0) + cells_of(params, 1));
 
 	return (uint32_t)(flows / TAGS_FILL / SLOT_GROUP) + 1;
 }
 
+uint64_t iblt_compact_cells_max(const struct sketch_params *params)
+{
+	uint64_t cells4 = cells_of(params, 0), cells6 = cells_of(params, 1);
+
+	return cells4 > cells6 ? cells4 : cells6;
+}
+
 static size_t counts_size(const struct sketch_params *params, uint32_t family)
 {
-	return line_up(iblt_compact_cells(params, family) * sizeof(struct iblt_counts));
+	return line_up(cells_of(params, family) * sizeof(struct iblt_counts));
 }
 
 static size_t addresses_size(const struct sketch_params *params, uint32_t family)
 {
-	return line_up(iblt_compact_cells(params, family) * (family == 0 ? WORDS4 : WORDS6) *
-		       sizeof(uint64_t));
+	return line_up(
+		cells_of(params, family) * (family == 0 ? WORDS4 : WORDS6) * sizeof(uint64_t));
 }
 
 static size_t tags_size(const struct sketch_params *params)
@@ -429,10 +436,10 @@ void iblt_compact_add(const struct iblt_rows *rows, uint64_t pivot, uint64_t cel
 /* ---- size of the next interval */
 
 /*
- * Flajolet, Fusy, Gandouet and Meunier: HyperLogLog (2007), with linear counting below 5/2 of the
- * registers.
+ * Returns an estimate of the flows of a family that were not inserted. Flajolet, Fusy, Gandouet and
+ * Meunier: HyperLogLog (2007), with linear counting below 5/2 of the registers.
  */
-double iblt_compact_unlisted(const struct iblt *table, uint32_t family)
+static double unlisted_flows(const struct iblt *table, uint32_t family)
 {
 	const uint8_t *registers = table->unlisted.registers[family];
 	const double m = 1 << IBLT_REGISTER_BITS;
@@ -474,7 +481,7 @@ struct sketch_shape iblt_compact_fit(const struct iblt *table)
 
 	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
 		flows[f] = (double)table->result->inserted[f] +
-			   UNLISTED_MAX * iblt_compact_unlisted(table, f);
+			   UNLISTED_MAX * unlisted_flows(table, f);
 	return (struct sketch_shape){
 		.width = below(width_for(params, flows[0], WIDTH4_MIN), params->width_max),
 		.width6 = below(

@@ -533,8 +533,7 @@ static void decode_compact(
 	struct iblt_decode_decoder *decoder, uint32_t families, sketch_emit_fn emit, void *arg)
 {
 	const struct sketch_params *params = &decoder->table->sketch.params;
-	uint64_t cells4 = iblt_compact_cells(params, 0), cells6 = iblt_compact_cells(params, 1);
-	uint64_t most = cells4 > cells6 ? cells4 : cells6;
+	uint64_t most = iblt_compact_cells_max(params);
 	void *block =
 		decoder->table->unlisted.packets > 0
 			? NULL
