@@ -133,22 +133,28 @@ static ALWAYS_INLINE enum flow_depth own_state(
 	return (enum flow_depth)(own - 1);
 }
 
-static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
-	const struct key_hash *hash, uint32_t packets)
+/* Returns false if the pool is empty. */
+static __attribute__((noinline)) bool begin_detail(struct flow_deep *pool, struct flow_entry *entry)
 {
-	uint32_t detail;
+	uint32_t detail = flow_detail_take(pool);
 
-	if (flow_states_map(&pool->states, hash, FLOW_RATE) == FLOW_COUNT)
-		return false;
-	detail = flow_detail_take(pool);
 	if (detail == 0) {
 		pool->refused += (entry->deep & FLOW_DEEP_MARK) == 0;
 		entry->deep |= FLOW_DEEP_MARK;
 		return false;
 	}
+	entry->deep = detail << FLOW_DEEP_DETAIL;
+	return true;
+}
+
+static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
+	const struct key_hash *hash, uint32_t packets)
+{
+	if (flow_states_map(&pool->states, hash, FLOW_RATE) == FLOW_COUNT ||
+		!begin_detail(pool, entry))
+		return false;
 	/* This packet then raises the flow to state rate. */
-	pool->details[detail].window_packets = packets - pool->params.after;
-	entry->deep = detail << FLOW_DEEP_DETAIL | FLOW_COUNT;
+	flow_detail_of(pool->details, entry)->window_packets = packets - pool->params.after;
 	return true;
 }
 
@@ -173,6 +179,36 @@ static __attribute__((noinline)) bool enters_tcp(const struct flow_table *table,
 	       is_tcp(table, at);
 }
 
+/*
+ * Processes packet i, `gap` ns after the flow's previous packet, in state `own` or in that to which
+ * load shedding maps it. Sets *begins if a burst begins. Returns the state.
+ */
+static ALWAYS_INLINE enum flow_depth update_detail(const struct flow_deep *pool,
+	const struct key_burst *burst, uint32_t i, const struct flow_entry *entry,
+	enum flow_depth own, uint64_t gap, int64_t now, bool *begins, const uint32_t mode)
+{
+	struct flow_detail *detail = flow_detail_of(pool->details, entry);
+	const uint32_t last = entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_STATE;
+	const bool recent = gap <= FLOW_QUIET_NS;
+	enum flow_depth state = flow_states_map(&pool->states, &burst->hash[i], own);
+
+	if (state == FLOW_TCP && !burst->tcp[i].known)
+		state = FLOW_RATE;
+	if (state != FLOW_COUNT)
+		*begins = update_rate(detail, (uint32_t)(recent ? gap : FLOW_QUIET_NS),
+			(uint32_t)now, bytes_of(burst, i, mode), last != FLOW_COUNT && recent);
+	if (state == FLOW_TCP)
+		update_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], (enum flow_depth)last);
+	return state;
+}
+
+static ALWAYS_INLINE void set_states(
+	struct flow_entry *entry, enum flow_depth own, enum flow_depth state)
+{
+	entry->deep = (entry->deep & ~FLOW_DETAIL_STATES) | FLOW_DEEP_OF(own, state) |
+		      (state == FLOW_TCP ? FLOW_DEEP_MARK : 0);
+}
+
 static __attribute__((noinline)) enum flow_depth process_change(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i, uint32_t at,
 	struct flow_before before, const uint32_t mode)
@@ -181,34 +217,21 @@ static __attribute__((noinline)) enum flow_depth process_change(struct flow_tabl
 	struct flow_entry *entry = &table->entries[at];
 	const int64_t now = burst->time[i] > before.last ? burst->time[i] : before.last;
 	const uint64_t gap = (uint64_t)(now - before.last);
-	struct flow_detail *detail;
-	enum flow_depth last, own, met, state;
+	enum flow_depth own, met, state;
 	bool begins = false;
 
 	if (entry->deep >> FLOW_DEEP_DETAIL == 0 &&
 		!get_detail(pool, entry, &burst->hash[i], (uint32_t)before.packets))
 		return FLOW_COUNT;
-	detail = flow_detail_of(pool->details, entry);
-	last = (enum flow_depth)(entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_STATE);
-	own = met =
-		own_state(detail, entry->deep, (uint32_t)before.packets, gap, pool->params.after);
-	state = flow_states_map(&pool->states, &burst->hash[i], own);
-	if (state == FLOW_TCP && !burst->tcp[i].known)
-		state = FLOW_RATE;
-	if (state != FLOW_COUNT)
-		begins = update_rate(detail, (uint32_t)(gap < FLOW_QUIET_NS ? gap : FLOW_QUIET_NS),
-			(uint32_t)now, bytes_of(burst, i, mode),
-			last != FLOW_COUNT && gap <= FLOW_QUIET_NS);
-	if (state == FLOW_TCP)
-		update_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], last);
+	own = met = own_state(flow_detail_of(pool->details, entry), entry->deep,
+		(uint32_t)before.packets, gap, pool->params.after);
+	state = update_detail(pool, burst, i, entry, own, gap, now, &begins, mode);
 	if (own == FLOW_RATE &&
 		enters_tcp(table, work, i, at,
 			before.packets + weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0).packets,
 			begins, mode))
 		own = FLOW_TCP;
-	entry->deep = (entry->deep & ~FLOW_DETAIL_STATES) | (uint32_t)own |
-		      (uint32_t)state << FLOW_DEEP_LOOKED |
-		      (state == FLOW_TCP ? FLOW_DEEP_MARK : 0);
+	set_states(entry, own, state);
 	return met;
 }
 
@@ -282,20 +305,6 @@ static __attribute__((noinline)) void classify(const struct flow_table *table,
 	entry->ranks[1] = pool->params.deepest == FLOW_TCP ? ranks.tcp : QUERY_NO_RANK;
 }
 
-/* Returns false if the pool is empty. */
-static __attribute__((noinline)) bool begin_detail(struct flow_deep *pool, struct flow_entry *entry)
-{
-	uint32_t detail = flow_detail_take(pool);
-
-	if (detail == 0) {
-		pool->refused += (entry->deep & FLOW_DEEP_MARK) == 0;
-		entry->deep = FLOW_DEEP_MARK;
-		return false;
-	}
-	entry->deep = detail << FLOW_DEEP_DETAIL;
-	return true;
-}
-
 /*
  * Processes packet i in the state that queries request for its flow. The first packet of a flow is
  * only counted, so that flows of one packet take no detail.
@@ -306,10 +315,9 @@ static ALWAYS_INLINE uint32_t process_query(struct flow_table *table, const stru
 {
 	struct flow_deep *pool = table->deep;
 	struct query_ranks ranks;
-	struct flow_detail *detail;
-	enum flow_depth own, state, last;
-	bool first = before.packets == 0, recent;
-	uint64_t gap;
+	enum flow_depth own, state;
+	bool first = before.packets == 0, begins;
+	int64_t now;
 
 	if (first)
 		classify(table, burst, i, entry);
@@ -325,21 +333,10 @@ static ALWAYS_INLINE uint32_t process_query(struct flow_table *table, const stru
 	}
 	if (entry->deep >> FLOW_DEEP_DETAIL == 0 && !begin_detail(pool, entry))
 		return 0;
-	detail = flow_detail_of(pool->details, entry);
-	last = (enum flow_depth)(entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_STATE);
-	state = flow_states_map(&pool->states, &burst->hash[i], own);
-	if (state == FLOW_TCP && !burst->tcp[i].known)
-		state = FLOW_RATE;
-	gap = addition->last > before.last ? (uint64_t)(addition->last - before.last) : 0;
-	recent = gap <= FLOW_QUIET_NS;
-	if (state != FLOW_COUNT)
-		update_rate(detail, (uint32_t)(recent ? gap : FLOW_QUIET_NS),
-			(uint32_t)(before.last + (int64_t)gap), bytes_of(burst, i, mode),
-			last != FLOW_COUNT && recent);
-	if (state == FLOW_TCP)
-		update_tcp(detail, &burst->tcp[i], addition->tcp_flags, last);
-	entry->deep = (entry->deep & ~FLOW_DETAIL_STATES) | FLOW_DEEP_OF(own, state) |
-		      (state == FLOW_TCP ? FLOW_DEEP_MARK : 0);
+	now = addition->last > before.last ? addition->last : before.last;
+	state = update_detail(
+		pool, burst, i, entry, own, (uint64_t)(now - before.last), now, &begins, mode);
+	set_states(entry, own, state);
 	return FLOW_STEADY_OF(own, FLOW_COUNT);
 }
 
