@@ -49,6 +49,15 @@ void classifier_look_up4(
 void classifier_look_up6(
 	const struct classifier *classifier, const struct key6 *key, struct classifier_lookup *to);
 
+static inline void classifier_look_up(
+	const struct classifier *classifier, const struct key *key, struct classifier_lookup *to)
+{
+	if (key->family == KEY_IPV4)
+		classifier_look_up4(classifier, &key->v4, to);
+	else
+		classifier_look_up6(classifier, &key->v6, to);
+}
+
 /*
  * Returns the next condition that matches, or CLASSIFIER_NONE. It returns a condition once for each
  * of its boxes that contain the 5-tuple.

@@ -326,10 +326,7 @@ void queries_match(const struct queries *queries, const struct key *key,
 	struct classifier_lookup lookup;
 	uint32_t query;
 
-	if (key->family == KEY_IPV4)
-		classifier_look_up4(queries->classifier, &key->v4, &lookup);
-	else
-		classifier_look_up6(queries->classifier, &key->v6, &lookup);
+	classifier_look_up(queries->classifier, key, &lookup);
 	while ((query = classifier_next(&lookup)) != CLASSIFIER_NONE)
 		found(query, arg);
 }

@@ -332,10 +332,7 @@ static void check_lookup(const struct classifier *classifier, const struct match
 	static bool seen[4096];
 	uint32_t found;
 
-	if (key->family == KEY_IPV4)
-		classifier_look_up4(classifier, &key->v4, &lookup);
-	else
-		classifier_look_up6(classifier, &key->v6, &lookup);
+	classifier_look_up(classifier, key, &lookup);
 	memset(seen, 0, sizeof(seen));
 	while ((found = classifier_next(&lookup)) != CLASSIFIER_NONE) {
 		assert_true(found < n);
@@ -448,10 +445,7 @@ static void check_order(const struct classifier *classifier, const struct match 
 		 second = lowest_order(conditions, order, half, n, key), last = 0, found;
 	struct classifier_lookup lookup, skipped;
 
-	if (key->family == KEY_IPV4)
-		classifier_look_up4(classifier, &key->v4, &lookup);
-	else
-		classifier_look_up6(classifier, &key->v6, &lookup);
+	classifier_look_up(classifier, key, &lookup);
 	skipped = lookup;
 	found = classifier_next(&lookup);
 	assert_int_equal(found != CLASSIFIER_NONE ? order[found] : UINT32_MAX, first);
