@@ -329,19 +329,24 @@ static double expected_errors(const struct iblt *table)
 	return (double)(inserted[0] + inserted[1]) * sum / blocks;
 }
 
+static void raise_largest(
+	struct iblt_decode_decoder *decoder, uint64_t c, const struct iblt_sum *sum)
+{
+	uint64_t *largest = &decoder->largest[c / decoder->rows->width];
+	uint64_t held = amount(sum, decoder->table->sketch.params.metric);
+
+	*largest = held > *largest ? held : *largest;
+}
+
 /* Reads the suspected cells or, if `suspected` is false, all others except pivots. */
 static void find_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
-	const struct iblt *table = decoder->table;
-
 	for (uint64_t c = 0; c < decoder->nb_cells; c++) {
-		uint64_t *largest = &decoder->largest[c / decoder->rows->width];
 		const struct iblt_sum sum = sum_of(decoder->rows, c);
-		uint64_t held = amount(&sum, table->sketch.params.metric);
 
 		if (bit_get(decoder->scratch.suspected, c) == suspected &&
-			(suspected || !bit_get(decoder->scratch.is_pivot, c)) && held > *largest)
-			*largest = held;
+			(suspected || !bit_get(decoder->scratch.is_pivot, c)))
+			raise_largest(decoder, c, &sum);
 	}
 }
 
@@ -507,11 +512,9 @@ static void bound_family(struct iblt_decode_decoder *decoder, uint32_t family)
 	decoder->left = 0;
 	for (uint64_t c = 0; c < iblt_nb_cells(rows); c++) {
 		const struct iblt_sum sum = sum_of(rows, c);
-		uint64_t *largest = &decoder->largest[c / rows->width];
-		uint64_t held = amount(&sum, decoder->table->sketch.params.metric);
 
 		decoder->left += (sum.packets | sum.bytes | sum.flows) != 0;
-		*largest = held > *largest ? held : *largest;
+		raise_largest(decoder, c, &sum);
 	}
 	sum_up(decoder, decoder->result->inserted[family], 0);
 }
