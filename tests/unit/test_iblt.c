@@ -67,6 +67,17 @@ static void list_candidate(const struct sketch_candidate *candidate, void *arg)
 	listing->n++;
 }
 
+static uint64_t true_amount(
+	const struct zipf_stream *stream, uint32_t flow, enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? stream->packets[flow] : stream->bytes[flow];
+}
+
+static uint64_t listed_amount(uint32_t flow, enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? listed.packets[flow] : listed.bytes[flow];
+}
+
 static void list(const struct sketch *sketch, struct listing *listing)
 {
 	memset(listing, 0, sizeof(*listing));
@@ -424,9 +435,7 @@ static void test_overload(void **state)
 			list(sketch, &listed);
 			rest = iblt_ops.undecoded(sketch);
 			for (uint32_t f = 0; f < FLOWS; f++) {
-				uint64_t truth = sketch->params.metric == SKETCH_PACKETS
-							 ? stream.packets[f]
-							 : stream.bytes[f];
+				uint64_t truth = true_amount(&stream, f, sketch->params.metric);
 				bool exact = listed.times[f] > 0 && listed.before[f] == 0;
 
 				if (exact) {
@@ -491,10 +500,8 @@ static void test_hidden_flow(void **state)
 		assert_int_equal(iblt_ops.lists_all_keys(sketch), !seen && rest.flows == 0);
 		assert_int_equal(listed.times[hidden], 0);
 		for (uint32_t f = 0; f < 100; f++) {
-			uint64_t truth = params.metric == SKETCH_PACKETS ? stream.packets[f]
-									 : stream.bytes[f];
-			uint64_t counted = params.metric == SKETCH_PACKETS ? listed.packets[f]
-									   : listed.bytes[f];
+			uint64_t truth = true_amount(&stream, f, params.metric);
+			uint64_t counted = listed_amount(f, params.metric);
 
 			assert_true(truth <= iblt_ops.missed(sketch, &stream.hash[f]));
 			if (listed.times[f] == 0) {
@@ -771,10 +778,8 @@ static void assert_bounds(const struct sketch *sketch, const struct zipf_stream 
 	list(sketch, &listed);
 	rest = iblt_ops.undecoded(sketch);
 	for (uint32_t f = 0; f < stream->nb_flows; f++) {
-		uint64_t truth = sketch->params.metric == SKETCH_PACKETS ? stream->packets[f]
-									 : stream->bytes[f];
-		uint64_t counted = sketch->params.metric == SKETCH_PACKETS ? listed.packets[f]
-									   : listed.bytes[f];
+		uint64_t truth = true_amount(stream, f, sketch->params.metric);
+		uint64_t counted = listed_amount(f, sketch->params.metric);
 
 		assert_true(truth <= iblt_ops.missed(sketch, &stream->hash[f]));
 		if (listed.times[f] > 0 && listed.before[f] == 0) {
@@ -859,10 +864,8 @@ static void test_compact_hidden_flow(void **state)
 		list(sketch, &listed);
 		assert_int_equal(listed.times[hidden], 0);
 		for (uint32_t f = 0; f < 100; f++) {
-			uint64_t truth = sketch->params.metric == SKETCH_PACKETS ? stream.packets[f]
-										 : stream.bytes[f];
-			uint64_t low = sketch->params.metric == SKETCH_PACKETS ? listed.packets[f]
-									       : listed.bytes[f];
+			uint64_t truth = true_amount(&stream, f, sketch->params.metric);
+			uint64_t low = listed_amount(f, sketch->params.metric);
 
 			assert_true(truth <= iblt_ops.missed(sketch, &stream.hash[f]));
 			if (listed.times[f] > 0)
