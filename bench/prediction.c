@@ -218,14 +218,6 @@ static void run_load(struct stage *stage, const struct load *load, struct predic
 		prediction->errors[e] = bench_stats_of(errors[e], WINDOWS - 1).median;
 }
 
-static double mean_of(const struct profile *profile, struct profile_what what,
-	enum profile_traffic traffic, bool lookup)
-{
-	what.traffic = traffic;
-	what.single = what.lookup = lookup;
-	return profile_find(profile, &what)->times.mean;
-}
-
 static bool calibrate(struct stage *stage, const struct sketch_params *params)
 {
 	const struct calibration calibration = {
@@ -239,29 +231,21 @@ static bool calibrate(struct stage *stage, const struct sketch_params *params)
 	};
 	struct capacity_worker worker = {0};
 	struct profile profile = {0};
-	struct profile_what missing, what, key = {.part = PROFILE_KEY};
+	struct profile_what missing, cached, uncached, key = {.part = PROFILE_KEY};
 	bool done;
 
 	capacity_add(&worker, sketch_find("flow-table"), params, SHARING_SEPARATE);
-	done = calibrate_worker(&calibration, &worker, &profile, &missing);
+	strcpy(key.key, key_rules[0].name);
+	cached = uncached = worker.sketches[0];
+	cached.single = cached.lookup = uncached.single = uncached.lookup = true;
+	cached.traffic = PROFILE_CACHED;
+	uncached.traffic = PROFILE_UNCACHED;
+	done = calibrate_worker(&calibration, &worker, &profile, &missing) &&
+	       formula_times_find(&stage->times, &profile, &worker.sketches[0]);
 	if (done) {
-		what = worker.sketches[0];
-		strcpy(key.key, key_rules[0].name);
 		stage->key_ns = profile_find(&profile, &key)->times.mean;
-		stage->times = (struct formula_times){
-			.hit_ns = mean_of(&profile, what, PROFILE_CACHED, false),
-			.miss_ns = mean_of(&profile, what, PROFILE_UNCACHED, false),
-			.insert_ns = mean_of(&profile, what, PROFILE_NEW, false),
-			.hit_lookup_ns = mean_of(&profile, what, PROFILE_CACHED, true),
-			.miss_lookup_ns = mean_of(&profile, what, PROFILE_UNCACHED, true),
-		};
-		what.single = what.lookup = true;
-		what.traffic = PROFILE_CACHED;
-		missing = what;
-		missing.traffic = PROFILE_UNCACHED;
-		stage->hit = profile_find(&profile, &what)->times;
-		stage->miss = profile_find(&profile, &missing)->times;
-		stage->times.share = cache_share_of(&stage->hit, &stage->miss);
+		stage->hit = profile_find(&profile, &cached)->times;
+		stage->miss = profile_find(&profile, &uncached)->times;
 	}
 	profile_free(&profile);
 	return done;

@@ -8,6 +8,36 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+bool formula_times_find(struct formula_times *times, const struct profile *profile,
+	const struct profile_what *sketch)
+{
+	struct profile_what what = *sketch, lookup = *sketch;
+	const struct profile_row *hit, *miss, *insert, *hit_lookup, *miss_lookup;
+
+	what.state = lookup.state = FLOW_COUNT;
+	lookup.single = lookup.lookup = true;
+	what.traffic = lookup.traffic = PROFILE_CACHED;
+	hit = profile_find(profile, &what);
+	hit_lookup = profile_find(profile, &lookup);
+	what.traffic = lookup.traffic = PROFILE_UNCACHED;
+	miss = profile_find(profile, &what);
+	miss_lookup = profile_find(profile, &lookup);
+	what.traffic = PROFILE_NEW;
+	insert = profile_find(profile, &what);
+	if (hit == NULL || miss == NULL || insert == NULL || hit_lookup == NULL ||
+		miss_lookup == NULL)
+		return false;
+	*times = (struct formula_times){
+		.hit_ns = hit->times.mean,
+		.miss_ns = miss->times.mean,
+		.insert_ns = insert->times.mean,
+		.hit_lookup_ns = hit_lookup->times.mean,
+		.miss_lookup_ns = miss_lookup->times.mean,
+		.share = cache_share_of(&hit_lookup->times, &miss_lookup->times),
+	};
+	return true;
+}
+
 void formula_estimate(const struct formula_times *times, const struct formula_lookups *lookups,
 	struct formula_window *window)
 {

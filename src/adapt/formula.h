@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "adapt/cache_share.h"
+#include "adapt/profile.h"
 
 /* Lookups to sample per window: K of the paper. */
 #define FORMULA_SAMPLES 1000
@@ -22,6 +23,10 @@ struct formula_times {
 	double hit_lookup_ns, miss_lookup_ns;
 	struct cache_share share;
 };
+
+/* Returns false if the profile does not have all times of the sketch. */
+bool formula_times_find(struct formula_times *times, const struct profile *profile,
+	const struct profile_what *sketch);
 
 /*
  * Differences of sums that another thread increases meanwhile: hits and new_flows may exceed

@@ -44,36 +44,6 @@ static void set_state_costs(struct packet_costs *costs, const struct profile *pr
 	}
 }
 
-static bool set_formula(struct formula_times *times, const struct profile *profile,
-	const struct profile_what *sketch)
-{
-	struct profile_what what = *sketch, lookup = *sketch;
-	const struct profile_row *hit, *miss, *insert, *hit_lookup, *miss_lookup;
-
-	what.state = lookup.state = FLOW_COUNT;
-	lookup.single = lookup.lookup = true;
-	what.traffic = lookup.traffic = PROFILE_CACHED;
-	hit = profile_find(profile, &what);
-	hit_lookup = profile_find(profile, &lookup);
-	what.traffic = lookup.traffic = PROFILE_UNCACHED;
-	miss = profile_find(profile, &what);
-	miss_lookup = profile_find(profile, &lookup);
-	what.traffic = PROFILE_NEW;
-	insert = profile_find(profile, &what);
-	if (hit == NULL || miss == NULL || insert == NULL || hit_lookup == NULL ||
-		miss_lookup == NULL)
-		return false;
-	*times = (struct formula_times){
-		.hit_ns = hit->times.mean,
-		.miss_ns = miss->times.mean,
-		.insert_ns = insert->times.mean,
-		.hit_lookup_ns = hit_lookup->times.mean,
-		.miss_lookup_ns = miss_lookup->times.mean,
-		.share = cache_share_of(&hit_lookup->times, &miss_lookup->times),
-	};
-	return true;
-}
-
 void packet_costs_by_profile(
 	struct packet_costs *costs, const struct plan *plan, const struct profile *profile)
 {
@@ -95,9 +65,9 @@ void packet_costs_by_profile(
 		costs->of_few[m] = costs->of[m];
 		set_state_costs(costs, profile, &worker.sketches[m],
 			plan->measurements[m].params.deep.deepest, m);
-		costs->has_formula |=
-			(uint32_t)set_formula(&costs->formula[m], profile, &worker.sketches[m])
-			<< m;
+		costs->has_formula |= (uint32_t)formula_times_find(
+					      &costs->formula[m], profile, &worker.sketches[m])
+				      << m;
 	}
 }
 
