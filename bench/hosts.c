@@ -363,7 +363,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	const struct entry *entry = &hosts->entries[e];
 	const struct bench_subject *subject = &entry->setting.subject;
 	const struct paper_row *paper = paper_row(nb_hosts, kpps);
-	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
+	struct bench_stats count = BENCH_STATS(entry->samples, count_ns, rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
 	double exact = exact_share(entry, monitored, seed_options(hosts->config)->seed);
 	bool ring = strcmp(entry->setting.design, "async") == 0;
@@ -388,12 +388,12 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	figures_cell(figures, "count_ns", "%.2f", count.median);
 	figures_cell(figures, "count_ns_min", "%.2f", count.min);
 	figures_cell(figures, "count_ns_max", "%.2f", count.max);
-	figures_cell(figures, "delay_ns", "%.2f",
-		PIPELINE_STATS(entry->samples, delay_ns, rounds).median);
+	figures_cell(
+		figures, "delay_ns", "%.2f", BENCH_STATS(entry->samples, delay_ns, rounds).median);
 	if (ring)
 		figures_cell(figures, "ring_ns", "%.2f", ring_ns(entry, entry - 1, rounds));
 	figures_cell(figures, "measured_mpps", "%.2f",
-		PIPELINE_STATS(entry->samples, measured_pps, rounds).median / 1e6);
+		BENCH_STATS(entry->samples, measured_pps, rounds).median / 1e6);
 	if (ring)
 		figures_cell(figures, "paper_ns", "%d", PAPER_RING_NS);
 	else

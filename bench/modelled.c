@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -261,19 +260,6 @@ static struct prediction predict(const struct modelled *modelled,
 	};
 }
 
-static struct bench_stats stats_of(
-	const struct card_sample *samples, size_t offset, uint32_t rounds)
-{
-	double values[BENCH_ROUNDS_MAX] = {0};
-
-	for (uint32_t r = 0; r < rounds; r++)
-		memcpy(&values[r], (const char *)&samples[r] + offset, sizeof(double));
-	return bench_stats_of(values, rounds);
-}
-
-#define STATS(samples, member, rounds)                                                             \
-	stats_of(samples, offsetof(struct card_sample, member), rounds)
-
 static void cell_setting(const struct modelled *modelled, const struct combination *combination,
 	uint32_t workers, double rate)
 {
@@ -320,14 +306,14 @@ static void cell_measured(const struct modelled *modelled, const struct card_sam
 	struct figures *figures = modelled->figures;
 	uint32_t rounds = modelled->rounds;
 
-	*drop = STATS(samples, drop_rate, rounds);
-	*delay = STATS(samples, delay_ns, rounds);
+	*drop = BENCH_STATS(samples, drop_rate, rounds);
+	*delay = BENCH_STATS(samples, delay_ns, rounds);
 	figures_cell(figures, "measured_mpps", "%.2f",
-		STATS(samples, measured_pps, rounds).median / 1e6);
+		BENCH_STATS(samples, measured_pps, rounds).median / 1e6);
 	cell_loss(figures, *drop);
-	figures_cell(figures, "rx_ns", "%.2f", STATS(samples, rx_ns, rounds).median);
-	figures_cell(figures, "count_ns", "%.2f", STATS(samples, count_ns, rounds).median);
-	figures_cell(figures, "free_ns", "%.2f", STATS(samples, free_ns, rounds).median);
+	figures_cell(figures, "rx_ns", "%.2f", BENCH_STATS(samples, rx_ns, rounds).median);
+	figures_cell(figures, "count_ns", "%.2f", BENCH_STATS(samples, count_ns, rounds).median);
+	figures_cell(figures, "free_ns", "%.2f", BENCH_STATS(samples, free_ns, rounds).median);
 	figures_cell(figures, "delay_ns", "%.2f", delay->median);
 	figures_cell(figures, "how", "measured");
 }
@@ -360,9 +346,10 @@ static void print_run(const struct modelled *modelled, const struct combination 
 			figures_cell(figures, "paper_count_ns", "%s",
 				printed(modelled, combination, "PPT"));
 	}
-	if (STATS(workers->samples[load], interrupted, modelled->rounds).median > DISTURBED)
+	if (BENCH_STATS(workers->samples[load], interrupted, modelled->rounds).median > DISTURBED)
 		figures_note(figures, "other programs took %.0f %% of the time",
-			STATS(workers->samples[load], interrupted, modelled->rounds).median * 100);
+			BENCH_STATS(workers->samples[load], interrupted, modelled->rounds).median *
+				100);
 	if (from != workers ? combination->sharing == SHARING_SEPARATE : !is_fitted(load)) {
 		error->runs++;
 		error->drop = fmax(error->drop, fabs(drop_error));
@@ -480,9 +467,9 @@ static void print_printed(const struct modelled *modelled, const struct combinat
 		return;
 	}
 	if (!loss)
-		ours = STATS(from->samples[LOAD_PAPER], count_ns, modelled->rounds);
+		ours = BENCH_STATS(from->samples[LOAD_PAPER], count_ns, modelled->rounds);
 	else if (six)
-		ours = STATS(from->samples[LOAD_PAPER], drop_rate, modelled->rounds);
+		ours = BENCH_STATS(from->samples[LOAD_PAPER], drop_rate, modelled->rounds);
 	else
 		ours = predict(modelled, combination, from, PAPER_WORKERS, PAPER_RATE, false).drop;
 	figures_cell(figures, "workers", "%u", loss ? PAPER_WORKERS : from->n);

@@ -20,6 +20,7 @@
 #include "bench/paper_wu2016.h"
 #include "bench/paper_zha2022.h"
 #include "report/formats/format.h"
+#include "tune/measure/bench_pass.h"
 
 #define PATH_MAX_LEN  1024
 #define REASON_MAX    256
@@ -95,13 +96,6 @@ static bool number_of(const char *text, double *number)
 
 	*number = strtod(text, &end);
 	return end != text && *end == '\0' && isfinite(*number);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static bool is_number(const char *cell, double number)
@@ -240,19 +234,18 @@ static void values_free(struct values *values)
 	free(values->values);
 }
 
-static double median_of(const double *values, uint32_t n, double *min, double *max)
+/* Returns NAN if out of memory. */
+static struct bench_stats stats_of(const double *values, uint32_t n)
 {
-	double *sorted = malloc(n * sizeof(*sorted)), median;
+	double *sorted = malloc(n * sizeof(*sorted));
+	struct bench_stats stats = {.median = NAN};
 
 	if (sorted == NULL)
-		return NAN;
+		return stats;
 	memcpy(sorted, values, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
-	*min = sorted[0];
-	*max = sorted[n - 1];
-	median = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	stats = bench_stats_sort(sorted, n);
 	free(sorted);
-	return median;
+	return stats;
 }
 
 static double combine(const char *op, double a, double b)
@@ -266,7 +259,7 @@ static double combine(const char *op, double a, double b)
 /* Pairs values row by row if the numbers of rows are equal, as those of rounds. */
 static void combine_values(const char *op, struct values *a, const struct values *b)
 {
-	double min, max, median = b->n > 0 ? median_of(b->values, b->n, &min, &max) : NAN;
+	double median = b->n > 0 ? stats_of(b->values, b->n).median : NAN;
 
 	for (uint32_t i = 0; i < a->n; i++)
 		a->values[i] = combine(op, a->values[i], a->n == b->n ? b->values[i] : median);
@@ -297,10 +290,13 @@ static bool fill_figure(struct figure *figure, const struct file *file, const st
 	const char *expression, const char *op, double times)
 {
 	const struct csv_table *table = &file->table;
+	const struct bench_stats stats = stats_of(values->values, values->n);
 
 	figure->how = field(table, values->rows[0], "how");
 	figure->note = field(table, values->rows[0], "note");
-	figure->value = median_of(values->values, values->n, &figure->min, &figure->max);
+	figure->value = stats.median;
+	figure->min = stats.min;
+	figure->max = stats.max;
 	figure->has_spread =
 		values->n > 1 || (op[0] == '\0' && spread_of_row(table, values->rows[0], expression,
 							   times, &figure->min, &figure->max));
@@ -334,8 +330,9 @@ struct group {
 
 static int compare_groups(const void *a, const void *b)
 {
-	return compare_doubles(
-		&((const struct group *)a)->median, &((const struct group *)b)->median);
+	double x = ((const struct group *)a)->median, y = ((const struct group *)b)->median;
+
+	return (x > y) - (x < y);
 }
 
 /* Returns the median of the rows whose cell in the column is that of row `first`. */
@@ -343,13 +340,12 @@ static double median_of_group(const struct values *values, const struct csv_tabl
 	uint32_t column, uint32_t first, double *some)
 {
 	const char *name = csv_table_cell(table, values->rows[first], column);
-	double min, max;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < values->n; i++)
 		if (strcmp(csv_table_cell(table, values->rows[i], column), name) == 0)
 			some[n++] = values->values[i];
-	return median_of(some, n, &min, &max);
+	return bench_stats_sort(some, n).median;
 }
 
 static bool is_new_group(const struct group *groups, uint32_t n, const char *name)

@@ -489,7 +489,7 @@ static bool run_round(struct pipeline *pipeline, uint32_t round, char *error)
 	return true;
 }
 
-#define MEDIAN(entry, member, rounds) PIPELINE_STATS((entry)->samples, member, rounds).median
+#define MEDIAN(entry, member, rounds) BENCH_STATS((entry)->samples, member, rounds).median
 
 static void cell_setting(
 	struct pipeline *pipeline, const struct entry *entry, const struct experiment *experiment)
@@ -527,7 +527,7 @@ static void cell_setting(
 
 static void cell_loss(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
-	struct bench_stats drops = PIPELINE_STATS(entry->samples, drop_rate, rounds);
+	struct bench_stats drops = BENCH_STATS(entry->samples, drop_rate, rounds);
 
 	for (uint32_t r = 0; r < rounds; r++)
 		if (entry->samples[r].loss_unknown) {
@@ -542,7 +542,7 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 /* If all packets were rejected, the time of counting stays empty. */
 static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
-	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
+	struct bench_stats rejected = BENCH_STATS(entry->samples, rejected, rounds);
 
 	figures_cell(figures, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
 	figures_cell(figures, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));

@@ -311,7 +311,7 @@ static void run_trial(struct tune *tune, struct trial *trial)
 	snprintf(trial->note, sizeof(trial->note), "failed: %.80s", error);
 }
 
-#define STATS(trial, member) PIPELINE_STATS((trial)->samples, member, (trial)->rounds)
+#define STATS(trial, member) BENCH_STATS((trial)->samples, member, (trial)->rounds)
 
 static void drop_interrupted_round(struct tune *tune, uint32_t rounds)
 {

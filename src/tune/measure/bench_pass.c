@@ -16,19 +16,34 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+struct bench_stats bench_stats_sort(double *values, uint32_t n)
+{
+	VERIFY(n, >, 0u);
+	qsort(values, n, sizeof(values[0]), compare_doubles);
+	return (struct bench_stats){
+		.median = (values[(n - 1) / 2] + values[n / 2]) / 2,
+		.min = values[0],
+		.max = values[n - 1],
+	};
+}
+
 struct bench_stats bench_stats_of(const double *values, uint32_t n)
 {
 	double sorted[BENCH_ROUNDS_MAX];
 
-	VERIFY(n, >, 0u);
 	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
 	memcpy(sorted, values, n * sizeof(sorted[0]));
-	qsort(sorted, n, sizeof(sorted[0]), compare_doubles);
-	return (struct bench_stats){
-		.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2,
-		.min = sorted[0],
-		.max = sorted[n - 1],
-	};
+	return bench_stats_sort(sorted, n);
+}
+
+struct bench_stats bench_stats_of_member(const double *first, size_t size, uint32_t n)
+{
+	double values[BENCH_ROUNDS_MAX];
+
+	VERIFY(n, <=, (uint32_t)BENCH_ROUNDS_MAX);
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(&values[i], (const char *)first + i * size, sizeof(values[0]));
+	return bench_stats_sort(values, n);
 }
 
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,

@@ -19,6 +19,14 @@ struct bench_stats {
 
 struct bench_stats bench_stats_of(const double *values, uint32_t n);
 
+/* Sorts the values, of which there may be any number but 0. */
+struct bench_stats bench_stats_sort(double *values, uint32_t n);
+
+/* The values are one member, a double, of samples of `size` bytes. */
+struct bench_stats bench_stats_of_member(const double *first, size_t size, uint32_t n);
+#define BENCH_STATS(samples, member, n)                                                            \
+	bench_stats_of_member(&(samples)[0].member, sizeof((samples)[0]), n)
+
 struct bench_accuracy {
 	bool known;            /* false: no key is heavy, because each has only one packet */
 	double recall;         /* share of the true top keys that are reported */

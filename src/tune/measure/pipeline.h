@@ -30,12 +30,6 @@ struct pipeline_sample {
 		delay_ns; /* per packet; delay_ns is the sum of the others */
 };
 
-/* offset: of a double in struct pipeline_sample. */
-struct bench_stats pipeline_stats(
-	const struct pipeline_sample *samples, size_t offset, uint32_t rounds);
-#define PIPELINE_STATS(samples, member, rounds)                                                    \
-	pipeline_stats(samples, offsetof(struct pipeline_sample, member), rounds)
-
 /* Counts workers, receiver and generator. */
 uint32_t pipeline_threads(const struct pipeline_setting *setting);
 

@@ -19,16 +19,6 @@
 
 #define NAP_NS 1000000
 
-struct bench_stats pipeline_stats(
-	const struct pipeline_sample *samples, size_t offset, uint32_t rounds)
-{
-	double values[BENCH_ROUNDS_MAX];
-
-	for (uint32_t r = 0; r < rounds; r++)
-		memcpy(&values[r], (const char *)&samples[r] + offset, sizeof(double));
-	return bench_stats_of(values, rounds);
-}
-
 uint32_t pipeline_threads(const struct pipeline_setting *setting)
 {
 	return setting->workers + (design_find(setting->design)->rx_core) + !setting->external;
