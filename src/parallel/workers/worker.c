@@ -321,11 +321,11 @@ static uint64_t cycles_of(const struct generation *generation)
 	return generation->rx_cycles + generation->ppt_cycles + generation->free_cycles;
 }
 
-static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
-	uint32_t n, uint64_t rx_cycles)
+/* Counts each part of a burst in its state. */
+static void count_parts(
+	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct shed_worker *shed = worker->shed;
-	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
 	shed_worker_obey(shed, &generation->kept);
@@ -333,6 +333,14 @@ static void count_shed(struct worker *worker, struct generation *generation, str
 		part = shed_worker_take(shed, n - begin);
 		count_state(worker, generation, pkts + begin, part, next_state(worker, generation));
 	}
+}
+
+static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
+	uint32_t n, uint64_t rx_cycles)
+{
+	uint64_t start = rte_rdtsc(), counted;
+
+	count_parts(worker, generation, pkts, n);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
 
@@ -578,19 +586,13 @@ static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
 static void forward_shed(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct shed_worker *shed = worker->shed;
 	uint64_t start = worker->poller.polled, counted, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 	struct rte_mbuf *copy[BURST_MAX];
 
 	/* Filtering reorders the copy, but packets are sent in their order. */
 	memcpy(copy, pkts, n * sizeof(copy[0]));
-	generation->counted += n;
-	shed_worker_obey(shed, &generation->kept);
-	for (uint32_t begin = 0, part; begin < n; begin += part) {
-		part = shed_worker_take(shed, n - begin);
-		count_state(worker, generation, copy + begin, part, next_state(worker, generation));
-	}
+	count_parts(worker, generation, copy, n);
 	counted = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
 
