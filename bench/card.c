@@ -14,14 +14,9 @@
 #include <rte_ring.h>
 
 #include "base/random.h"
-#include "rx/generate/synthetic.h"
 #include "tune/measure/queue_keys.h"
 
-#define HEADER_BYTES 64
-#define PROTO_OFFSET 23 /* in an untagged IPv4 packet */
-#define KEY_OFFSET   26
-#define KEY_BYTES    12
-#define AHEAD        4 /* mbufs */
+#define AHEAD 4 /* mbufs */
 
 struct card_queue {
 	/* Set before start. */
@@ -42,7 +37,7 @@ struct card_queue {
 
 struct card {
 	struct card_params params;
-	uint8_t header[HEADER_BYTES];
+	uint8_t header[QUEUE_KEYS_HEADER];
 	struct queue_keys keys[CARD_QUEUES_MAX];
 	struct rte_ring *rings[CARD_QUEUES_MAX]; /* always empty: the port needs them */
 	const struct rte_eth_rxtx_callback *callbacks[CARD_QUEUES_MAX];
@@ -50,24 +45,6 @@ struct card {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
 };
-
-static bool fill_header(struct card *card)
-{
-	struct source_packet packet;
-	char error[SOURCE_ERROR_MAX];
-	struct synthetic_spec spec;
-	struct source *source;
-	bool right;
-
-	synthetic_parse("flows=1", &spec, error);
-	source = generate_open(&spec, error);
-	right = source != NULL && source->next(source, &packet) > 0;
-	if (right)
-		memcpy(card->header, packet.data, RTE_MIN(packet.captured, (uint32_t)HEADER_BYTES));
-	if (source != NULL)
-		source->close(source);
-	return right;
-}
 
 static bool make_port(struct card *card)
 {
@@ -101,7 +78,7 @@ struct card *card_create(const struct card_params *params, char *error)
 	snprintf(card->name, sizeof(card->name), "card%u", serial++);
 	card->queues = aligned_alloc(
 		alignof(struct card_queue), params->nb_queues * sizeof(card->queues[0]));
-	if (card->queues != NULL && fill_header(card) &&
+	if (card->queues != NULL && queue_keys_header(card->header) &&
 		queue_keys_spread(params->workload, params->nb_queues, card->keys) &&
 		make_port(card))
 		return card;
@@ -139,9 +116,8 @@ static void write_packets(
 		uint64_t d = (at + i) % CARD_DESCRIPTORS, words[2];
 		uint8_t *data = (uint8_t *)queue->slots[d]->buf_addr + RTE_PKTMBUF_HEADROOM;
 
-		memcpy(data, queue->card->header, HEADER_BYTES);
-		memcpy(data + KEY_OFFSET, key, KEY_BYTES);
-		data[PROTO_OFFSET] = key->proto;
+		memcpy(data, queue->card->header, QUEUE_KEYS_HEADER);
+		queue_keys_put(data, key);
 		memcpy(words, key, sizeof(words));
 		queue->rss[d] = (uint32_t)random_mix(words[0] + random_mix(words[1]));
 		if (++queue->next_key == keys->n)

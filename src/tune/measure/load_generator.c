@@ -18,15 +18,10 @@
 #include "tune/measure/queue_keys.h"
 #include "parallel/workers/poll.h"
 #include "base/random.h"
-#include "rx/generate/synthetic.h"
 
 /* Initial reference count of an mbuf, and uses after which it is raised again. */
 #define REFERENCES 60000
 #define REFILL     20000
-
-#define PROTO_OFFSET 23 /* in an untagged IPv4 packet */
-#define KEY_OFFSET   26
-#define KEY_BYTES    12
 
 struct load_generator_queue {
 	struct rte_ring *ring;
@@ -52,14 +47,9 @@ struct load_generator {
 static bool fill_mbufs(struct load_generator *generator)
 {
 	const struct load_generator_params *params = &generator->params;
-	struct source_packet packet;
-	char error[SOURCE_ERROR_MAX];
-	struct synthetic_spec spec;
-	struct source *source;
+	uint8_t header[QUEUE_KEYS_HEADER];
 
-	synthetic_parse("flows=1", &spec, error);
-	source = generate_open(&spec, error);
-	if (source == NULL || source->next(source, &packet) <= 0)
+	if (!queue_keys_header(header))
 		return false;
 	for (uint32_t q = 0; q < params->nb_queues; q++)
 		for (uint32_t i = 0; i < generator->queues[q].nb_mbufs; i++) {
@@ -67,14 +57,13 @@ static bool fill_mbufs(struct load_generator *generator)
 
 			generator->queues[q].data[i] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 			memset(generator->queues[q].data[i], 0, params->size);
-			memcpy(generator->queues[q].data[i], packet.data, packet.captured);
+			memcpy(generator->queues[q].data[i], header, sizeof(header));
 			mbuf->data_len = (uint16_t)params->size;
 			mbuf->pkt_len = params->size;
 			mbuf->hash.rss = (uint32_t)random_mix(i);
 			mbuf->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
 			rte_mbuf_refcnt_set(mbuf, REFERENCES);
 		}
-	source->close(source);
 	return true;
 }
 
@@ -213,8 +202,7 @@ static void write_burst(struct load_generator_queue *queue, const struct queue_k
 
 		if (m >= queue->nb_mbufs)
 			m -= queue->nb_mbufs;
-		memcpy(queue->data[m] + KEY_OFFSET, key, KEY_BYTES);
-		queue->data[m][PROTO_OFFSET] = key->proto;
+		queue_keys_put(queue->data[m], key);
 		burst[i] = queue->mbufs[m];
 		if (++queue->next_key == keys->n)
 			queue->next_key = 0;

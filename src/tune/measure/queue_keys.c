@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "rx/generate/synthetic.h"
 
 static uint32_t queue_of(const struct key4 *key, uint32_t nb_queues)
 {
@@ -42,4 +43,24 @@ void queue_keys_free(struct queue_keys *keys, uint32_t nb_queues)
 {
 	for (uint32_t q = 0; q < nb_queues; q++)
 		free(keys[q].own);
+}
+
+bool queue_keys_header(uint8_t header[QUEUE_KEYS_HEADER])
+{
+	struct source_packet packet;
+	char error[SOURCE_ERROR_MAX];
+	struct synthetic_spec spec;
+	struct source *source;
+	bool right;
+
+	synthetic_parse("flows=1", &spec, error);
+	source = generate_open(&spec, error);
+	right = source != NULL && source->next(source, &packet) > 0;
+	memset(header, 0, QUEUE_KEYS_HEADER);
+	if (right)
+		memcpy(header, packet.data,
+			packet.captured < QUEUE_KEYS_HEADER ? packet.captured : QUEUE_KEYS_HEADER);
+	if (source != NULL)
+		source->close(source);
+	return right;
 }
