@@ -181,27 +181,13 @@ static struct card_sample sample_of(
 	return sample;
 }
 
-static struct port describe_port(const struct card *card, const struct config *config)
-{
-	struct port port = {
-		.id = card_port(card),
-		.node = PLAN_NODE_ANY,
-		.config = config,
-		.driver = port_driver_find("net_ring"),
-	};
-
-	snprintf(port.name, sizeof(port.name), "%s", card_name(card));
-	snprintf(port.device, sizeof(port.device), "%s", card_name(card));
-	return port;
-}
-
 static bool run_card(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, struct card *card, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct card_sample *sample, char *error)
 {
 	static struct config config;
 	static struct plan plan;
-	struct port port = describe_port(card, &config);
+	struct port port = pipeline_port(card_name(card), card_port(card), &config);
 	struct card_counts counts;
 	struct sums sums;
 	struct run *run;
@@ -222,8 +208,8 @@ static bool run_card(const struct pipeline_setting *setting, const struct config
 		sums = add_up(run);
 		right = check(&sums, &counts, error);
 		if (right)
-			*sample = sample_of(run, &counts,
-				run->nb_rx_cores > 0 ? 1 : run->nb_workers, milliseconds / 1e3);
+			*sample = sample_of(
+				run, &counts, pipeline_queues(setting), milliseconds / 1e3);
 	} else {
 		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "the simulated NIC has too few mbufs");
 	}
@@ -238,7 +224,7 @@ bool card_run(const struct pipeline_setting *setting, const struct config *from,
 {
 	struct card_params params = {
 		.workload = setting->workload,
-		.nb_queues = design_find(setting->design)->rx_core ? 1 : setting->workers,
+		.nb_queues = pipeline_queues(setting),
 		.size = setting->size,
 		.rate = setting->rate,
 	};

@@ -400,10 +400,8 @@ static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flo
 /* Returns the mbufs with which the generator never overwrites a packet that is still in use. */
 static uint32_t mbufs_min(const struct pipeline_setting *setting)
 {
-	uint32_t nb_queues = design_find(setting->design)->rx_core ? 1 : setting->workers;
-
 	/* Descriptors of the device, rings of async workers, and the bursts that threads hold. */
-	return nb_queues * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
+	return pipeline_queues(setting) * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
 	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
 }
 

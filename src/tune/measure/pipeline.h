@@ -33,6 +33,12 @@ struct pipeline_sample {
 /* Counts workers, receiver and generator. */
 uint32_t pipeline_threads(const struct pipeline_setting *setting);
 
+/* Receive queues of the port. */
+uint32_t pipeline_queues(const struct pipeline_setting *setting);
+
+/* Describes an ethdev of rings. */
+struct port pipeline_port(const char *name, uint16_t id, const struct config *config);
+
 /*
  * Plans a run on `port`. *config refers to strings of `setting` and `from`; *plan refers to
  * *config. On failure, returns false with a line in error[LOAD_GENERATOR_ERROR_MAX].

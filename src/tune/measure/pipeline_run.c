@@ -24,7 +24,7 @@ uint32_t pipeline_threads(const struct pipeline_setting *setting)
 	return setting->workers + (design_find(setting->design)->rx_core) + !setting->external;
 }
 
-static uint32_t nb_queues(const struct pipeline_setting *setting)
+uint32_t pipeline_queues(const struct pipeline_setting *setting)
 {
 	return design_find(setting->design)->rx_core ? 1 : setting->workers;
 }
@@ -125,18 +125,17 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 	}
 }
 
-static struct port describe_port(
-	const struct load_generator *generator, const struct config *config)
+struct port pipeline_port(const char *name, uint16_t id, const struct config *config)
 {
 	struct port port = {
-		.id = load_generator_port(generator),
+		.id = id,
 		.node = PLAN_NODE_ANY,
 		.config = config,
 		.driver = port_driver_find("net_ring"),
 	};
 
-	snprintf(port.name, sizeof(port.name), "%s", load_generator_name(generator));
-	snprintf(port.device, sizeof(port.device), "%s", load_generator_name(generator));
+	snprintf(port.name, sizeof(port.name), "%s", name);
+	snprintf(port.device, sizeof(port.device), "%s", name);
 	return port;
 }
 
@@ -204,7 +203,8 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 {
 	static struct config config;
 	static struct plan plan;
-	struct port port = describe_port(generator, &config);
+	struct port port = pipeline_port(
+		load_generator_name(generator), load_generator_port(generator), &config);
 	struct load_generator_counts counts = {0};
 	struct pipeline_totals totals;
 	struct run *run;
@@ -240,7 +240,7 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 {
 	struct load_generator_params params = {
 		.workload = setting->workload,
-		.nb_queues = nb_queues(setting),
+		.nb_queues = pipeline_queues(setting),
 		.mbufs = setting->mbufs,
 		.size = setting->size,
 		.rate = setting->rate,
