@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 struct parser {
 	const char *at, *end;
 	char *out;
@@ -91,6 +93,13 @@ uint32_t csv_table_parse(struct csv_table *table, const char *text, size_t size)
 		parser.line++;
 	} while (parser.at < parser.end);
 	return 0;
+}
+
+void csv_table_parse_embedded(struct csv_table *table, const unsigned char *text, size_t size)
+{
+	uint32_t line = csv_table_parse(table, (const char *)text, size);
+
+	VERIFY(line, ==, 0);
 }
 
 void csv_table_free(struct csv_table *table)

@@ -21,6 +21,9 @@ struct csv_table {
  */
 uint32_t csv_table_parse(struct csv_table *table, const char *text, size_t size);
 
+/* The text must be right. Ends the process if out of memory. */
+void csv_table_parse_embedded(struct csv_table *table, const unsigned char *text, size_t size);
+
 void csv_table_free(struct csv_table *table);
 
 /* Returns CSV_NO_COLUMN if no column has this name. */

@@ -292,7 +292,7 @@ static void cell_loss(struct figures *figures, struct bench_stats drop)
 static const char *printed(const struct modelled *modelled, const struct combination *combination,
 	const char *quantity)
 {
-	static struct paper_fact fact;
+	struct paper_fact fact;
 
 	if (!modelled->params->of_paper)
 		return "";

@@ -1,49 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/paper_facts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assertion.h"
+#include "bench/csv_table.h"
 #include "bench/nassopoulos2014.h"
 #include "bench/tangari2017.h"
 #include "bench/wu2016.h"
 
-#define FIELDS 8
-
-struct fields {
-	char text[FIELDS][PAPER_FIELD_MAX];
-};
-
-static const char *read_line(const char *at, const char *end, struct fields *fields)
-{
-	memset(fields, 0, sizeof(*fields));
-	for (unsigned int f = 0; at < end && *at != '\n'; at++) {
-		size_t len = strlen(fields->text[f]);
-
-		if (*at == ',' && f < FIELDS - 1)
-			f++;
-		else if (len < PAPER_FIELD_MAX - 1)
-			fields->text[f][len] = *at;
+#define PAPER(name)                                                                                \
+	{                                                                                          \
+		name, sizeof(name)                                                                 \
 	}
-	return at + 1;
+
+static const struct {
+	const unsigned char *text;
+	size_t size;
+} papers[] = {PAPER(tangari2017), PAPER(nassopoulos2014), PAPER(wu2016)};
+
+#define PAPERS (sizeof(papers) / sizeof(papers[0]))
+
+static const char *cell(const struct csv_table *table, uint32_t row, const char *column)
+{
+	return csv_table_cell(table, row, csv_table_column(table, column));
 }
 
-static bool find(const unsigned char *text, size_t size, const char *figure, const char *setting,
+static bool find(const struct csv_table *table, const char *figure, const char *setting,
 	const char *quantity, struct paper_fact *fact)
 {
-	const char *at = (const char *)text, *end = at + size;
-	struct fields fields;
-
-	while (at < end) {
-		at = read_line(at, end, &fields);
-		if (strcmp(fields.text[0], figure) != 0 || strcmp(fields.text[2], setting) != 0 ||
-			strcmp(fields.text[3], quantity) != 0)
+	for (uint32_t row = 1; row < table->nb_rows; row++) {
+		if (strcmp(cell(table, row, "figure"), figure) != 0 ||
+			strcmp(cell(table, row, "setting"), setting) != 0 ||
+			strcmp(cell(table, row, "quantity"), quantity) != 0)
 			continue;
-		strcpy(fact->none, fields.text[5]);
-		strcpy(fact->adaptive, fields.text[6]);
-		strcpy(fact->exact, fields.text[7]);
+		fact->none = cell(table, row, "none");
+		fact->adaptive = cell(table, row, "adaptive");
+		fact->exact = cell(table, row, "exact");
 		return true;
 	}
 	return false;
@@ -52,10 +46,16 @@ static bool find(const unsigned char *text, size_t size, const char *figure, con
 bool paper_fact(
 	const char *figure, const char *setting, const char *quantity, struct paper_fact *fact)
 {
-	memset(fact, 0, sizeof(*fact));
-	return find(tangari2017, sizeof(tangari2017), figure, setting, quantity, fact) ||
-	       find(nassopoulos2014, sizeof(nassopoulos2014), figure, setting, quantity, fact) ||
-	       find(wu2016, sizeof(wu2016), figure, setting, quantity, fact);
+	static struct csv_table tables[PAPERS];
+
+	*fact = (struct paper_fact){"", "", ""};
+	for (size_t p = 0; p < PAPERS; p++) {
+		if (tables[p].nb_rows == 0)
+			csv_table_parse_embedded(&tables[p], papers[p].text, papers[p].size);
+		if (find(&tables[p], figure, setting, quantity, fact))
+			return true;
+	}
+	return false;
 }
 
 double paper_number(const char *figure, const char *setting, const char *quantity)

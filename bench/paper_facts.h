@@ -8,11 +8,11 @@
 #define PAPER_FIELD_MAX 32
 
 struct paper_fact {
-	char none[PAPER_FIELD_MAX], adaptive[PAPER_FIELD_MAX];
-	char exact[PAPER_FIELD_MAX]; /* relation to the true value: yes, about, at_most, up_to */
+	const char *none, *adaptive;
+	const char *exact; /* relation to the true value: yes, about, at_most, up_to */
 };
 
-/* Returns false and empty fields if the paper has no such figure. */
+/* Returns false and empty texts if the paper has no such figure. */
 bool paper_fact(
 	const char *figure, const char *setting, const char *quantity, struct paper_fact *fact);
 

@@ -487,19 +487,12 @@ static struct file *find_file(struct join *join, const char *name)
 	return NULL;
 }
 
-static void parse_embedded(struct csv_table *table, const unsigned char *text, size_t size)
-{
-	uint32_t line = csv_table_parse(table, (const char *)text, size);
-
-	VERIFY(line, ==, 0);
-}
-
 uint32_t papers_files(char names[PAPERS_FILES_MAX][PAPERS_NAME_MAX])
 {
 	struct csv_table ours;
 	uint32_t n = 0;
 
-	parse_embedded(&ours, paper_ours, sizeof(paper_ours));
+	csv_table_parse_embedded(&ours, paper_ours, sizeof(paper_ours));
 	for (uint32_t line = 1; line < ours.nb_rows; line++) {
 		const char *name = field(&ours, line, "file");
 		uint32_t i = 0;
@@ -687,7 +680,7 @@ static void add_rows(struct join *join, struct text *text)
 	for (uint32_t p = 0; p < sizeof(papers) / sizeof(papers[0]); p++) {
 		struct csv_table printed;
 
-		parse_embedded(&printed, papers[p].text, papers[p].size);
+		csv_table_parse_embedded(&printed, papers[p].text, papers[p].size);
 		for (uint32_t row = 1; row < printed.nb_rows; row++)
 			add_row(join, &papers[p], &printed, row, text);
 		csv_table_free(&printed);
@@ -701,7 +694,7 @@ bool papers_join(const char *directory)
 	bool right;
 
 	join = (struct join){.directory = directory};
-	parse_embedded(&join.ours, paper_ours, sizeof(paper_ours));
+	csv_table_parse_embedded(&join.ours, paper_ours, sizeof(paper_ours));
 	right = read_files(&join);
 	if (right) {
 		add_rows(&join, &text);

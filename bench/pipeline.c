@@ -154,7 +154,7 @@ static struct entry *add(
 /* Returns "" if the paper has no value for the combination. */
 static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
 {
-	static struct paper_fact fact;
+	struct paper_fact fact;
 	char name[PAPER_FIELD_MAX];
 
 	snprintf(name, sizeof(name), "%s %s %s", setting->design,
