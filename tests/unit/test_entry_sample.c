@@ -99,7 +99,7 @@ static void make_samples(struct shed_worker *shed, struct entry_sample samples[S
 	uint64_t range = burst.n < 64 ? (UINT64_C(1) << burst.n) - 1 : UINT64_MAX;
 
 	shed->packet += burst.n;
-	shed_worker_choose_entries(shed, burst.n, chosen);
+	shed_worker_choose_entries(shed, burst.n, SHED_SHIFT_MAX, chosen);
 	for (uint32_t shift = 0; shift <= SHED_SHIFT_MAX; shift++) {
 		entry_sample_make(&samples[shift], &burst, range, true, chosen, shift);
 		if (shift > 0)

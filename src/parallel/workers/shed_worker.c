@@ -164,11 +164,11 @@ void shed_worker_choose_rarer(
 	shed->entry += n;
 }
 
-void shed_worker_choose_entries(
-	const struct shed_worker *shed, uint32_t n, uint64_t chosen[SHED_SHIFT_MAX + 1])
+void shed_worker_choose_entries(const struct shed_worker *shed, uint32_t n, uint32_t rarest,
+	uint64_t chosen[SHED_SHIFT_MAX + 1])
 {
 	ASSERT(n, <=, shed->packet);
-	for (uint32_t shift = 0; shift <= SHED_SHIFT_MAX; shift++)
+	for (uint32_t shift = 0; shift <= rarest; shift++)
 		chosen[shift] = choose(shed->seed, shed->packet - n, n, shift);
 }
 

@@ -123,15 +123,21 @@ static inline uint32_t shed_worker_cut(
 void shed_worker_choose_rarer(
 	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 
-/* Bit i of chosen[k] is set if entry i of the last n is in the sample of one in 2^k entries. */
-void shed_worker_choose_entries(
-	const struct shed_worker *shed, uint32_t n, uint64_t chosen[SHED_SHIFT_MAX + 1]);
+/*
+ * For k <= rarest, bit i of chosen[k] is set if entry i of the last n is in the sample of one in 2^k
+ * entries.
+ */
+void shed_worker_choose_entries(const struct shed_worker *shed, uint32_t n, uint32_t rarest,
+	uint64_t chosen[SHED_SHIFT_MAX + 1]);
 
 /* range: entries, one bit each. weighted: false: each is one packet of wire_len bytes. */
 void entry_sample_make(struct entry_sample *sample, const struct key_burst *burst, uint64_t range,
 	bool weighted, const uint64_t chosen[SHED_SHIFT_MAX + 1], uint32_t shift);
 
-/* samples[k]: for shift state->shift + k. skipped: packets of entries outside samples[0]. */
+/*
+ * samples[k]: for shift state->shift + k; unused if k > 0 is not in state->shifts. skipped: packets
+ * of entries outside samples[0].
+ */
 void shed_counts_add_entries(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct entry_sample *samples, const struct shed_counts_burst *skipped,
 	uint32_t nb_measurements);

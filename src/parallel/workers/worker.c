@@ -433,10 +433,14 @@ static void count_some_of_entries(struct worker *worker, struct generation *gene
 	struct shed_counts_burst skipped = entries_sum(burst, range, weighted);
 	struct entry_sample samples[SHED_SHIFT_MAX + 1];
 	uint64_t chosen[SHED_SHIFT_MAX + 1];
+	uint32_t rarest = 31 - (uint32_t)__builtin_clz(state->shifts | 1);
 
-	shed_worker_choose_entries(worker->shed, burst->n, chosen);
-	for (uint32_t k = 0; state->shift + k <= SHED_SHIFT_MAX; k++)
+	shed_worker_choose_entries(worker->shed, burst->n, state->shift + rarest, chosen);
+	for (uint32_t left = state->shifts | 1; left != 0; left &= left - 1) {
+		uint32_t k = (uint32_t)__builtin_ctz(left);
+
 		entry_sample_make(&samples[k], burst, range, weighted, chosen, state->shift + k);
+	}
 	skipped.skipped -= samples[0].measured;
 	skipped.skipped_bytes -= samples[0].bytes;
 	skip_entries(generation, &skipped);
