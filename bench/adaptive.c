@@ -45,8 +45,8 @@
 #define SKEW_STEP_E6  250000
 /* simulated series of lookups with a known share of cache hits */
 #define TRACES        1000
-#define SAMPLES       1000
 #define QUANTILES     4096
+#define QUICK_NUMBERS 5 /* numbers of samples with --quick */
 #define DECISIONS     51
 #define SINE_S        1.0
 /* assumed share of the capacity that the worker uses next to co-runners */
@@ -256,34 +256,35 @@ static struct distribution gumbel(const char *setting)
 	return times;
 }
 
+struct lookups {
+	const char *source;
+	double means[2], times[2][QUANTILES]; /* ns of a hit and of a miss */
+	struct cache_share share;
+};
+
 /* Compares three estimators: nearest mean, rule of the paper, cache_share_estimate(). */
-static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
-	const struct distribution *miss)
+static void print_share(struct adaptive *bench, const struct lookups *lookups, uint32_t samples)
 {
-	static double times[2][QUANTILES];
-	struct cache_share share = cache_share_of(hit, miss);
-	const struct row row = {"3", "cache share", "1000 samples", source, "error", "ratio"};
+	char setting[32];
+	const struct row row = {"3", "cache share", setting, lookups->source, "error", "ratio"};
 	double nearest = 0, paper = 0, ours = 0;
 	struct random random;
 
+	snprintf(setting, sizeof(setting), "%u samples", samples);
 	random_init(&random, seed_options(bench->config)->seed);
-	for (uint32_t q = 0; q < QUANTILES; q++) {
-		times[0][q] = quantile(hit, (q + 0.5) / QUANTILES);
-		times[1][q] = quantile(miss, (q + 0.5) / QUANTILES);
-	}
 	for (uint32_t trace = 0; trace < TRACES; trace++) {
-		uint64_t found = random_below(&random, SAMPLES + 1), near = 0, hits = 0;
-		double known = (double)found / SAMPLES;
+		uint64_t found = random_below(&random, samples + 1), near = 0, hits = 0;
+		double known = (double)found / samples;
 
-		for (uint32_t i = 0; i < SAMPLES; i++) {
-			double t = times[i >= found][random_below(&random, QUANTILES)];
+		for (uint32_t i = 0; i < samples; i++) {
+			double t = lookups->times[i >= found][random_below(&random, QUANTILES)];
 
-			near += fabs(t - hit->mean) <= fabs(t - miss->mean);
-			hits += cache_share_hit(&share, t);
+			near += fabs(t - lookups->means[0]) <= fabs(t - lookups->means[1]);
+			hits += cache_share_hit(&lookups->share, t);
 		}
-		nearest += fabs((double)near / SAMPLES - known) / TRACES;
-		paper += fabs((double)hits / SAMPLES - known) / TRACES;
-		ours += fabs(cache_share_estimate(&share, hits, SAMPLES) - known) / TRACES;
+		nearest += fabs((double)near / samples - known) / TRACES;
+		paper += fabs((double)hits / samples - known) / TRACES;
+		ours += fabs(cache_share_estimate(&lookups->share, hits, samples) - known) / TRACES;
 	}
 	begin_row(bench, &row);
 	cell(bench, "value", paper);
@@ -294,6 +295,25 @@ static void print_shares(struct adaptive *bench, const char *source, const struc
 		"nearest mean; best: corrected for misclassified times",
 		TRACES);
 	figures_row(&bench->figures);
+}
+
+static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
+	const struct distribution *miss)
+{
+	static const uint32_t numbers[] = {50, 100, 200, 500, 1000, 2000, 5000};
+	static struct lookups lookups;
+	uint32_t n = bench_options(bench->config)->quick ? QUICK_NUMBERS : RTE_DIM(numbers);
+
+	lookups.source = source;
+	lookups.means[0] = hit->mean;
+	lookups.means[1] = miss->mean;
+	lookups.share = cache_share_of(hit, miss);
+	for (uint32_t q = 0; q < QUANTILES; q++) {
+		lookups.times[0][q] = quantile(hit, (q + 0.5) / QUANTILES);
+		lookups.times[1][q] = quantile(miss, (q + 0.5) / QUANTILES);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		print_share(bench, &lookups, numbers[i]);
 }
 
 static const struct profile_row *find_single(

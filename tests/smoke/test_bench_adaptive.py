@@ -104,8 +104,10 @@ def test_paper(test):
     predictions = [row for row in rows if row['experiment'] == 'prediction']
     assert len({row['setting'] for row in predictions}) == 5 and len(predictions) == 5 * 5, predictions
     assert all(0 <= float(row['value']) < 100 for row in predictions), predictions
-    error, = (row for row in rows if row['figure'] == '3')
+    errors = {row['setting']: row for row in rows if row['figure'] == '3'}
+    error, few = errors['1000 samples'], errors['100 samples']
     assert float(error['best']) < float(error['value']) < 0.01 < float(error['without']) < 0.05, error
+    assert float(error['best']) < float(few['best']), few
 
 
 def test_host(test):
