@@ -61,6 +61,7 @@ static const struct figures_column columns[] = {
 	{"entries", "queue", 6, ""},
 	{"quantity", "", -15, ""},
 	{"unit", "", -5, ""},
+	{.name = "from_s"},
 	{"value", "value", 8, ""},
 	{"without", "without", 8, ""},
 	{"greedy", "greedy", 8, ""},
@@ -457,6 +458,28 @@ static void print_adaptations(
 	}
 }
 
+/* One row for each whole window. */
+static void print_windows(
+	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
+{
+	uint32_t n = (uint32_t)floor(experiment->load.seconds / DEMAND_WINDOW_S);
+	FILE *table = bench->figures.table;
+	struct row row = experiment->row;
+
+	row.quantity = "lost in window";
+	row.unit = "packets";
+	bench->figures.table = NULL;
+	for (uint32_t w = 0; w < RTE_MIN(n, (uint32_t)WINDOWS_MAX); w++) {
+		begin_row(bench, &row);
+		figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
+		cell(bench, "from_s", w * DEMAND_WINDOW_S);
+		for (uint32_t way = 0; way < WAYS; way++)
+			cell(bench, way_names[way], outcomes[way].lost[w]);
+		figures_row(&bench->figures);
+	}
+	bench->figures.table = table;
+}
+
 static void print_skipped(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
@@ -489,6 +512,8 @@ static void run_experiment(
 		if (strcmp(experiment->row.figure, "5a") == 0)
 			print_adaptations(bench, experiment, outcomes);
 		print_skipped(bench, experiment, outcomes);
+		if (system == &bench->paper && b == 0)
+			print_windows(bench, experiment, outcomes);
 	}
 }
 

@@ -279,6 +279,7 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 		.rate = rate_at,
 		.decide = decide_window,
 		.shedding = way == WAY_BEST_SHEDDING ? shed_ns : NULL,
+		.nb_windows = WINDOWS_MAX,
 		.context = &runner};
 	struct outcome outcome = {.queue = {.lost = NAN}};
 
@@ -286,6 +287,7 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 	if (runner.hysteresis.work == NULL)
 		return outcome;
 	decide_init(&runner.hysteresis, &runner.problem);
+	model.lost = outcome.lost;
 	runner.outcome = &outcome;
 	runner.own_ns = runner.hysteresis.now.ns - runner.problem.fixed_ns;
 	outcome.queue = queue_model_run(&model);

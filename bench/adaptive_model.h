@@ -60,10 +60,12 @@ struct load {
 };
 
 #define ADAPTATIONS_MAX 100
+#define WINDOWS_MAX     100
 
 struct outcome {
 	struct queue_result queue;
 	double skipped;
+	double lost[WINDOWS_MAX];            /* packets in each of the first windows */
 	uint32_t nb_adaptations;             /* windows with less detail than the previous window */
 	double adaptations[ADAPTATIONS_MAX]; /* times (s) of the first ones */
 };

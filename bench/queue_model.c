@@ -10,6 +10,7 @@ struct state {
 	struct queue_result result;
 	double now, backlog;
 	double window_arrived, window_end;
+	uint32_t windows; /* begun */
 	double packet_ns;
 };
 
@@ -23,6 +24,7 @@ static void decide(struct state *state)
 	state->packet_ns = model->decide(model->context, &window);
 	state->window_arrived = 0;
 	state->window_end += model->window;
+	state->windows++;
 }
 
 static void pass(struct state *state, double seconds)
@@ -38,6 +40,8 @@ static void pass(struct state *state, double seconds)
 		if (state->result.lost <= 0)
 			state->result.lost_from = state->now;
 		state->result.lost += lost;
+		if (state->windows <= state->model->nb_windows)
+			state->model->lost[state->windows - 1] += lost;
 		state->backlog -= lost;
 	}
 	if (state->backlog > state->result.backlog_max)

@@ -3,6 +3,8 @@
 
 /* Simulates a thread that reads from a queue at a varying packet rate, and counts lost packets. */
 
+#include <stdint.h>
+
 #include "adapt/demand.h"
 
 #define QUEUE_MODEL_BURST  64
@@ -19,6 +21,9 @@ struct queue_model {
 	double (*decide)(void *context, const struct demand_window *window);
 	/* ns of a burst of n packets, with `backlog` left in the queue; NULL: n packet_ns */
 	double (*shedding)(void *context, double backlog, double n, double packet_ns);
+	/* packets lost in each of the first windows, zero before the run; NULL: not needed */
+	double *lost;
+	uint32_t nb_windows; /* elements of lost[]; 0 if NULL */
 	void *context;
 };
 

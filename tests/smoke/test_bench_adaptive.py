@@ -70,6 +70,18 @@ def check_adaptations(rows):
         assert len(times['queries']) == 2 and 0.6 < times['best'][0] < 0.8 < times['best'][-1] < 1, times
 
 
+def check_windows(rows):
+    """The packets that windows lose add up to the share that is lost; the ramp brings 7.4 M packets."""
+    for figure, setting, number, offered in (('5a', 'one core', 100, 7.4e6), ('5c', '100 ms', 100, 7.4e6), ('5d', '3', 33, None)):
+        some = [row for row in rows if row['quantity'] == 'lost in window' and (row['figure'], row['setting']) == (figure, setting)]
+        assert [round(100 * float(row['from_s'])) for row in some] == list(range(number)), some
+        total, = (row for row in rows if row['quantity'] == 'lost' and row['entries'] == '4096'
+                  and (row['figure'], row['setting']) == (figure, setting))
+        for way in WAYS if offered else ():
+            lost = sum(float(row[way]) for row in some)
+            assert abs(lost / offered - float(total[way])) < 1e-4 + 0.002 * float(total[way]), (figure, way, lost, total)
+
+
 def check_estimate(rows):
     """Both ways of the paper, that of a worker, and that with its lookups. Only ratios above 10 are certain."""
     value = {row['setting']: float(row['value']) for row in rows if row['figure'] == 'VI-B'}
@@ -108,6 +120,7 @@ def test_paper(test):
     error, few = errors['1000 samples'], errors['100 samples']
     assert float(error['best']) < float(error['value']) < 0.01 < float(error['without']) < 0.05, error
     assert float(error['best']) < float(few['best']), few
+    check_windows(rows)
 
 
 def test_host(test):
