@@ -66,6 +66,8 @@ static const struct figures_column columns[] = {
 	{"width", "width", 8, ""},
 	{"bytes", "bytes", 10, ""},
 	{"ring_bytes", "ring", 7, "bytes"},
+	{.name = "ring_bytes_lossless"},
+	{"off_path_bytes", "sum", 8, "bytes"},
 	{"paper_bytes", "paper's", 8, "bytes"},
 	{"exact", "exact", 6, "ratio"},
 	{.name = "rounds"},
@@ -137,6 +139,12 @@ struct hosts {
 	struct figures figures;
 	struct entry entries[ENTRIES];
 };
+
+/* Packets of an interval. */
+static uint64_t packets_of(uint32_t kpps)
+{
+	return (uint64_t)(kpps * 1000 * INTERVAL);
+}
 
 static uint32_t host_of(uint64_t flow, uint64_t seed)
 {
@@ -336,18 +344,31 @@ static const struct paper_row *paper_row(uint32_t nb_hosts, uint32_t kpps)
 	return NULL;
 }
 
-static void cell_memory(
-	struct hosts *hosts, const struct entry *entry, const struct paper_row *paper, bool ring)
+/* The ring of the paper holds the packets of an interval, so that none is lost. */
+static void cell_ring(
+	struct figures *figures, const struct key_rule *key, uint32_t kpps, size_t bytes)
+{
+	enum digest_kind kind = key->extra ? DIGEST_IPV4_EXTRA : DIGEST_IPV4;
+	size_t lossless = packets_of(kpps) * digest_units(kind) * DIGEST_UNIT;
+
+	figures_cell(figures, "ring_bytes", "%zu", plan_digest_ring_bytes(DIGEST_RING_DEFAULT));
+	figures_cell(figures, "ring_bytes_lossless", "%zu", lossless);
+	figures_cell(figures, "off_path_bytes", "%zu", bytes + lossless);
+}
+
+static void cell_memory(struct hosts *hosts, const struct entry *entry, uint32_t kpps,
+	const struct paper_row *paper, bool ring)
 {
 	const struct bench_subject *subject = &entry->setting.subject;
 	struct sketch_params shape = {0};
 	struct figures *figures = &hosts->figures;
+	size_t bytes;
 
 	params_of(subject, &shape);
-	figures_cell(figures, "bytes", "%zu", subject->sketch->memory(&shape));
+	bytes = subject->sketch->memory(&shape);
+	figures_cell(figures, "bytes", "%zu", bytes);
 	if (ring)
-		figures_cell(figures, "ring_bytes", "%zu",
-			DIGEST_RING_UNITS(DIGEST_RING_DEFAULT) * sizeof(struct digest_unit));
+		cell_ring(figures, entry->setting.key, kpps, bytes);
 	if (paper == NULL)
 		return;
 	if (ring)
@@ -380,7 +401,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	figures_cell(figures, "sketch", "%s", subject->sketch->name);
 	figures_cell(figures, "design", "%s", entry->setting.design);
 	figures_cell(figures, "width", "%" PRIu64, subject->width);
-	cell_memory(hosts, entry, paper, ring);
+	cell_memory(hosts, entry, kpps, paper, ring);
 	if (exact >= 0)
 		figures_cell(figures, "exact", "%.4f", exact);
 	figures_cell(figures, "rounds", "%u", rounds);
@@ -465,7 +486,7 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts, uint32_t kpps)
 	const struct workload_spec spec = {
 		.flows = FLOWS,
 		.zipf_e6 = ZIPF_E6,
-		.packets = (uint64_t)(kpps * 1000 * INTERVAL),
+		.packets = packets_of(kpps),
 		.seed = seed,
 	};
 	struct workload *all = workload_create_from(&spec, draw_keys, seed);

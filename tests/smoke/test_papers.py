@@ -140,7 +140,7 @@ def test_selection(test):
     compared = [{'figure': '3', 'load': '100mbit', 'monitor': 'sflow', 'sampling': sampling, 'value': value, 'command': 'compare'}
                 for sampling, value in (('1', '9'), ('10', '5'), ('1', '1'), ('1', '9'), ('100', '5.5'))]
     hosts = {'sketch': 'compact-table', 'design': 'async', 'hosts': '1400', 'kpps': '160', 'flows': '2517', 'exact': '0.75',
-             'bytes': '1048576', 'ring_bytes': '524288', 'note': 'not comparable: 3 threads', 'command': 'hosts'}
+             'bytes': '1048576', 'ring_bytes_lossless': '524288', 'off_path_bytes': '1572864', 'note': 'not comparable: 3 threads', 'command': 'hosts'}
     directory = prepare(test, paper=[
         PRINTED,
         times | {'setting': 'RSS-Separate-RS', 'ours': '77'}, times | {'setting': 'RSS-Shared-SHT', 'ours': '', 'how': ''},
@@ -252,7 +252,12 @@ def test_of_this_host(test):
         flows = one(rows, 'Zha', item=item, setting=hosts)
         assert abs(float(flows['ours']) / float(flows['value']) - 1) < 0.03, flows
         above = one(rows, 'Zha', item=item, setting=f'{hosts}; off-path {structure}')
-        assert 0.5 < float(above['ours']) < float(above['value']), above
+        ring = (160 * 64 if item == 'Table 2' else 80 * 32) * 500 / 2 ** 20
+        assert ring < float(above['ours']) < ring + 0.15, above
+    for item, setting, quantity, wanted in (('Sec. 4.1', '160 Kpps', 'ring buffer so that nothing is lost', 80000 * 32), (
+            'Sec. 4.3', '1.2 Mpps', 'ring buffer', 600000 * 32), ('Sec. 4.3', 'ring buffer', 'memory per rate', 40000 * 32)):
+        row = one(rows, 'Zha', item=item, setting=setting, quantity=quantity)
+        assert abs(float(row['ours']) * 2 ** 20 / wanted - 1) < 0.001, row
     row = one(rows, 'Zha', item='Table 1', setting='on-path FCAP', quantity='kernel memory')
     assert float(row['ours']) < float(row['value']), row
     row = one(rows, 'Zha', item='Table 1', setting='on-path SMON', quantity='kernel memory')

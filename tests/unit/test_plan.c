@@ -196,8 +196,9 @@ static void test_forwarding_off_path(void **state)
 	mbufs = plan.groups[0].mbufs;
 	make_forwarding("async", FORWARD_PAIRS, nodes, 2);
 	assert_int_equal(plan.ring_size, 0);
-	assert_int_equal(plan.digest_bytes, 5 * plan.digest_ring * PLAN_DIGEST_BYTES);
-	assert_true(plan.digest_ring * PLAN_DIGEST_BYTES <= 1 << 20);
+	assert_int_equal(plan.digest_ring, DIGEST_RING_DEFAULT);
+	assert_int_equal(plan.digest_bytes, 5 * plan_digest_ring_bytes(DIGEST_RING_DEFAULT));
+	assert_int_equal(plan_digest_ring_bytes(DIGEST_RING_DEFAULT), 1 << 20);
 	assert_int_equal(plan.rule_bytes, plan.digest_bytes);
 	assert_int_equal(plan.ports[1].send_queues, 1);
 	assert_true(plan.groups[0].mbufs <= mbufs);

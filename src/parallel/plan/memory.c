@@ -107,7 +107,7 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 	struct plan_node *node = node_account(plan, lcore->node);
 
 	node->rule_bytes += plan->rules.worker_bytes + plan->policy.worker_bytes +
-			    (size_t)plan->digest_ring * PLAN_DIGEST_BYTES;
+			    plan_digest_ring_bytes(plan->digest_ring);
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
 
@@ -124,7 +124,7 @@ static void add_up_nodes(struct plan *plan)
 
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;
-	plan->digest_bytes = (size_t)plan->nb_workers * plan->digest_ring * PLAN_DIGEST_BYTES;
+	plan->digest_bytes = plan->nb_workers * plan_digest_ring_bytes(plan->digest_ring);
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
 		node_account(plan, plan->groups[g].memory_node)->packet_bytes +=
 			plan->groups[g].packet_bytes;

@@ -133,7 +133,7 @@ static bool create_forward(
 
 static bool create_digest_ring(struct worker *worker, const struct plan *plan, int node)
 {
-	uint32_t size = plan->digest_ring * (PLAN_DIGEST_BYTES / DIGEST_UNIT);
+	uint32_t size = (uint32_t)(plan_digest_ring_bytes(plan->digest_ring) / DIGEST_UNIT);
 
 	worker->digests = node_memory_get(node, sizeof(*worker->digests));
 	if (worker->digests == NULL)
