@@ -258,6 +258,10 @@ def test_of_this_host(test):
             'Sec. 4.3', '1.2 Mpps', 'ring buffer', 600000 * 32), ('Sec. 4.3', 'ring buffer', 'memory per rate', 40000 * 32)):
         row = one(rows, 'Zha', item=item, setting=setting, quantity=quantity)
         assert abs(float(row['ours']) * 2 ** 20 / wanted - 1) < 0.001, row
+    fcap, smon = (float(one(rows, 'Zha', item='Table 1', setting=f'off-path {structure}', quantity='kernel memory')['ours'])
+                  for structure in ('FCAP', 'SMON'))
+    row = one(rows, 'Zha', item='Sec. 4.2', setting='off-path FCAP')
+    assert abs(float(row['ours']) - 100 * (fcap / smon - 1)) < 0.2, (row, fcap, smon)
     row = one(rows, 'Zha', item='Table 1', setting='on-path FCAP', quantity='kernel memory')
     assert float(row['ours']) < float(row['value']), row
     row = one(rows, 'Zha', item='Table 1', setting='on-path SMON', quantity='kernel memory')
