@@ -68,6 +68,7 @@ static const struct figures_column columns[] = {
 	{"ring_bytes", "ring", 7, "bytes"},
 	{.name = "ring_bytes_lossless"},
 	{"off_path_bytes", "sum", 8, "bytes"},
+	{.name = "run_bytes"}, /* all copies and the ring of a run */
 	{"paper_bytes", "paper's", 8, "bytes"},
 	{"exact", "exact", 6, "ratio"},
 	{.name = "rounds"},
@@ -356,6 +357,12 @@ static void cell_ring(
 	figures_cell(figures, "off_path_bytes", "%zu", bytes + lossless);
 }
 
+/* Copies of a table in a run with one worker, the last while a table changes its size. */
+static size_t copies_of(const struct sketch_ops *sketch)
+{
+	return PLAN_GENERATIONS + (sketch->first_width > 0);
+}
+
 static void cell_memory(struct hosts *hosts, const struct entry *entry, uint32_t kpps,
 	const struct paper_row *paper, bool ring)
 {
@@ -367,6 +374,9 @@ static void cell_memory(struct hosts *hosts, const struct entry *entry, uint32_t
 	params_of(subject, &shape);
 	bytes = subject->sketch->memory(&shape);
 	figures_cell(figures, "bytes", "%zu", bytes);
+	figures_cell(figures, "run_bytes", "%zu",
+		copies_of(subject->sketch) * bytes +
+			(ring ? plan_digest_ring_bytes(DIGEST_RING_DEFAULT) : 0));
 	if (ring)
 		cell_ring(figures, entry->setting.key, kpps, bytes);
 	if (paper == NULL)
