@@ -29,7 +29,9 @@
 #include "parallel/run/eal.h"
 #include "parallel/run/run.h"
 #include "rx/filter/filter_program.h"
+#include "rx/packet/parse.h"
 #include "rx/port/forwarding.h"
+#include "sketch/measurement.h"
 #include "tune/measure/bench_options.h"
 #include "tune/measure/cpus.h"
 #include "tune/measure/figures.h"
@@ -42,6 +44,7 @@
 #define QUICK_PACKETS 100000
 #define ZIPF_E6       1050000
 #define FLOWS         1000000
+#define PAPER_FLOWS   2550 /* Table 1 of Zha et al. (2022) */
 #define FRAME         64
 #define MBUFS         256
 #define RING          4096
@@ -73,6 +76,8 @@ static const struct entrant {
 	/* index of the entrant whose time is subtracted from this one; its own index: none */
 	int above;
 	bool paced; /* latency is also measured, at half of the highest rate */
+	bool paper; /* PAPER_FLOWS instead of FLOWS; the flows with an exact count are also found */
+	const char *key; /* NULL: 5-tuples */
 } entrants[] = {
 	{.name = "io", .design = "rss", .sketch = "count-min", .io = true, .above = 0},
 	{.name = "nothing measured",
@@ -105,6 +110,28 @@ static const struct entrant {
 		.above = 0,
 		.paced = true},
 	{.name = "off-path flow-table", .design = "async", .sketch = "flow-table", .above = 0},
+	{.name = "on-path compact-table, 2550 flows",
+		.design = "rss",
+		.sketch = "compact-table",
+		.above = 0,
+		.paper = true,
+		.key = "6tuple"},
+	{.name = "on-path iblt, 2550 flows",
+		.design = "rss",
+		.sketch = "iblt",
+		.above = 0,
+		.paper = true},
+	{.name = "off-path compact-table, 2550 flows",
+		.design = "async",
+		.sketch = "compact-table",
+		.above = 0,
+		.paper = true,
+		.key = "6tuple"},
+	{.name = "off-path iblt, 2550 flows",
+		.design = "async",
+		.sketch = "iblt",
+		.above = 0,
+		.paper = true},
 };
 
 #define NB_ENTRANTS (sizeof(entrants) / sizeof(entrants[0]))
@@ -113,6 +140,7 @@ static const struct entrant {
 struct sample {
 	double ns, lost, interrupted; /* ns per packet, and fractions of packets */
 	double p50, p99;              /* ns of latency runs */
+	double exact;                 /* fraction of the flows */
 };
 
 /* Written by the forwarding core, and read after the run. */
@@ -140,7 +168,7 @@ struct forward_bench {
 	struct figures figures;
 	struct config run_config;
 	struct plan plan;
-	uint8_t *frames;
+	uint8_t *frames, *paper_frames;
 	char error[RUN_ERROR_MAX];
 };
 
@@ -319,6 +347,9 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 	setup_run_config(&bench->run_config, bench->config, &subject);
 	edit_design_options(&bench->run_config)->design = design_index(entrant->design);
 	edit_forward_options(&bench->run_config)->mode = FORWARD_LOOP;
+	if (entrant->key != NULL)
+		edit_measurement_options(&bench->run_config.measurements[0])->key =
+			*key_rule_find(entrant->key);
 	if (!plan_make(&bench->plan, &bench->run_config, &bench->topology, &ports, bench->error))
 		return false;
 	bench->plan.idle = IDLE_SPIN;
@@ -400,13 +431,70 @@ static bool check(struct forward_bench *bench, const struct run *run, uint64_t l
 	return false;
 }
 
+/* Returns the keys of `n` frames from number `first` on, or NULL if out of memory. */
+static struct workload *find_truth(
+	const struct forward_bench *bench, const struct key_rule *rule, uint64_t first, uint64_t n)
+{
+	static struct key_burst tuples, keys;
+	struct workload *truth =
+		workload_allocate(workload_packets(n), seed_options(bench->config)->seed);
+
+	if (truth == NULL)
+		return NULL;
+	workload_burst_init(&tuples);
+	tuples.n = 1;
+	for (uint64_t i = 0; i < n; i++) {
+		const uint8_t *frame = loop.frames + (first + i) % loop.nb_frames * FRAME;
+		struct parsed parsed;
+
+		parse_packet(frame, FRAME, LINK_ETHERNET, &parsed);
+		tuples.key4[0] = parsed.key4;
+		tuples.extra[0] = parsed.extra;
+		key_burst_mask(&keys, &tuples, rule);
+		truth->keys[i] = keys.key4[0];
+	}
+	truth->spec.packets = n;
+	workload_find_truth(truth);
+	return truth;
+}
+
+struct judged {
+	const struct workload *truth;
+	uint64_t exact;
+};
+
+static void judge(const struct sketch_candidate *candidate, void *arg)
+{
+	struct judged *judged = arg;
+
+	judged->exact += candidate->packets == workload_truth(judged->truth, &candidate->key.v4);
+}
+
+/* first: number of the first frame of the run. Returns false if out of memory. */
+static bool find_exact(
+	struct forward_bench *bench, const struct run *run, uint64_t first, double *exact)
+{
+	const struct sketch *sketch = run->workers[0]->generations[0].sketch[0];
+	const struct key_rule *rule = &measurement_options(&bench->run_config.measurements[0])->key;
+	struct workload *truth = find_truth(bench, rule, first, loop.taken);
+	struct judged judged = {.truth = truth};
+
+	if (truth == NULL)
+		return false;
+	sketch->ops->candidates(sketch, judge, &judged);
+	*exact = (double)judged.exact / (double)truth->distinct;
+	workload_destroy(truth);
+	return true;
+}
+
 static bool run_on_port(struct forward_bench *bench, struct port *port,
 	const struct filter_set *filters, struct sample *sample)
 {
 	struct design_ops design = design_of(loop.entrant);
 	struct run *run = run_create(&bench->run_config, &bench->plan, NULL, port, 1, bench->error);
 	const struct rte_eth_rxtx_callback *watch = NULL;
-	uint64_t lost = 0;
+	uint64_t lost = 0, first = loop.next;
+	double exact = 0;
 	bool right;
 
 	if (run == NULL)
@@ -421,7 +509,8 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 		let_run(run, &design);
 		if (run->nb_rx_cores > 0)
 			lost = run->rx_cores[0]->generations[0].ring_full[0];
-		right = check(bench, run, lost);
+		right = check(bench, run, lost) &&
+			(!loop.entrant->paper || find_exact(bench, run, first, &exact));
 	}
 	/* otherwise a later port with the same id would have the callback */
 	if (watch != NULL)
@@ -433,6 +522,7 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 		.interrupted = (double)loop.interrupted / (double)loop.wanted,
 		.p50 = loop.pace > 0 ? latency(2) : 0,
 		.p99 = loop.pace > 0 ? latency(100) : 0,
+		.exact = exact,
 	};
 	empty_ring(loop.in);
 	empty_ring(loop.out);
@@ -451,6 +541,7 @@ static bool run_entrant(struct forward_bench *bench, const struct entrant *entra
 	bool right;
 
 	loop.entrant = entrant;
+	loop.frames = entrant->paper ? bench->paper_frames : bench->frames;
 	loop.taken = loop.timed = loop.cycles = loop.interrupted = 0;
 	loop.pace = pace * cycles_of_us / 1e3;
 	loop.begin = pace > 0 ? loop.wanted : 0;
@@ -469,7 +560,7 @@ static bool run_entrant(struct forward_bench *bench, const struct entrant *entra
 }
 
 static void print_row(struct forward_bench *bench, uint32_t round, const char *part,
-	const struct sample *sample, double value)
+	const struct sample *sample, double value, const char *unit)
 {
 	struct figures *figures = &bench->figures;
 
@@ -477,8 +568,8 @@ static void print_row(struct forward_bench *bench, uint32_t round, const char *p
 	figures_cell(figures, "part", "%s", part);
 	figures_cell(figures, "packets", "%" PRIu64, loop.wanted);
 	figures_cell(figures, "round", "%u", round);
-	figures_cell(figures, "value", "%.2f", value);
-	figures_cell(figures, "unit", "ns");
+	figures_cell(figures, "value", strcmp(unit, "ratio") == 0 ? "%.4f" : "%.2f", value);
+	figures_cell(figures, "unit", "%s", unit);
 	if (design_find(loop.entrant->design)->rx_core)
 		figures_cell(figures, "lost", "%.4f", sample->lost);
 	figures_cell(figures, "interrupted", "%.4f", sample->interrupted);
@@ -498,9 +589,9 @@ static bool run_paced(
 			return false;
 		snprintf(part, sizeof(part), "p50, half the rate of %s: %s", entrant->name,
 			turns[t]->name);
-		print_row(bench, round, part, &sample, sample.p50);
+		print_row(bench, round, part, &sample, sample.p50, "ns");
 		memcpy(part, "p99", 3);
-		print_row(bench, round, part, &sample, sample.p99);
+		print_row(bench, round, part, &sample, sample.p99, "ns");
 	}
 	return true;
 }
@@ -523,7 +614,10 @@ static bool run_round(struct forward_bench *bench, uint32_t round)
 			snprintf(part, sizeof(part), "%s, above %s", entrants[e].name,
 				entrants[above].name);
 		}
-		print_row(bench, round, part, &samples[e], value);
+		print_row(bench, round, part, &samples[e], value, "ns");
+		snprintf(part, sizeof(part), "exact flows of %s", entrants[e].name);
+		if (entrants[e].paper)
+			print_row(bench, round, part, &samples[e], samples[e].exact, "ratio");
 	}
 	for (uint32_t e = 0; e < NB_ENTRANTS; e++)
 		if (entrants[e].paced && !run_paced(bench, round, &entrants[e], samples[e].ns))
@@ -536,30 +630,40 @@ static bool run_all(void *arg)
 	struct forward_bench *bench = arg;
 
 	figures_heading(&bench->figures,
-		"%d-byte frames, Zipf 1.05 over 1 M flows: %" PRIu64 " packets per round", FRAME,
-		loop.wanted);
+		"%d-byte frames, Zipf 1.05 over 1 M flows or %d: %" PRIu64 " packets per round",
+		FRAME, PAPER_FLOWS, loop.wanted);
 	for (uint32_t r = 0; r < bench->rounds && !signals_stop_requested(); r++)
 		if (!run_round(bench, r))
 			return false;
 	return true;
 }
 
-static bool make_frames(struct forward_bench *bench)
+/* Returns NULL if out of memory. */
+static uint8_t *make_frames(uint64_t flows)
 {
-	struct source *source = setup_source(ZIPF_E6, FLOWS);
+	struct source *source = setup_source(ZIPF_E6, flows);
+	uint8_t *frames = calloc(loop.nb_frames, FRAME);
 	struct source_packet packet;
 
-	loop.nb_frames = loop.wanted > MBUFS ? loop.wanted : MBUFS;
-	bench->frames = calloc(loop.nb_frames, FRAME);
-	for (uint64_t i = 0; source != NULL && bench->frames != NULL && i < loop.nb_frames; i++) {
+	for (uint64_t i = 0; source != NULL && frames != NULL && i < loop.nb_frames; i++) {
 		source->next(source, &packet);
-		memcpy(bench->frames + i * FRAME, packet.data,
+		memcpy(frames + i * FRAME, packet.data,
 			packet.captured < FRAME ? packet.captured : FRAME);
 	}
-	if (source != NULL)
-		source->close(source);
-	loop.frames = bench->frames;
-	return source != NULL && bench->frames != NULL;
+	if (source == NULL) {
+		free(frames);
+		return NULL;
+	}
+	source->close(source);
+	return frames;
+}
+
+static bool make_all_frames(struct forward_bench *bench)
+{
+	loop.nb_frames = loop.wanted > MBUFS ? loop.wanted : MBUFS;
+	bench->frames = make_frames(FLOWS);
+	bench->paper_frames = make_frames(PAPER_FLOWS);
+	return bench->frames != NULL && bench->paper_frames != NULL;
 }
 
 static bool make_rings(void)
@@ -593,11 +697,12 @@ int bench_forward(struct config *config)
 		log_error("%s", bench.error);
 		return 1;
 	}
-	if (make_frames(&bench) && make_rings())
+	if (make_all_frames(&bench) && make_rings())
 		status = figures_write(&bench.figures, columns, config, run_all, &bench);
 	else
 		log_error("out of memory for the packets");
 	free(bench.frames);
+	free(bench.paper_frames);
 	free(loop.latencies);
 	eal_stop();
 	return status;

@@ -385,7 +385,7 @@ static void print_memory(struct kernel_bench *bench)
 
 static bool run_all(struct kernel_bench *bench)
 {
-	static const struct option_values usual = {.n = 3, .values = {1, 1000, 64000}};
+	static const struct option_values usual = {.n = 4, .values = {1, 1000, 2550, 64000}};
 	const struct option_values *flows = &bench_options(bench->config)->flows;
 
 	if (flows->n == 0)

@@ -40,7 +40,7 @@ const struct option_owner kernel_bench_owner = {
 };
 
 static const struct option_row kernel_bench_rows[] = {
-	BENCH_ROW_FLOWS(NULL, "1,1000,64000"),
+	BENCH_ROW_FLOWS(NULL, "1,1000,2550,64000"),
 	BENCH_ROW_ROUNDS("9"),
 	BENCH_ROW_QUICK(
 		"Use fewer packets and rounds for a quick test. The figures are not accurate."),

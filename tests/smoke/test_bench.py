@@ -175,11 +175,17 @@ def test_forward(test):
     parts = [row['part'] for row in rows]
     assert parts[:2] == ['io', 'nothing measured'] and len(set(parts)) == len(parts), parts
     assert {part.split()[0].strip(',') for part in parts[2:]} == {
-        'io', 'nothing', 'on-path', 'off-path', 'p50', 'p99'}, parts
+        'io', 'nothing', 'on-path', 'off-path', 'p50', 'p99', 'exact'}, parts
     for row in rows:
-        assert row['packets'] == '20000' and row['unit'] == 'ns' and row['round'] == '0', row
+        exact = row['part'].startswith('exact flows of ')
+        assert row['packets'] == '20000' and row['unit'] == ('ratio' if exact else 'ns') and row['round'] == '0', row
+        assert not exact or row['value'] == '1.0000', row
         assert 'above' in row['part'] or float(row['value']) > 0, row
         assert row['lost'] in ('', '0.0000'), row
+    # Table 1 of Zha et al. has one baseline.
+    assert {part for part in parts if 'compact-table' in part or '2550' in part} == {
+        name.format(path, sketch) for path in ('on-path', 'off-path') for sketch in ('compact-table', 'iblt')
+        for name in ('{} {}, 2550 flows, above io', 'exact flows of {} {}, 2550 flows')}, parts
     assert {target[column] for target in targets_of(test, 'forward') for column in ('figure', 'of')} <= {*parts, ''}
 
 

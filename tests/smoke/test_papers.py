@@ -147,9 +147,10 @@ def test_selection(test):
         times | {'setting': 'RSS-Separate-CMS', 'ours': '20'}, times | {'setting': 'RSS-Shared-CMS', 'ours': '50'},
         MODEL | {'workers': '2', 'drop_rate': '0.4'}, MODEL | {'workers': '6', 'drop_rate': '0.1', 'note': 'from 2 workers'},
     ], flow_sizes=many, living_edge=rounds, living_edge_compared=compared, flow_hosts=[
-        hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'kpps': '80', 'exact': '0.5'}],
-        forward=[{'part': part, 'value': value, 'command': command} for part, value, command in (
-            ('off-path flow-table, above io', '1', ''), ('off-path flow-table, above io', '2', ''))])
+        hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'design': 'rss'}, hosts | {'kpps': '80', 'exact': '0.5'}],
+        forward=[{'part': f'{part} off-path compact-table, 2550 flows{above}'.strip(), 'value': value, 'command': command}
+                 for part, above, value, command in (('', ', above io', '1', ''), ('', ', above io', '2', ''),
+                                                     ('exact flows of', '', '0.25', 'forward'))])
     rows = join(test, directory)
     check_rows(test, rows)
 
@@ -174,8 +175,9 @@ def test_selection(test):
     row = one(rows, 'Mann', item='Fig. 9', setting='sFlow; 10000 servers')
     assert (row['ours'], row['ours_min'], row['ours_max']) == ('700', '600', '900') and row['how'].startswith('modelled: '), row
 
-    row = one(rows, 'Zha', item='Table 1', setting='off-path FCAP', quantity='measurement accuracy')
-    assert row['ours'] == '75', row
+    for path, exact in (('on-path', '75'), ('off-path', '25')):
+        row = one(rows, 'Zha', item='Table 1', setting=f'{path} FCAP', quantity='measurement accuracy')
+        assert row['ours'] == exact, row
     row = one(rows, 'Zha', item='Table 2', setting='160 Kpps; 1400 hosts; off-path FCAP')
     assert row['ours'] == '1.5', row
     row = one(rows, 'Zha', item='Table 1', setting='off-path FCAP', quantity='forwarding latency added')
