@@ -112,6 +112,8 @@ def test_lines(test):
         figure = line['how'].startswith(('measured', 'modelled'))
         assert (figure or line['how'] == '') == (line['file'] != '') == (line['value'] != ''), line
         assert figure == (line['rows'] != '') and (figure or not line['op']), line
+        for rows in (line['rows'], line['of_rows']):  # a cost of bench/edge is of one rate
+            assert 'what=cost' not in rows or 'asked_pps=' in rows and ' kpps' in line['how'], line
         for condition in filter(None, (line['rows'] + ';' + line['of_rows']).split(';')):
             assert re.fullmatch(r'[a-z_]+(=|!=).+', condition) and '..' not in condition, line
         assert re.fullmatch(r'([\d.]+[/-])?[a-z]\w*', line['value'] or 'a'), line
