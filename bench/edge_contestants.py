@@ -26,7 +26,7 @@ TIMEOUT = 1     # seconds, active timeout of the switch
 OVS_DPDK = '/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk'
 MBUFS = 131072  # hold the repeated capture
 DPDK = ('--no-huge', '-m', '768', '--no-pci')
-EVERY_FLOW = ('--sketch', 'flow-table', '--key', '5tuple', '--top', '1M', '--interval', '0', '--memory', '64MB',
+EVERY_FLOW = ('--key', '5tuple', '--top', '1M', '--interval', '0', '--memory', '64MB',
               '--workers', '1', '--format', 'csv', '--force')
 
 
@@ -81,14 +81,14 @@ def counted(path):
 class Measuring:
     """A sketchtap that keeps every flow."""
 
-    def __init__(self, lab, settings, *words):
+    def __init__(self, lab, settings, *words, sketch='flow-table'):
         self.lab = lab
         self.output, self.stats = (lab.path(f'sketchtap-{what}.csv') for what in ('output', 'stats'))
         for path in (self.output, self.stats):
             if os.path.exists(path):
                 os.unlink(path)
-        self.process = lab.start('sketchtap', settings.binary, *words, *EVERY_FLOW, '--output', self.output, '--stats',
-                                 self.stats, '--no-huge', '--eal', '--no-pci')
+        self.process = lab.start('sketchtap', settings.binary, *words, '--sketch', sketch, *EVERY_FLOW, '--output', self.output,
+                                 '--stats', self.stats, '--no-huge', '--eal', '--no-pci')
         self.await_rows()
 
     def await_rows(self):
@@ -248,10 +248,11 @@ class Forwarding(Contestant):
     options = ('--forward HOW',)
     sees_all = True
     words = ()
+    sketch = 'flow-table'
 
     def start(self):
         self.measuring = Measuring(self.lab, self.settings, 'run', '--port', f'v{SENDER}', '--port', f'v{RECEIVER}',
-                                   '--forward', 'pairs', '--idle', 'sleep', *self.words)
+                                   '--forward', 'pairs', '--idle', 'sleep', *self.words, sketch=self.sketch)
         self.mover = self.measuring.process
 
     def flows(self):
@@ -264,6 +265,14 @@ class Forwarding(Contestant):
 
 class ForwardingBeside(Forwarding):
     words = ('--design', 'async')
+
+
+class IbltForwarding(Forwarding):
+    sketch = 'iblt'
+
+
+class IbltBeside(ForwardingBeside):
+    sketch = 'iblt'
 
 
 class Testpmd(Contestant):
@@ -312,6 +321,8 @@ CABLES = {
     'ovs, sketchtap --kernel --design async': BehindKernel,
     'sketchtap --forward': Forwarding,
     'sketchtap --forward --design async': ForwardingBeside,
+    'sketchtap --forward --sketch iblt': IbltForwarding,
+    'sketchtap --forward --design async --sketch iblt': IbltBeside,
     'testpmd io': Testpmd,
     'testpmd mac': TestpmdMac,
 }
@@ -391,7 +402,7 @@ class TestpmdMacOnDevices(TestpmdOnDevices):
 
 class ForwardingOnDevices(OnDevices, Forwarding):
     polling = 1
-    counting = EVERY_FLOW
+    counting = ('--sketch', 'flow-table', *EVERY_FLOW)
 
     def start(self):
         self.stats = self.lab.path('device-stats.csv')
