@@ -42,7 +42,6 @@ static const struct paper {
 static const struct writer {
 	const char *file, *command;
 } writers[] = {
-	{"living-edge", "sudo bench/living-edge points"},
 	{"living-edge-compared", "bench/living-edge compare"},
 	{"edge", "sudo bench/edge --what cost,highest --flows 2550,1456"},
 };
@@ -66,6 +65,7 @@ struct figure {
 	double value, min, max;
 	char order[REASON_MAX]; /* instead of a value; "" without one */
 	const char *how, *note, *command, *machine, *date;
+	const char *conditions; /* differ from those of the paper; "": none */
 };
 
 /* A row of a paper. */
@@ -294,6 +294,7 @@ static bool fill_figure(struct figure *figure, const struct file *file, const st
 
 	figure->how = field(table, values->rows[0], "how");
 	figure->note = field(table, values->rows[0], "note");
+	figure->conditions = field(table, values->rows[0], "conditions");
 	figure->value = stats.median;
 	figure->min = stats.min;
 	figure->max = stats.max;
@@ -592,22 +593,26 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 	return 0;
 }
 
-/* Writes the kind of a figure, with the row's note if the bench and not ours.csv has the kind. */
+/*
+ * Writes the kind of a figure, with the row's note if the bench and not ours.csv has the kind, and
+ * the conditions that differ from those of the paper.
+ */
 static void add_kind(struct text *text, const char *how, const struct figure *figure)
 {
-	struct text both = {0};
+	const char *parts[] = {how[0] != '\0' ? how : figure->how,
+		how[0] != '\0' ? "" : figure->note, figure->found ? figure->conditions : ""};
+	struct text all = {0};
 
-	if (how[0] != '\0') {
-		csv_string(text, how);
-		return;
+	text_str(&all, parts[0]);
+	for (uint32_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i][0] == '\0')
+			continue;
+		text_str(&all, i == 1 || strchr(parts[0], ':') == NULL ? ": " : "; ");
+		text_str(&all, parts[i]);
 	}
-	text_str(&both, figure->how);
-	if (figure->note[0] != '\0')
-		text_str(&both, ": ");
-	text_str(&both, figure->note);
-	text_char(&both, '\0');
-	csv_string(text, both.failed ? "" : both.data);
-	text_free(&both);
+	text_char(&all, '\0');
+	csv_string(text, all.failed ? "" : all.data);
+	text_free(&all);
 }
 
 static void add_row(struct join *join, const struct paper *paper, const struct csv_table *printed,

@@ -24,7 +24,7 @@
  *   times               factor of the result; empty: 1
  *
  * The figure is the median of the rows. Its spread is that of the rows, or of one row that has
- * COLUMN_min and COLUMN_max.
+ * COLUMN_min and COLUMN_max. The column `conditions` of the row is added to `how`.
  */
 
 #include <stdbool.h>
