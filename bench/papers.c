@@ -63,7 +63,7 @@ struct join {
 struct figure {
 	bool found, has_spread;
 	double value, min, max;
-	char order[REASON_MAX]; /* instead of a value; "" without one */
+	char text[REASON_MAX]; /* instead of a value; "" without one */
 	const char *how, *note, *command, *machine, *date;
 	const char *conditions; /* differ from those of the paper; "": none */
 };
@@ -286,6 +286,26 @@ static bool spread_of_row(const struct csv_table *table, uint32_t row, const cha
 	return true;
 }
 
+/* Sets the spread of a combination of two rows that have one each, from its extremes. */
+static void combine_spreads(
+	struct figure *figure, const char *op, const double a[2], const double b[2], double times)
+{
+	bool divides = op[0] == '/' || op[0] == 'a';
+
+	if (divides && b[0] <= 0 && b[1] >= 0)
+		return;
+	figure->has_spread = true;
+	figure->min = INFINITY;
+	figure->max = -INFINITY;
+	for (uint32_t i = 0; i < 4; i++) {
+		double value = combine(op, a[i / 2], b[i % 2]) * times;
+
+		figure->min = fmin(figure->min, value);
+		figure->max = fmax(figure->max, value);
+	}
+}
+
+/* figure: may have the spread of a combination of two rows. */
 static bool fill_figure(struct figure *figure, const struct file *file, const struct values *values,
 	const char *expression, const char *op, double times)
 {
@@ -296,57 +316,99 @@ static bool fill_figure(struct figure *figure, const struct file *file, const st
 	figure->note = field(table, values->rows[0], "note");
 	figure->conditions = field(table, values->rows[0], "conditions");
 	figure->value = stats.median;
-	figure->min = stats.min;
-	figure->max = stats.max;
-	figure->has_spread =
-		values->n > 1 || (op[0] == '\0' && spread_of_row(table, values->rows[0], expression,
-							   times, &figure->min, &figure->max));
+	if (values->n > 1) {
+		figure->has_spread = true;
+		figure->min = stats.min;
+		figure->max = stats.max;
+	} else if (op[0] == '\0') {
+		figure->has_spread = spread_of_row(
+			table, values->rows[0], expression, times, &figure->min, &figure->max);
+	}
 	figure->command = or_other(field(table, values->rows[0], "command"), file->command);
 	figure->machine = or_other(field(table, values->rows[0], "machine"), file->machine);
 	figure->date = field(table, values->rows[0], "date");
 	return isfinite(figure->value) && figure->command[0] != '\0';
 }
 
+/* Writes "A to B" for the medians. */
+static void write_change(
+	struct figure *figure, const struct values *a, const struct values *b, double times)
+{
+	if (a->n > 0)
+		snprintf(figure->text, REASON_MAX, "%.3g to %.3g",
+			stats_of(a->values, a->n).median * times,
+			stats_of(b->values, b->n).median * times);
+}
+
 /* Returns false if there is no memory. */
-static bool apply_op(struct values *values, const struct csv_table *table,
+static bool apply_op(struct figure *figure, struct values *values, const struct csv_table *table,
 	const struct csv_table *ours, uint32_t line, double times)
 {
+	const char *op = field(ours, line, "op"), *value = field(ours, line, "value"),
+		   *of_value = or_other(field(ours, line, "of_value"), value);
+	double a[2], b[2];
 	struct values others;
 	bool right = values_of(&others, table,
-		or_other(field(ours, line, "of_rows"), field(ours, line, "rows")), NULL,
-		or_other(field(ours, line, "of_value"), field(ours, line, "value")), 1);
+		or_other(field(ours, line, "of_rows"), field(ours, line, "rows")), NULL, of_value,
+		1);
 
-	if (right)
-		combine_values(field(ours, line, "op"), values, &others);
+	if (right && strcmp(op, "to") == 0)
+		write_change(figure, &others, values, times);
+	else if (right && values->n == 1 && others.n == 1 &&
+		 spread_of_row(table, values->rows[0], value, 1, &a[0], &a[1]) &&
+		 spread_of_row(table, others.rows[0], of_value, 1, &b[0], &b[1]))
+		combine_spreads(figure, op, a, b, times);
+	if (right && strcmp(op, "to") != 0)
+		combine_values(op, values, &others);
 	for (uint32_t i = 0; i < values->n; i++)
 		values->values[i] *= times;
 	values_free(&others);
 	return right;
 }
 
+/* The rows with the same name in a column. */
 struct group {
 	const char *name;
-	double median;
+	double median, min, max;
 };
 
-static int compare_groups(const void *a, const void *b)
+static int compare_medians(const void *a, const void *b)
 {
 	double x = ((const struct group *)a)->median, y = ((const struct group *)b)->median;
 
 	return (x > y) - (x < y);
 }
 
-/* Returns the median of the rows whose cell in the column is that of row `first`. */
-static double median_of_group(const struct values *values, const struct csv_table *table,
-	uint32_t column, uint32_t first, double *some)
+/* Orders names that are numbers from the largest to the smallest. */
+static int compare_names(const void *a, const void *b)
 {
-	const char *name = csv_table_cell(table, values->rows[first], column);
+	double x = strtod(((const struct group *)a)->name, NULL),
+	       y = strtod(((const struct group *)b)->name, NULL);
+
+	return (x < y) - (x > y);
+}
+
+/* Returns the group of row `first`. some: room for all values. */
+static struct group group_of(const struct values *values, const struct csv_table *table,
+	uint32_t column, uint32_t first, const char *expression, double times, double *some)
+{
+	struct group group = {
+		csv_table_cell(table, values->rows[first], column), 0, INFINITY, -INFINITY};
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < values->n; i++)
-		if (strcmp(csv_table_cell(table, values->rows[i], column), name) == 0)
-			some[n++] = values->values[i];
-	return bench_stats_sort(some, n).median;
+	for (uint32_t i = 0; i < values->n; i++) {
+		double min, max;
+
+		if (strcmp(csv_table_cell(table, values->rows[i], column), group.name) != 0)
+			continue;
+		if (!spread_of_row(table, values->rows[i], expression, times, &min, &max))
+			min = max = values->values[i];
+		group.min = fmin(group.min, min);
+		group.max = fmax(group.max, max);
+		some[n++] = values->values[i];
+	}
+	group.median = bench_stats_sort(some, n).median;
+	return group;
 }
 
 static bool is_new_group(const struct group *groups, uint32_t n, const char *name)
@@ -356,30 +418,85 @@ static bool is_new_group(const struct group *groups, uint32_t n, const char *nam
 	return n == 0;
 }
 
-/* Writes the names in a column in the order of their medians: "A < B". */
-static bool order_groups(struct figure *figure, const struct values *values,
-	const struct csv_table *table, const char *column_name)
+/* Returns true if the spreads of the first n groups are below those of all others. */
+static bool are_below(const struct group *groups, uint32_t n, uint32_t nb_groups)
+{
+	double max = -INFINITY, min = INFINITY;
+
+	for (uint32_t g = 0; g < nb_groups; g++) {
+		max = g < n ? fmax(max, groups[g].max) : max;
+		min = g < n ? min : fmin(min, groups[g].min);
+	}
+	return max < min;
+}
+
+/* Writes the names in the order of their medians: "A < B", or "A = B" if the spreads overlap. */
+static bool order_groups(struct figure *figure, struct group *groups, uint32_t n)
+{
+	size_t used = 0;
+
+	qsort(groups, n, sizeof(*groups), compare_medians);
+	for (uint32_t g = 0; g < n && used < REASON_MAX; g++)
+		used += (size_t)snprintf(figure->text + used, REASON_MAX - used, "%s%s",
+			g == 0                    ? ""
+			: are_below(groups, g, n) ? " < "
+						  : " = ",
+			groups[g].name);
+	return used < REASON_MAX;
+}
+
+/* Writes the first name, from the largest, whose spread is above that of the largest. */
+static bool find_rise(struct figure *figure, struct group *groups, uint32_t n)
+{
+	uint32_t g = 1;
+
+	qsort(groups, n, sizeof(*groups), compare_names);
+	while (g < n && groups[g].min <= groups[0].max)
+		g++;
+	snprintf(figure->text, REASON_MAX, "%s", g < n ? groups[g].name : "none");
+	return true;
+}
+
+/* Sets the largest difference of medians. */
+static bool find_range(struct figure *figure, struct group *groups, uint32_t n)
+{
+	qsort(groups, n, sizeof(*groups), compare_medians);
+	figure->value = groups[n - 1].median - groups[0].median;
+	figure->has_spread = false;
+	return true;
+}
+
+static const struct group_op {
+	const char *name;
+	bool (*apply)(struct figure *figure, struct group *groups, uint32_t n);
+} group_ops[] = {{"order", order_groups}, {"rise", find_rise}, {"range", find_range}};
+
+/* Returns NULL if `name` is not an operator of groups. */
+static const struct group_op *group_op_of(const char *name)
+{
+	for (uint32_t i = 0; i < sizeof(group_ops) / sizeof(group_ops[0]); i++)
+		if (strcmp(group_ops[i].name, name) == 0)
+			return &group_ops[i];
+	return NULL;
+}
+
+/* Returns false if there is only one group. */
+static bool apply_group_op(const struct group_op *op, struct figure *figure,
+	const struct values *values, const struct csv_table *table, const char *column_name,
+	const char *expression, double times)
 {
 	struct group *groups = calloc(values->n, sizeof(*groups));
 	double *some = calloc(values->n, sizeof(*some));
 	uint32_t column = csv_table_column(table, column_name), n = 0;
-	size_t used = 0;
+	bool right;
 
-	for (uint32_t i = 0; groups != NULL && some != NULL && i < values->n; i++) {
-		const char *name = csv_table_cell(table, values->rows[i], column);
-
-		if (is_new_group(groups, n, name))
-			groups[n++] = (struct group){
-				name, median_of_group(values, table, column, i, some)};
-	}
-	if (n > 0)
-		qsort(groups, n, sizeof(*groups), compare_groups);
-	for (uint32_t i = 0; i < n && used < REASON_MAX; i++)
-		used += (size_t)snprintf(figure->order + used, REASON_MAX - used, "%s%s",
-			i > 0 ? " < " : "", groups[i].name);
+	for (uint32_t i = 0; groups != NULL && some != NULL && i < values->n; i++)
+		if (is_new_group(groups, n, csv_table_cell(table, values->rows[i], column)))
+			groups[n++] = group_of(values, table, column, i, expression, times, some);
+	right = n > 1 && op->apply(figure, groups, n);
 	free(groups);
 	free(some);
-	return n > 1 && used < REASON_MAX;
+	return right;
 }
 
 /* Looks up the figure of a line of ours.csv. */
@@ -388,7 +505,8 @@ static struct figure figure_of(const struct file *file, const struct csv_table *
 {
 	const char *value = field(ours, line, "value"), *op = field(ours, line, "op"),
 		   *factor = field(ours, line, "times");
-	bool order = strcmp(op, "order") == 0, combined = op[0] != '\0' && !order;
+	const struct group_op *group_op = group_op_of(op);
+	bool combined = op[0] != '\0' && group_op == NULL;
 	double times = factor[0] != '\0' ? strtod(factor, NULL) : 1, inner = combined ? 1 : times;
 	struct figure figure = {0};
 	struct values values;
@@ -396,10 +514,11 @@ static struct figure figure_of(const struct file *file, const struct csv_table *
 	figure.found = values_of(&values, &file->table, field(ours, line, "rows"), printed, value,
 			       inner) &&
 		       values.n > 0 &&
-		       (!combined || apply_op(&values, &file->table, ours, line, times)) &&
+		       (!combined || apply_op(&figure, &values, &file->table, ours, line, times)) &&
 		       fill_figure(&figure, file, &values, value, op, inner) &&
-		       (!order || order_groups(&figure, &values, &file->table,
-					  field(ours, line, "of_value")));
+		       (group_op == NULL || apply_group_op(group_op, &figure, &values, &file->table,
+						    field(ours, line, "of_value"), value, inner)) &&
+		       (strcmp(op, "to") != 0 || figure.text[0] != '\0');
 	values_free(&values);
 	return figure;
 }
@@ -626,11 +745,11 @@ static void add_row(struct join *join, const struct paper *paper, const struct c
 	text_str(text, csv_table_cell(printed, row, 0));
 	for (uint32_t c = 1; c < printed->nb_columns; c++)
 		csv_string(text, csv_table_cell(printed, row, c));
-	if (figure.order[0] != '\0')
-		csv_string(text, figure.order);
+	if (found && figure.text[0] != '\0')
+		csv_string(text, figure.text);
 	else
 		add_number(text, found, figure.value);
-	spread = found && figure.has_spread && figure.order[0] == '\0';
+	spread = found && figure.has_spread && figure.text[0] == '\0';
 	add_number(text, spread, figure.min);
 	add_number(text, spread, figure.max);
 	add_kind(text, line != 0 ? field(&join->ours, line, "how") : reason, &figure);

@@ -18,13 +18,17 @@
  *                       quantity and unit are those of the printed row
  *   value               COLUMN, NUMBER/COLUMN or NUMBER-COLUMN
  *   op                  "+", "/", "-" or "above" ((a - b) / |b|): combines the value with a second
- *                       one. "order": no number, but the names in column `of_value`, in the order
- *                       of the medians of their rows
+ *                       one. "to": the second value and the value, as text. Rows with the same name
+ *                       in column `of_value` are groups for: "order": the names in the order of
+ *                       their medians, joined by " = " if spreads overlap; "rise": from the largest
+ *                       number, the first name whose spread is above that of the largest; "range":
+ *                       the largest difference of medians
  *   of_rows, of_value   the second value; empty: as `rows` and `value`
  *   times               factor of the result; empty: 1
  *
  * The figure is the median of the rows. Its spread is that of the rows, or of one row that has
- * COLUMN_min and COLUMN_max. The column `conditions` of the row is added to `how`.
+ * COLUMN_min and COLUMN_max, or of the extremes of two such rows. The column `conditions` of the row
+ * is added to `how`.
  */
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
 
 import csv
 import fnmatch
+import math
 import os
 import re
 import shutil
@@ -72,8 +73,8 @@ def check_rows(test, rows):
         has_figure = row['how'].startswith(('measured', 'modelled'))
         assert (row['ours'] != '') == has_figure == (row['command'] != ''), row
         assert (row['ours_min'] == '') == (row['ours_max'] == ''), row
-        if has_figure and row['ours_min'] == '':
-            assert ' < ' in row['ours'] or float(row['ours']) is not None, row
+        if has_figure and not re.search(' (<|=|to) |^none$', row['ours']):
+            assert math.isfinite(float(row['ours'])), row
         if row['ours_min']:
             assert float(row['ours_min']) <= float(row['ours']) <= float(row['ours_max']), row
 
@@ -117,12 +118,13 @@ def test_lines(test):
         for condition in filter(None, (line['rows'] + ';' + line['of_rows']).split(';')):
             assert re.fullmatch(r'[a-z_]+(=|!=).+', condition) and '..' not in condition, line
         assert re.fullmatch(r'([\d.]+[/-])?[a-z]\w*', line['value'] or 'a'), line
-        assert line['op'] in ('', '+', '/', '-', 'above', 'order') and (line['op'] or not line['of_rows'] + line['of_value']), line
+        assert line['op'] in ('', '+', '/', '-', 'above', 'to', 'order', 'rise', 'range') and (line['op'] or not line['of_rows'] + line['of_value']), line
 
 
 PRINTED = {'experiment': 'printed figures', 'item': 'Table 3', 'setting': 'RSS-Separate-SHT', 'quantity': 'PDR', 'unit': 'ratio',
            'ours': '0.25', 'ours_min': '0.125', 'ours_max': '0.5', 'how': 'modelled', 'note': 'from 2 workers; "x"',
            'design': '', 'sharing': '', 'sketch': '', 'workers': '', 'traffic': '', 'offered_mpps': '', 'drop_rate': '',
+           'drop_rate_min': '', 'drop_rate_max': '', 'mbufs': '', 'width': '',
            'machine': 'CPU "A", 8 CPUs', 'date': '2026-11-29 11:00 UTC',
            'command': '/opt/bin/sketchtap-bench paper --output /tmp/x y.csv --force'}
 MODEL = PRINTED | {'experiment': 'model (Tables 3 and 4)', 'item': '', 'setting': '', 'quantity': '', 'unit': '', 'ours': '',
@@ -137,11 +139,21 @@ def test_selection(test):
     many = [{'traffic': 'zipf', 'collision': 'list', 'hash': 'jenkins', 'bench': 'flow-table', 'buckets': str(buckets), 'mpps': mpps,
              'note': '', 'command': 'sizes'}
             for buckets, mpps in ((16384, '80'), (4000000, '100'), (67108864, '60'))]
-    compared = [{'figure': '3', 'load': '100mbit', 'monitor': 'sflow', 'sampling': sampling, 'value': value, 'min': '', 'max': '',
-                 'conditions': '', 'command': 'compare'}
-                for sampling, value in (('1', '9'), ('10', '5'), ('1', '1'), ('1', '9'), ('100', '5.5'))]
-    compared.append(compared[0] | {'figure': '9', 'load': 'unbounded', 'sampling': '10', 'value': '70', 'min': '60', 'max': '90',
-                                   'conditions': 'seconds 5 instead of 300'})
+    compared = [{'figure': figure, 'load': load, 'monitor': monitor, 'sampling': sampling, 'value': value, 'min': least, 'max': largest,
+                 'conditions': conditions, 'command': 'compare'}
+                for figure, load, monitor, sampling, value, least, largest, conditions in (
+                    ('3', '100mbit', 'sflow', '1', '12', '11', '13', ''), ('3', '100mbit', 'sflow', '10', '9', '8', '10', ''),
+                    ('3', '100mbit', 'sflow', '100', '7.5', '7', '8', ''), ('3', '100mbit', 'sflow', '800', '7', '6', '7.9', ''),
+                    ('3', 'unbounded', 'sflow', '1', '8', '7', '9', ''), ('3', 'unbounded', 'sflow', '5', '9', '8', '9.5', ''),
+                    ('3', 'unbounded', 'sflow', '800', '5', '4', '6', ''),
+                    ('9', 'unbounded', 'sflow', '10', '70', '60', '90', 'seconds 5 instead of 300'),
+                    ('9', 'unbounded', 'netflow', '1', '2', '1', '4', ''))]
+    single = MODEL | {'workers': '1', 'how': 'measured'}
+    sizes = [single | {'experiment': experiment, column: size, 'drop_rate': rate, 'drop_rate_min': least, 'drop_rate_max': largest}
+             for experiment, column, size, rate, least, largest in (
+                 ('mempool (Figure 8)', 'mbufs', '4096', '0.3', '0.2', '0.4'), ('mempool (Figure 8)', 'mbufs', '16384', '0.25', '0.2', '0.31'),
+                 ('mempool (Figure 8)', 'mbufs', '262144', '0.6', '0.5', '0.7'), ('table size (Figure 11)', 'width', '1024', '0.45', '0.4', '0.5'),
+                 ('table size (Figure 11)', 'width', '262144', '0.4', '0.3', '0.5'), ('table size (Figure 11)', 'width', '8388608', '0.5', '0.4', '0.6'))]
     hosts = {'sketch': 'compact-table', 'design': 'async', 'hosts': '1400', 'kpps': '160', 'flows': '2517', 'exact': '0.75',
              'bytes': '1048576', 'ring_bytes_lossless': '524288', 'off_path_bytes': '1572864', 'note': 'not comparable: 3 threads', 'command': 'hosts'}
     directory = prepare(test, paper=[
@@ -149,6 +161,7 @@ def test_selection(test):
         times | {'setting': 'RSS-Separate-RS', 'ours': '77'}, times | {'setting': 'RSS-Shared-SHT', 'ours': '', 'how': ''},
         times | {'setting': 'RSS-Separate-CMS', 'ours': '20'}, times | {'setting': 'RSS-Shared-CMS', 'ours': '50'},
         MODEL | {'workers': '2', 'drop_rate': '0.4'}, MODEL | {'workers': '6', 'drop_rate': '0.1', 'note': 'from 2 workers'},
+        *sizes,
     ], flow_sizes=many, living_edge_compared=compared, flow_hosts=[
         hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'kpps': '80', 'exact': '0.5'}],
         forward=[{'part': part, 'value': value, 'command': command} for part, value, command in (
@@ -167,16 +180,26 @@ def test_selection(test):
     row = one(rows, 'Wu', item='Sec. 4.5.1', quantity='PPT, shared of separate')
     assert (row['ours'], row['command']) == ('2.5', 'sketchtap-bench paper --seed 1'), row
     row = one(rows, 'Wu', item='Fig. 9', setting='2 to 6 cores')
-    assert row['ours'] == '75' and row['how'].startswith('modelled: '), row
+    assert row['ours'] == '40 to 10' and row['how'].startswith('modelled: '), row
+    row = one(rows, 'Wu', item='Fig. 8')
+    assert (row['ours'], row['ours_min']) == ('16384 = 4096 < 262144', ''), row  # spreads of the first two overlap
+    row = one(rows, 'Wu', item='Fig. 11')
+    assert (row['ours'], row['ours_min']) == ('10', ''), row  # 0.5 less 0.4
 
     row = one(rows, 'Nass', item='Fig. 2', setting='CAIDA; Bob; beyond the knee')
     assert row['ours'] == '40', row  # the largest table, below the best
 
     row = one(rows, 'Mann', item='Fig. 3', quantity='server CPU begins to rise at')
-    assert (row['ours'], row['ours_min']) == ('10 < 100 < 1', ''), row
+    assert (row['ours'], row['ours_min']) == ('10', ''), row  # at 100 the spread has values of 800
+    row = one(rows, 'Mann', item='Fig. 3', setting='sFlow; OVS; 10 Gbps')
+    assert row['ours'] == '800 < 1 = 5', row
     row = one(rows, 'Mann', item='Fig. 9', setting='sFlow; 10000 servers')
     assert (row['ours'], row['ours_min'], row['ours_max']) == ('700', '600', '900'), row
     assert row['how'] == 'modelled: from one server; seconds 5 instead of 300', row
+    row = one(rows, 'Mann', item='Fig. 9', setting='NetFlow; OVS')
+    assert row['how'].endswith('two connections'), row
+    row = one(rows, 'Mann', item='Sec. V-D', setting='sFlow against NetFlow of 100 flows')
+    assert (row['ours'], row['ours_min'], row['ours_max']) == ('0.35', '0.15', '0.9'), row  # spread of extremes
 
     for path, exact in (('on-path', '75'), ('off-path', '25')):
         row = one(rows, 'Zha', item='Table 1', setting=f'{path} FCAP', quantity='measurement accuracy')
@@ -297,7 +320,7 @@ def test_of_this_host(test):
     row = one(rows, 'Tangari', item='Fig. 5a', quantity='adaptations at')
     assert 0 < float(row['ours_min']) < 0.8 < float(row['ours_max']) < 1, row
     row = one(rows, 'Tangari', item='Fig. 6', setting='processing time to fall by 25 %')
-    assert row['ours'] in ('Greedy < LSF', 'LSF < Greedy'), row
+    assert sorted(re.split(' [<=] ', row['ours'])) == ['Greedy', 'LSF'], row
     for setting in ('P; K = 1000', 'P; K = 1000; CDF tabulated'):
         assert float(one(rows, 'Tangari', item='Sec. VI-B', setting=setting)['ours']) > 0
     assert all(re.match(r'sketchtap-bench \S', row['command']) for row in rows if row['command']), 'a command of another program'
