@@ -342,8 +342,11 @@ def test_document(test):
     os.mkdir(test.path('figures'))
     shutil.copy(figures, test.path('figures'))
     page = lib.read_text(os.path.join(root, 'docs', 'PAPERS.md'))
-    for name in re.findall(r'\((papers/[\w.-]+)\)', page):
-        assert os.path.exists(os.path.join(root, 'docs', name)), name
+    for section in page.split('\n## '):
+        shown = re.findall(r'!\[(.*?)\]\((papers/[\w.-]+)\)', section)
+        assert len({caption for caption, _ in shown}) == len(shown), shown
+        for _, name in shown:
+            assert os.path.exists(os.path.join(root, 'docs', name)), name
     with open(test.path('PAPERS.md'), 'w', encoding='utf-8') as file:
         file.write(re.sub(r'(<!-- figures \w+ -->\n).*?(<!-- end -->)', r'\1old\n\2', page, flags=re.DOTALL))
     test.run(test.path('figures'), test.path('PAPERS.md'), program=tool_of(test, 'tables')).expect(0)
