@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Evaluates rows of bench/edge: targets, and a comparison with Zha et al. 2022 (zha2022.csv)."""
+"""Judges the targets of bench/edge from its rows."""
 
 import csv
 import os
@@ -7,9 +7,7 @@ from statistics import median
 
 from edge_rows import FACTS, read
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET_COLUMNS = ('bench', 'target', 'relation', 'limit', 'unit', 'value', 'min', 'max', 'rounds', 'met', 'note', *FACTS)
-PAPER_COLUMNS = ('bench', 'figure', 'who', 'quantity', 'unit', 'paper', 'ours', 'value', 'min', 'max', 'rounds', 'note', *FACTS)
 BASE, AGAIN = 'ovs', 'ovs again'
 FLOOR = 'sketchtap --forward, measuring nothing'
 
@@ -43,17 +41,6 @@ def sender_pays(rows):
         'cable', 'cable, sketchtap --kernel --design async', 'cable, sketchtap --port'))
     return [(kernel[key] - base[key]) / (port[key] - base[key]) for key in kernel
             if key in port and key in base and port[key] > base[key]]
-
-
-def at_the_sender(name):
-    """Returns the added time of the sender, which includes the kernel, and of the counter, at the highest rate."""
-    def of(rows):
-        highest = max((int(row['asked_pps']) for row in rows if row['asked_pps']), default=0)
-        some = [row for row in rows if row['asked_pps'] == str(highest)]
-        agent, base = by_round(some, 'cost', name, 'agent_ns'), by_round(some, 'cost', BASE, 'sender_ns')
-        return [value + agent[key] - base[key] for key, value in by_round(some, 'cost', name, 'sender_ns').items()
-                if key in base and key in agent]
-    return of
 
 
 def exact_of_ours(rows):
@@ -118,29 +105,6 @@ def targets(rows):
                'note': f'noise up to {100 * noise:.0f} %' if noise is not None else ''}
 
 
-def of_ours(rows, name, quantity):
-    """Returns the measured values of a quantity of zha2022.csv."""
-    device = any(row['what'] == 'device' and row['contestant'] == name for row in rows)
-    if quantity == 'added':
-        return (above('device', 'mover_ns', name, FLOOR) if device else at_the_sender(name))(rows)
-    lowest = min((int(row['asked_pps']) for row in rows if row['asked_pps']), default=0)
-    of = [row for row in rows if row['contestant'] == name and row['asked_pps'] in ('', str(lowest))]
-    found = {
-        'memory': [float(row['agent_kb'] or row['mover_kb']) for row in of if row['mover_kb']],
-        'flows exact': [100 * float(row['exact']) for row in of if row['exact'] != '' and not row['note']
-                        and row['uncounted'] in ('', '0')],
-        'CPU': [float(row['mover_ns']) + float(row['agent_ns']) for row in of if row['what'] == 'cost' and row['mover_ns']],
-        'highest': [float(row['pps']) / 1000 for row in of if row['what'] == 'highest' and row['pps']],
-    }
-    return found[quantity]
-
-
-def beside_paper(rows):
-    for wanted in read(os.path.join(HERE, 'zha2022.csv')):
-        values = of_ours(rows, wanted['ours'], wanted['quantity']) if wanted['ours'] else []
-        yield {**wanted, **(spread(values) if values else {})}
-
-
 def short(value):
     return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
 
@@ -155,12 +119,11 @@ def write_csv(path, columns, rows, same):
 
 
 def write(directory):
-    """Writes edge-targets.csv and edge-paper.csv from edge.csv. Returns the targets."""
+    """Writes edge-targets.csv from edge.csv. Returns the targets."""
     rows = read(os.path.join(directory, 'edge.csv'))
     if not rows:
         return []
     same = {'bench': 'edge', **{fact: rows[0][fact] for fact in FACTS}}
     judged = list(targets(rows))
     write_csv(os.path.join(directory, 'edge-targets.csv'), TARGET_COLUMNS, judged, same)
-    write_csv(os.path.join(directory, 'edge-paper.csv'), PAPER_COLUMNS, beside_paper(rows), same)
     return judged

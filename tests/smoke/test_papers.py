@@ -334,6 +334,26 @@ def tool_of(test, name):
     return [os.path.join(test.settings.root, 'bench', name)]
 
 
+ITEMS = {'wu tables': 'Table [34]', 'model': 'Sec. VI|Fig. 5.', 'figure3': 'Fig. 3|Sec. IV-C', 'table1': 'Table I', 'table2': 'Table II',
+         'table3': 'Table III', 'figureVI-B': 'Sec. VI-B'}
+DERIVED = {('model', '1 MB', '16384'), ('figure5a', 'one core', '11.8'), ('figure3', 'largest', '1.25')}  # 0.8 s of the ramp; 1.2 to 1.3
+
+
+def test_facts(test):
+    """Numbers that benches use in their own units are numbers of bench/papers."""
+    for facts, paper in (('wu2016', 'wu2016'), ('nassopoulos2014', 'nassopoulos2014'), ('tangari2017', 'tangari2018')):
+        printed = printed_of(test, paper)
+        for fact in read(os.path.join(test.settings.root, 'bench', facts + '.csv')):
+            figure = fact['figure'].removeprefix('nassopoulos ')
+            item = ITEMS.get(fact['figure'], re.sub(r'^(table|figure)(.*)', lambda m: {'table': 'Table ', 'figure': 'Fig. '}[m[1]] + m[2], figure))
+            numbers = {float(number) for row in printed if re.fullmatch(item, row['item'])
+                       for number in re.findall(r'[\d.]*\d', row['value'])}
+            for number in filter(None, f'{fact["none"]};{fact["adaptive"]}'.split(';')):
+                value = abs(float(number))
+                known = value in (0, 1) or any(abs(other - wanted) < 1e-9 * other for other in numbers for wanted in (value, 100 * value))
+                assert known or (figure, fact['setting'], number) in DERIVED, (fact, numbers)
+
+
 def test_document(test):
     """docs/PAPERS.md is what bench/tables makes of bench/results/papers.csv, which has each printed row."""
     root = test.settings.root
