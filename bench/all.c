@@ -82,9 +82,9 @@ static const struct step {
 	{"flow-hosts", "flow-table",
 		"--hosts 200,400,600,800,1000,1200,1400,1600 --rounds 15 --duration 50ms",
 		"--hosts 200,400,600,800,1000,1200,1400,1600 --rounds 1 --duration 10ms"},
-	/* Figure 1 of Nassopoulos et al. */
+	/* Figure 1 of Nassopoulos et al., and the bucket of Wu et al. */
 	{"flow-sharing",
-		"kernels --sketch flow-table --sharing separate,shared:lock --threads 2 "
+		"kernels --sketch flow-table,simple-hash --sharing separate,shared:lock --threads 2 "
 		"--width 64K --zipf 1.05",
 		"--flows 1M --rounds 5", "--flows 1K --packets 200K --rounds 1"},
 	/* Tables I and II of Tangari et al. */

@@ -140,14 +140,17 @@ def test_selection(test):
              'note': '', 'command': 'sizes'}
             for buckets, mpps in ((16384, '80'), (4000000, '100'), (67108864, '60'))]
     compared = [{'figure': figure, 'load': load, 'monitor': monitor, 'sampling': sampling, 'value': value, 'min': least, 'max': largest,
-                 'conditions': conditions, 'command': 'compare'}
+                 'conditions': conditions, 'quantity': 'throughput', 'command': 'compare'}
                 for figure, load, monitor, sampling, value, least, largest, conditions in (
                     ('3', '100mbit', 'sflow', '1', '12', '11', '13', ''), ('3', '100mbit', 'sflow', '10', '9', '8', '10', ''),
                     ('3', '100mbit', 'sflow', '100', '7.5', '7', '8', ''), ('3', '100mbit', 'sflow', '800', '7', '6', '7.9', ''),
                     ('3', 'unbounded', 'sflow', '1', '8', '7', '9', ''), ('3', 'unbounded', 'sflow', '5', '9', '8', '9.5', ''),
                     ('3', 'unbounded', 'sflow', '800', '5', '4', '6', ''),
                     ('9', 'unbounded', 'sflow', '10', '70', '60', '90', 'seconds 5 instead of 300'),
-                    ('9', 'unbounded', 'netflow', '1', '2', '1', '4', ''))]
+                    ('9', 'unbounded', 'netflow', '1', '2', '1', '4', ''),
+                    ('R1', '100mbit', 'none again', '', '-50', '-60', '-40', ''), ('R1', '100mbit', 'sflow', '1', '-2', '-3', '-1', ''))]
+    lookups = [{'part': 'sketch', 'unit': 'lookup', 'traffic': traffic, 'state': 'count', 'mean_ns': mean, 'command': 'profile'}
+               for traffic, mean in (('uncached', '250'), ('cached', '30'))]
     single = MODEL | {'workers': '1', 'how': 'measured'}
     sizes = [single | {'experiment': experiment, column: size, 'drop_rate': rate, 'drop_rate_min': least, 'drop_rate_max': largest}
              for experiment, column, size, rate, least, largest in (
@@ -162,7 +165,8 @@ def test_selection(test):
         times | {'setting': 'RSS-Separate-CMS', 'ours': '20'}, times | {'setting': 'RSS-Shared-CMS', 'ours': '50'},
         MODEL | {'workers': '2', 'drop_rate': '0.4'}, MODEL | {'workers': '6', 'drop_rate': '0.1', 'note': 'from 2 workers'},
         *sizes,
-    ], flow_sizes=many, living_edge_compared=compared, flow_hosts=[
+    ], flow_sizes=many, living_edge_compared=compared, profile=lookups, flow_sharing=[
+        {'name': 'simple-hash', 'threads': '2', 'sharing': 'separate', 'bytes': '4096', 'width': '64', 'command': 'kernels'}], flow_hosts=[
         hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'kpps': '80', 'exact': '0.5'}],
         forward=[{'part': part, 'value': value, 'command': command} for part, value, command in (
             ('off-path flow-table, above io', '1', ''), ('off-path flow-table, above io', '2', ''))])
@@ -181,6 +185,10 @@ def test_selection(test):
     assert (row['ours'], row['command']) == ('2.5', 'sketchtap-bench paper --seed 1'), row
     row = one(rows, 'Wu', item='Fig. 9', setting='2 to 6 cores')
     assert row['ours'] == '40 to 10' and row['how'].startswith('modelled: '), row
+    row = one(rows, 'Wu', item='Sec. 4.4.2', setting='SHT')
+    assert row['ours'] == '32', row  # of two tables
+    row = one(rows, 'Wu', item='Sec. 4.4.2', setting='memory')
+    assert row['ours'] == '220', row
     row = one(rows, 'Wu', item='Fig. 8')
     assert (row['ours'], row['ours_min']) == ('16384 = 4096 < 262144', ''), row  # spreads of the first two overlap
     row = one(rows, 'Wu', item='Fig. 11')
@@ -196,6 +204,8 @@ def test_selection(test):
     row = one(rows, 'Mann', item='Fig. 9', setting='sFlow; 10000 servers')
     assert (row['ours'], row['ours_min'], row['ours_max']) == ('700', '600', '900'), row
     assert row['how'] == 'modelled: from one server; seconds 5 instead of 300', row
+    row = one(rows, 'Mann', item='Sec. III', setting='R1')
+    assert (row['ours'], row['ours_min'], row['ours_max']) == ('2', '1', '3'), row
     row = one(rows, 'Mann', item='Fig. 9', setting='NetFlow; OVS')
     assert row['how'].endswith('two connections'), row
     row = one(rows, 'Mann', item='Sec. V-D', setting='sFlow against NetFlow of 100 flows')
