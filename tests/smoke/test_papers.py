@@ -391,16 +391,11 @@ def test_pictures(test):
     """Pictures are valid, inside their frame, and have each series in the legend. Without figures there is none."""
     directory = prepare(test, flow_sizes=[
         {'bench': 'flow-table', 'traffic': 'zipf', 'collision': collision, 'hash': 'coralreef', 'buckets': buckets, 'mpps': '100',
-         'ns': ns, 'ns_min': '8', 'ns_max': '20', 'of_power': '', 'note': '', 'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC',
-         'command': 'sizes'} for collision, buckets, ns in (('list', '16384', '10'), ('list', '67108864', '16'), ('tree', '16384', '9'))],
-        edge=[{'what': what, 'contestant': contestant, 'flows': '2550', 'asked_pps': asked, 'pps': '40000', 'all_ns': '15000', 'mover_kb': kb,
-               'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC', 'command': 'edge'}
-              for what, asked in (('cost', '40000'), ('cost', '5000'), ('highest', ''))
-              for contestant, kb in (('ovs again', '1024'), ('ovs, umon', '5120'), ('sketchtap --forward --design async', ''))])
+         'ns': ns, 'ns_min': '8', 'ns_max': '20', 'of_power': '', 'occupancy': '0.5', 'note': '', 'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC',
+         'command': 'sizes'} for collision, buckets, ns in (('list', '16384', '10'), ('list', '67108864', '16'), ('tree', '16384', '9'))])
     join(test, directory)
     test.run(directory, test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(0)
-    assert sorted(os.listdir(test.path('pictures'))) == [
-        'nassopoulos-2.svg', 'nassopoulos-3.svg', 'zha-10.svg', 'zha-2.svg', 'zha-8.svg']
+    assert sorted(os.listdir(test.path('pictures'))) == ['nassopoulos-2-density.svg', 'nassopoulos-2.svg', 'nassopoulos-3.svg']
     for name in os.listdir(test.path('pictures')):
         root = xml.etree.ElementTree.parse(os.path.join(test.path('pictures'), name)).getroot()
         width, height = float(root.get('width')), float(root.get('height'))
@@ -410,11 +405,11 @@ def test_pictures(test):
         words = [text.text for text in texts]
         assert 'CPU <A> & B; 2026-11-29' in words and ('rows of the table' in words) == name.startswith('nass'), words
         if name == 'nassopoulos-2.svg':
-            assert {'CoralReef, list', 'CoralReef, tree', 'CoralReef, list: paper', 'Mpps', '2^14', '54 M'} <= set(words), words
-        if name.startswith('zha'):
-            assert {'UMON', 'eBPF', 'off-path FCAP'} <= {word.removeprefix('paper: ') for word in words}, words
+            assert {'CoralReef, list', 'CoralReef, tree', 'CoralReef, list: paper', 'Mpps', '2^14', '54 M', 'paper: knee',
+                    'paper: 20 % below best list'} <= set(words), words
         circles = [element for element in root if element.tag.endswith('circle')]
-        assert len(circles) == {'nassopoulos-2.svg': 4, 'nassopoulos-3.svg': 4, 'zha-2.svg': 29}.get(name, 0), len(circles)  # with those of the legend
+        wanted = {'nassopoulos-2.svg': 6, 'nassopoulos-2-density.svg': 0, 'nassopoulos-3.svg': 4}
+        assert len(circles) == wanted[name], len(circles)  # with those of the legend
     test.run(test.path('nothing'), test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(2)
     write(directory, 'accuracy', [  # half of the keys are reported, with half of their count
         {'name': 'count-min', 'bytes': str(size << 20), 'recall': '1', 'relative_error': '0', 'recall_1000': '0.5',
