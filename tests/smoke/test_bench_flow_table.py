@@ -111,6 +111,7 @@ def test_printed(test):
     distinct = int(rows[0]['distinct'])
     near, prime = round(distinct / 0.13), 16411
     rows, printed = printed_rows(test, *few, '--width', '16K', '--buckets', f'{near},{prime}')
+    assert printed['Sec. 3.1', 'emulation', 'tuple in memory']['ours'] == '16', printed
     rate = {(row['buckets'], row['collision']): 1000 / float(row['ns']) for row in rows if row['bench'] == 'flow-table'}
     table = next(row for row in rows if row['buckets'] == str(near) and row['collision'] == 'list')
     for quantity, value in (('P(L=1)', table['p_single']), ('E[L]', table['mean_length'])):
