@@ -167,9 +167,10 @@ def test_selection(test):
         *sizes,
     ], flow_sizes=many, living_edge_compared=compared, profile=lookups, flow_sharing=[
         {'name': 'simple-hash', 'threads': '2', 'sharing': 'separate', 'bytes': '4096', 'width': '64', 'command': 'kernels'}], flow_hosts=[
-        hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'kpps': '80', 'exact': '0.5'}],
-        forward=[{'part': part, 'value': value, 'command': command} for part, value, command in (
-            ('off-path flow-table, above io', '1', ''), ('off-path flow-table, above io', '2', ''))])
+        hosts | {'hosts': '1200', 'exact': '0.5'}, hosts, hosts | {'design': 'rss'}, hosts | {'kpps': '80', 'exact': '0.5'}],
+        forward=[{'part': f'{part} off-path compact-table, 2550 flows{above}'.strip(), 'value': value, 'command': command}
+                 for part, above, value, command in (('', ', above io', '1', ''), ('', ', above io', '2', ''),
+                                                     ('exact flows of', '', '0.25', 'forward'))])
     rows = join(test, directory)
     check_rows(test, rows)
 
@@ -392,10 +393,15 @@ def test_pictures(test):
     directory = prepare(test, flow_sizes=[
         {'bench': 'flow-table', 'traffic': 'zipf', 'collision': collision, 'hash': 'coralreef', 'buckets': buckets, 'mpps': '100',
          'ns': ns, 'ns_min': '8', 'ns_max': '20', 'of_power': '', 'occupancy': '0.5', 'note': '', 'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC',
-         'command': 'sizes'} for collision, buckets, ns in (('list', '16384', '10'), ('list', '67108864', '16'), ('tree', '16384', '9'))])
+         'command': 'sizes'} for collision, buckets, ns in (('list', '16384', '10'), ('list', '67108864', '16'), ('tree', '16384', '9'))],
+        edge=[{'what': what, 'contestant': contestant, 'flows': '2550', 'asked_pps': asked, 'pps': '40000', 'all_ns': '15000', 'mover_kb': kb,
+               'machine': 'CPU <A> & B', 'date': '2026-11-29 11:00 UTC', 'command': 'edge'}
+              for what, asked in (('cost', '40000'), ('cost', '5000'), ('highest', ''))
+              for contestant, kb in (('ovs again', '1024'), ('ovs, umon', '5120'), ('sketchtap --forward --design async', ''))])
     join(test, directory)
     test.run(directory, test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(0)
-    assert sorted(os.listdir(test.path('pictures'))) == ['nassopoulos-2-density.svg', 'nassopoulos-2.svg', 'nassopoulos-3.svg']
+    assert sorted(os.listdir(test.path('pictures'))) == [
+        'nassopoulos-2-density.svg', 'nassopoulos-2.svg', 'nassopoulos-3.svg', 'zha-10.svg', 'zha-2.svg', 'zha-8.svg']
     for name in os.listdir(test.path('pictures')):
         root = xml.etree.ElementTree.parse(os.path.join(test.path('pictures'), name)).getroot()
         width, height = float(root.get('width')), float(root.get('height'))
@@ -407,9 +413,10 @@ def test_pictures(test):
         if name == 'nassopoulos-2.svg':
             assert {'CoralReef, list', 'CoralReef, tree', 'CoralReef, list: paper', 'Mpps', '2^14', '54 M', 'paper: knee',
                     'paper: 20 % below best list'} <= set(words), words
+        if name.startswith('zha'):
+            assert {'UMON', 'eBPF', 'off-path FCAP'} <= {word.removeprefix('paper: ') for word in words}, words
         circles = [element for element in root if element.tag.endswith('circle')]
-        wanted = {'nassopoulos-2.svg': 6, 'nassopoulos-2-density.svg': 0, 'nassopoulos-3.svg': 4}
-        assert len(circles) == wanted[name], len(circles)  # with those of the legend
+        assert len(circles) == {'nassopoulos-2.svg': 6, 'nassopoulos-3.svg': 4, 'zha-2.svg': 29}.get(name, 0), len(circles)  # with those of the legend
     test.run(test.path('nothing'), test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(2)
     write(directory, 'accuracy', [  # half of the keys are reported, with half of their count
         {'name': 'count-min', 'bytes': str(size << 20), 'recall': '1', 'relative_error': '0', 'recall_1000': '0.5',
