@@ -195,3 +195,14 @@ struct design_outcome design_model_run(
 	VERIFY(strcmp(load->design, "rss"), ==, 0);
 	return run_rss(load, costs);
 }
+
+void model_errors_add(struct model_errors *errors, const struct model_run *run)
+{
+	struct model_error *error =
+		run->workers > run->cost_workers ? &errors->more : &errors->same;
+
+	if (run->fitted)
+		return;
+	error->runs++;
+	error->drop = fmax(error->drop, fabs(run->drop_error));
+}

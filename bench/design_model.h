@@ -8,6 +8,7 @@
  * workers: the caller adds what workers cost each other.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench/card_run.h"
@@ -37,3 +38,24 @@ struct design_outcome {
 
 struct design_outcome design_model_run(
 	const struct design_load *load, const struct design_costs *costs);
+
+/* Largest difference of the modelled loss from that of runs. */
+struct model_error {
+	uint32_t runs;
+	double drop;
+};
+
+struct model_errors {
+	struct model_error same; /* costs were measured with as many workers */
+	struct model_error more; /* costs were measured with fewer workers */
+};
+
+struct model_run {
+	uint32_t workers;
+	uint32_t cost_workers; /* number of workers in the measurement of the costs */
+	bool fitted;           /* true: the model has the costs of this run */
+	double drop_error;
+};
+
+/* Counts every run except fitted ones. */
+void model_errors_add(struct model_errors *errors, const struct model_run *run);

@@ -47,12 +47,6 @@ struct combination {
 	struct workers workers[2]; /* one, and as many as fit, up to PAPER_WORKERS */
 };
 
-/* Largest difference of the model from predicted runs of a design. */
-struct model_error {
-	uint32_t runs;
-	double drop, delay;
-};
-
 struct modelled {
 	const struct modelled_params *params;
 	struct figures *figures;
@@ -321,22 +315,21 @@ static void cell_measured(const struct modelled *modelled, const struct card_sam
 /* Writes a run and what the model says of it, with the costs of `from`. */
 static void print_run(const struct modelled *modelled, const struct combination *combination,
 	const struct workers *workers, const struct workers *from, uint32_t load,
-	struct model_error *error)
+	struct model_errors *errors)
 {
 	struct prediction model = predict(
 		modelled, combination, from, workers->n, (double)workers->rates[load], true);
 	struct figures *figures = modelled->figures;
 	struct bench_stats drop, delay;
-	double drop_error, delay_error;
+	double drop_error;
 
 	cell_setting(modelled, combination, workers->n, (double)workers->rates[load]);
 	cell_measured(modelled, workers->samples[load], &drop, &delay);
 	drop_error = model.drop.median - drop.median;
-	delay_error = model.delay.median / delay.median - 1;
 	figures_cell(figures, "model_drop_rate", "%.4f", model.drop.median);
 	figures_cell(figures, "model_delay_ns", "%.2f", model.delay.median);
 	figures_cell(figures, "drop_error", "%.4f", drop_error);
-	figures_cell(figures, "delay_error", "%.4f", delay_error);
+	figures_cell(figures, "delay_error", "%.4f", model.delay.median / delay.median - 1);
 	if (from != workers) {
 		figures_cell(figures, "note", "modelled from one worker%s",
 			combination->sharing == SHARING_SHARED ? ", without contention" : "");
@@ -350,28 +343,27 @@ static void print_run(const struct modelled *modelled, const struct combination 
 		figures_note(figures, "other programs took %.0f %% of the time",
 			BENCH_STATS(workers->samples[load], interrupted, modelled->rounds).median *
 				100);
-	if (from != workers ? combination->sharing == SHARING_SEPARATE : !is_fitted(load)) {
-		error->runs++;
-		error->drop = fmax(error->drop, fabs(drop_error));
-		error->delay = fmax(error->delay, fabs(delay_error));
-	}
+	model_errors_add(errors, &(struct model_run){.workers = workers->n,
+					 .cost_workers = from->n,
+					 .fitted = from == workers && is_fitted(load),
+					 .drop_error = drop_error});
 	figures_row(figures);
 }
 
 static void print_runs(const struct modelled *modelled, const struct combination *combination,
-	struct model_error *error)
+	struct model_errors *errors)
 {
 	for (uint32_t w = 0; w < combination->nb_workers; w++)
 		for (uint32_t load = 0; load < LOADS; load++)
 			print_run(modelled, combination, &combination->workers[w],
-				&combination->workers[w], load, error);
+				&combination->workers[w], load, errors);
 	if (combination->nb_workers > 1)
 		print_run(modelled, combination, &combination->workers[1], &combination->workers[0],
-			LOAD_PAPER, error);
+			LOAD_PAPER, errors);
 }
 
-static struct model_error *error_of(
-	struct model_error errors[DESIGNS_MAX], const struct combination *combination)
+static struct model_errors *errors_of(
+	struct model_errors errors[DESIGNS_MAX], const struct combination *combination)
 {
 	uint32_t design = design_index(combination->design);
 
@@ -379,16 +371,22 @@ static struct model_error *error_of(
 	return &errors[design];
 }
 
-static void note_error(struct figures *figures, uint32_t n, const char *contention,
-	const struct model_error *error)
+/* n: number of workers in the measurement of the costs. */
+static void note_errors(struct figures *figures, uint32_t n, const char *contention,
+	const struct model_errors *errors)
 {
-	figures_cell(figures, "note",
-		"from %u worker%s%s; in %u runs PDR was at most %.3f off, delay %.0f %%", n,
-		n == 1 ? "" : "s", contention, error->runs, error->drop, error->delay * 100);
+	char more[96] = "; more workers not tested";
+
+	if (errors->more.runs > 0)
+		snprintf(more, sizeof(more),
+			", %.3f in %u from 1 worker; contention beyond %u not tested",
+			errors->more.drop, errors->more.runs, n);
+	figures_cell(figures, "note", "from %u worker%s%s; PDR at most %.3f off in %u runs%s", n,
+		n == 1 ? "" : "s", contention, errors->same.drop, errors->same.runs, more);
 }
 
 static void note_model(const struct modelled *modelled, const struct combination *combination,
-	const struct model_error *error)
+	const struct model_errors *errors)
 {
 	double more[BENCH_ROUNDS_MAX] = {0};
 	char contention[64] = "";
@@ -398,11 +396,11 @@ static void note_model(const struct modelled *modelled, const struct combination
 	if (combination->sharing == SHARING_SHARED)
 		snprintf(contention, sizeof(contention), ", %.1f ns more for each further one",
 			bench_stats_of(more, modelled->rounds).median);
-	note_error(modelled->figures, most_workers(combination)->n, contention, error);
+	note_errors(modelled->figures, most_workers(combination)->n, contention, errors);
 }
 
 static void print_six(const struct modelled *modelled, const struct combination *combination,
-	const struct model_error *error)
+	const struct model_errors *errors)
 {
 	const struct workers *from = most_workers(combination);
 	struct figures *figures = modelled->figures;
@@ -420,7 +418,7 @@ static void print_six(const struct modelled *modelled, const struct combination 
 	figures_cell(figures, "paper_drop_rate", "%s", printed(modelled, combination, "PDR"));
 	figures_cell(figures, "delay_ns", "%.2f", model.delay.median);
 	figures_cell(figures, "how", "modelled");
-	note_model(modelled, combination, error);
+	note_model(modelled, combination, errors);
 	figures_row(figures);
 }
 
@@ -444,7 +442,7 @@ static void paper_name(char *name, size_t size, const struct combination *combin
 }
 
 static void print_printed(const struct modelled *modelled, const struct combination *combination,
-	const char *quantity, const struct model_error *error)
+	const char *quantity, const struct model_errors *errors)
 {
 	const struct workers *from = most_workers(combination);
 	bool loss = strcmp(quantity, "PDR") == 0,
@@ -478,7 +476,7 @@ static void print_printed(const struct modelled *modelled, const struct combinat
 	figures_cell(figures, "ours_max", loss ? "%.4f" : "%.2f", ours.max);
 	figures_cell(figures, "how", loss && !six ? "modelled" : "measured");
 	if (loss && !six)
-		note_error(figures, from->n, "", error);
+		note_errors(figures, from->n, "", errors);
 	else if (!six)
 		figures_cell(figures, "note", "%u worker%s in place of six", from->n,
 			from->n == 1 ? "" : "s");
@@ -487,7 +485,7 @@ static void print_printed(const struct modelled *modelled, const struct combinat
 
 /* In the CSV only: the table has the same figures. */
 static void print_all_printed(
-	const struct modelled *modelled, struct model_error errors[DESIGNS_MAX])
+	const struct modelled *modelled, struct model_errors errors[DESIGNS_MAX])
 {
 	FILE *table = modelled->figures->table;
 
@@ -495,24 +493,24 @@ static void print_all_printed(
 	for (uint32_t c = 0; modelled->params->of_paper && c < modelled->n; c++) {
 		const struct combination *one = &modelled->combinations[c];
 
-		print_printed(modelled, one, "PDR", error_of(errors, one));
-		print_printed(modelled, one, "PPT", error_of(errors, one));
+		print_printed(modelled, one, "PDR", errors_of(errors, one));
+		print_printed(modelled, one, "PPT", errors_of(errors, one));
 	}
 	modelled->figures->table = table;
 }
 
 static void print_all(const struct modelled *modelled)
 {
-	struct model_error errors[DESIGNS_MAX] = {0};
+	struct model_errors errors[DESIGNS_MAX] = {0};
 
 	figures_heading(modelled->figures, "%s: %s, %u rounds of %u ms", MODELLED_TITLE,
 		modelled->params->traffic, modelled->rounds, modelled->params->milliseconds);
 	for (uint32_t c = 0; c < modelled->n; c++)
 		print_runs(modelled, &modelled->combinations[c],
-			error_of(errors, &modelled->combinations[c]));
+			errors_of(errors, &modelled->combinations[c]));
 	for (uint32_t c = 0; c < modelled->n; c++)
 		print_six(modelled, &modelled->combinations[c],
-			error_of(errors, &modelled->combinations[c]));
+			errors_of(errors, &modelled->combinations[c]));
 	print_all_printed(modelled, errors);
 }
 

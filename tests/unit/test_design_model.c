@@ -104,6 +104,27 @@ static void test_async(void **state)
 	assert_near(six.poll_ns, 26, 0.05);
 }
 
+/* Runs that the model fails count, with and without contention, however many workers they have. */
+static void test_errors(void **state)
+{
+	static const struct model_run runs[] = {
+		{.workers = 1, .cost_workers = 1, .fitted = true, .drop_error = 1},
+		{.workers = 2, .cost_workers = 2, .drop_error = -0.125},
+		{.workers = 1, .cost_workers = 1, .drop_error = 0.0625},
+		{.workers = 2, .cost_workers = 1, .drop_error = -0.75},
+		{.workers = 3, .cost_workers = 1, .drop_error = 0.5},
+	};
+	struct model_errors errors = {0};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(runs) / sizeof(runs[0]); r++)
+		model_errors_add(&errors, &runs[r]);
+	assert_int_equal(errors.same.runs, 2);
+	assert_near(errors.same.drop, 0.125, 0);
+	assert_int_equal(errors.more.runs, 2);
+	assert_near(errors.more.drop, 0.75, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +132,7 @@ int main(void)
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_sync),
 		cmocka_unit_test(test_async),
+		cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
