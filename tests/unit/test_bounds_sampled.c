@@ -20,7 +20,7 @@
 #define RISK       0.1
 #define SEEN_MIN   4
 /* Ten times as many with SKETCHTAP_FULL. Fewer with sanitizers, which do not affect rates. */
-#define SEEDS      FEWER(300, 60)
+#define SEEDS      FEWER(400, 60)
 
 /* Packets so far; the weight of the next burst may depend on them. */
 struct past {

@@ -6,6 +6,7 @@
  * cables change.
  */
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #define SECRET        7
 #define SURE          0.5
 #define FEW_FLOWS     20 /* at fewer flows a link may be missing */
-#define SEEDS         300
+#define SEEDS         320
 #define HOPS_OF_FLOWS 6
 #define INTERVALS     16
 
@@ -638,6 +639,96 @@ static void test_changes(void **state)
 		}
 }
 
+#define SURE_SEEDS 600
+#define SURE_FLOWS 300
+/* `sure` may exceed the share in 2.5 % of the seeds, and by chance in five standard errors more. */
+#define SURE_RISK  0.025
+
+/* Shares of the flows that go directly, or in which `from` reports first. */
+static const double known_shares[] = {0.55, 0.6, 0.7, 0.8, 0.9};
+
+static double known_share(uint32_t seed)
+{
+	return known_shares[seed % (sizeof(known_shares) / sizeof(known_shares[0]))];
+}
+
+struct sure_check {
+	uint32_t rows, above; /* above: `sure` exceeds the share */
+};
+
+/* Adds the row from exporter 0 to exporter 1. Most flows of a sample may have the other order. */
+static void add_sure(
+	struct sure_check *check, const struct network *network, uint32_t port, double share)
+{
+	struct found found = find(network);
+	const struct neighbour_row *row = row_of(&found, 0, port, 1, port);
+
+	if (row != NULL) {
+		check->rows++;
+		check->above += row->sure > share;
+		assert_true(row->sure > share - 0.25);
+	}
+	free(found.rows);
+}
+
+static void check_sure(const struct sure_check *check)
+{
+	double mean = SURE_RISK * SURE_SEEDS;
+
+	print_message("`sure` is above the share in %u of %u rows\n", check->above, check->rows);
+	assert_true(check->rows > SURE_SEEDS * 95 / 100);
+	assert_true(check->above <= mean + 5 * sqrt(mean * (1 - SURE_RISK)));
+}
+
+/* Without interface numbers: a known share of the flows from 0 to 1 passes exporter 2. */
+static void test_sure_of_known_order(void **state)
+{
+	struct sure_check check = {0};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SURE_SEEDS; seed++) {
+		struct network *network = network_create(seed);
+		double direct = known_share(seed);
+
+		for (uint32_t i = 0; i < SURE_FLOWS; i++) {
+			struct path_row *path = &network->paths[network->nb_paths++];
+
+			path->key.family = KEY_IPV4;
+			memcpy(path->key.v4.src_ip, &i, sizeof(path->key.v4.src_ip));
+			path->packets = PACKETS;
+			path->bytes = 1000;
+			path->ordered = true;
+			path->hops[path->nb_hops++] = (struct path_hop){.exporter = 0};
+			if (!happens(network, direct))
+				path->hops[path->nb_hops++] = (struct path_hop){.exporter = 2};
+			path->hops[path->nb_hops++] = (struct path_hop){.exporter = 1};
+		}
+		add_sure(&check, network, 0, direct);
+		free(network);
+	}
+	check_sure(&check);
+}
+
+/* Only the order of reports tells the direction: exporter 0 reports a known share of the flows first. */
+static void test_sure_of_reports(void **state)
+{
+	struct sure_check check = {0};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SURE_SEEDS; seed++) {
+		struct network *network = network_create(seed);
+		double first = known_share(seed);
+		const struct habits habits = {.swapped = 2 * (1 - first)};
+
+		connect_routers(network, 0, 1);
+		for (uint32_t i = 0; i < SURE_FLOWS; i++)
+			send_flow(network, (const uint32_t[]){0, 1}, 2, 0, 0, &habits);
+		add_sure(&check, network, 1, first);
+		free(network);
+	}
+	check_sure(&check);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -650,6 +741,8 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_sure_of_known_order),
+		cmocka_unit_test(test_sure_of_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
