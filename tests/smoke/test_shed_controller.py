@@ -2,13 +2,14 @@
 """--overload best and other policies: order by priority, by cost, and as recorded in the overload
 log."""
 
+import math
 import os
 import signal
 
 import lib
 import test_control
 
-LONG = ('deadline', 'present', 'flows_held_back')
+LONG = ('deadline', 'present', 'predictions', 'flows_held_back')
 
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
@@ -134,6 +135,37 @@ def check_replayed(test):
                                     '--seed', '5', '--states-from', test.path('best.csv'))
     assert again == rows, 'another output'
     assert [row['skipped'] for row in ledger] == [row['skipped'] for row in stats], (ledger, stats)
+
+
+def check_predictions(rows):
+    """Predictions are times of a packet, and errors are relative. Both formulas are compared in the same windows or fewer."""
+    for row in rows:
+        for name in ('predicted_ns', 'formula_ns'):
+            assert row[name] == '' or 0 < float(row[name]) < math.inf and row['worker'] != '' != row['cost_ns'], row
+        for name in ('predicted_error', 'formula_error'):
+            assert row[name] == '' or 0 <= float(row[name]) < math.inf and row['worker'] == '', row
+        assert row['predicted_ns'] or not row['formula_ns'], row
+        assert row['predicted_error'] or not row['formula_error'], row
+
+
+def test_predictions(test):
+    """A paced run has the time per packet that formula (3) predicts, and the error of each interval."""
+    config, states = write_load(test), test.path('states.csv')
+    common = ('--config', config, '--workers', '1', '--seed', '5', '--keep-up', 'best')
+    _, stats, _ = test.measure('--synthetic', SYNTHETIC, *common, '--interval', '0')
+    rate = round(2e9 / (float(stats[0]['ppt_ns']) + float(stats[0]['free_ns'])))
+    for _ in range(5):  # a feeder without CPU time overloads no worker
+        result = test.run('--synthetic', f'flows=4K,zipf=1.1,packets={2 * rate},rate={rate},seed=9', '--pace', 'recorded', *common,
+                          '--interval', '200ms', '--descriptors', '32768', '--states', states, '--output', os.devnull,
+                          '--force').expect(0)
+        rows = read_states(states)
+        check_predictions(rows)
+        predicted = [row for row in rows if row['formula_ns'] != '']
+        compared = [row for row in rows if row['formula_error'] != '']
+        if predicted and compared:
+            break
+    else:
+        raise AssertionError(f'no prediction by formula (3): {rows}\n{result.describe()}')
 
 
 def test_deadline(test):
