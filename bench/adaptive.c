@@ -784,6 +784,9 @@ static bool run_table_3(struct adaptive *bench)
 	for (uint32_t c = 0; c < STATE_COUNTING_CASES; c++)
 		print_counting(
 			bench, counted_queries[c], "queries", times.queries[c], times.without);
+	for (uint32_t c = 0; c < STATE_COUNTING_CASES; c++)
+		print_counting(bench, counted_queries[c], "queries, none matches",
+			times.no_match[c], times.without);
 	workload_destroy(workload);
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "key/match.h"
 #include "parallel/plan/plan.h"
@@ -16,7 +17,7 @@
 #include "sketch/sketch.h"
 
 #define TABLE (UINT64_C(1) << 13) /* small, so that the layout of memory matters less */
-#define CASES (1 + STATE_COUNTING_CASES)
+#define CASES (1 + 2 * STATE_COUNTING_CASES)
 
 const uint32_t counted_states[STATE_COUNTING_CASES] = {16, 32, 64};
 const uint32_t counted_queries[STATE_COUNTING_CASES] = {256, 1024, 4096};
@@ -27,9 +28,9 @@ static double ns_since(uint64_t start, uint64_t packets)
 	       (double)packets;
 }
 
-/* Query q matches the flow of a random packet. */
-static bool fill_queries(
-	struct queries *queries, const struct workload *workload, uint32_t n, uint64_t seed)
+/* Query q matches the flow of a random packet. If not `matching`, it has a source that sends none. */
+static bool fill_queries(struct queries *queries, const struct workload *workload, uint32_t n,
+	bool matching, uint64_t seed)
 {
 	struct match *matches = calloc(n, sizeof(*matches));
 	struct random random;
@@ -43,9 +44,12 @@ static bool fill_queries(
 			&workload->keys[random_below(&random, workload->spec.packets)];
 		char text[128], why[MATCH_WHY_MAX];
 
-		snprintf(text, sizeof(text), "src host %u.%u.%u.%u and src port %u", key->src_ip[0],
-			key->src_ip[1], key->src_ip[2], key->src_ip[3],
-			key->src_port[0] << 8 | key->src_port[1]);
+		if (matching)
+			snprintf(text, sizeof(text), "src host %u.%u.%u.%u and src port %u",
+				key->src_ip[0], key->src_ip[1], key->src_ip[2], key->src_ip[3],
+				key->src_port[0] << 8 | key->src_port[1]);
+		else
+			snprintf(text, sizeof(text), "src host 0.0.%u.%u", q >> 8, q & 255);
 		queries->list[q] = (struct query){
 			.rank = (uint8_t)(1 + q * QUERY_RANKS / n), .state = FLOW_TCP};
 		compiled = match_compile(&matches[q], text, why);
@@ -55,6 +59,12 @@ static bool fill_queries(
 		match_free(&matches[q]);
 	free(matches);
 	return compiled;
+}
+
+static void verify_none_matches(const struct queries *queries, const struct workload *workload)
+{
+	for (uint64_t i = 0; i < workload->spec.packets; i++)
+		VERIFY(queries_ranks4(queries, &workload->keys[i]).rate, ==, QUERY_NO_RANK);
 }
 
 static struct sketch *make_table(const struct queries *queries, uint64_t seed)
@@ -100,9 +110,15 @@ static bool measure_queries(struct state_counting *times, const struct workload 
 	for (uint32_t c = 0; right && c < CASES; c++) {
 		least[c] = INFINITY;
 		if (c > 0) {
+			bool matching = c <= STATE_COUNTING_CASES;
+
 			queries[c] = calloc(1, sizeof(*queries[c]));
 			right = queries[c] != NULL &&
-				fill_queries(queries[c], workload, counted_queries[c - 1], seed);
+				fill_queries(queries[c], workload,
+					counted_queries[(c - 1) % STATE_COUNTING_CASES], matching,
+					seed);
+			if (right && !matching)
+				verify_none_matches(queries[c], workload);
 		}
 		tables[c] = right ? make_table(queries[c], seed) : NULL;
 		right = tables[c] != NULL;
@@ -119,7 +135,9 @@ static bool measure_queries(struct state_counting *times, const struct workload 
 		}
 	times->without = least[0];
 	for (uint32_t c = 0; c < CASES; c++) {
-		if (c > 0)
+		if (c > STATE_COUNTING_CASES)
+			times->no_match[c - 1 - STATE_COUNTING_CASES] = least[c] - least[0];
+		else if (c > 0)
 			times->queries[c - 1] = least[c] - least[0];
 		if (tables[c] != NULL)
 			tables[c]->ops->destroy(tables[c]);

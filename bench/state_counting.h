@@ -18,10 +18,11 @@ struct state_counting {
 	double states[STATE_COUNTING_CASES];
 	/*
 	 * ns per packet of known flows: a flow table with this number of queries, minus one without
-	 * queries. No query changes the state of a flow.
+	 * queries. All match a flow, and all are off.
 	 */
 	double queries[STATE_COUNTING_CASES];
-	double without; /* ns per packet of the flow table without queries */
+	double no_match[STATE_COUNTING_CASES]; /* likewise; no query matches a flow */
+	double without;                        /* ns per packet of the flow table without queries */
 };
 
 /* Minima of the rounds. Returns false if out of memory. */

@@ -98,6 +98,16 @@ def check_decisions(rows):
             assert 0 < less and (states < 64 or less < float(found['64 states', 'time'][way.lower()])), found
 
 
+def check_counting(rows):
+    """Counting by states, by queries that match, and by queries that do not."""
+    found = {row['setting']: row for row in rows if row['figure'] == 'III'}
+    assert sorted(found) == sorted([f'{n} states' for n in (16, 32, 64)] + [
+        f'{n} {kind}' for n in (256, 1024, 4096) for kind in ('queries', 'queries, none matches')]), found
+    for setting, row in found.items():
+        assert ('a table without queries' in row['note']) == ('queries' in setting), row
+        assert math.isfinite(float(row['value'])) and ('queries' in setting or float(row['value']) > 0), row
+
+
 def run(test, *options):
     result = test.bench('adaptive', '--no-huge', '--seed', '1', '--quick', *options, '--output', '-').expect(0)
     return read_rows(result.stdout)
@@ -113,6 +123,7 @@ def test_paper(test):
     check_adaptations(rows)
     check_estimate(rows)
     check_decisions(rows)
+    check_counting(rows)
     predictions = [row for row in rows if row['experiment'] == 'prediction']
     assert len({row['setting'] for row in predictions}) == 5 and len(predictions) == 5 * 5, predictions
     assert all(0 <= float(row['value']) < 100 for row in predictions), predictions

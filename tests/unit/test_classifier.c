@@ -492,6 +492,63 @@ static void test_order(void **unused)
 	}
 }
 
+/* Words of boxes that a lookup reads. */
+static uint32_t words_to_read(const struct classifier_lookup *lookup)
+{
+	uint32_t words = 0;
+
+	for (uint32_t s = 0; s < CLASSIFIER_SUMMARIES_MAX; s++)
+		words += (uint32_t)__builtin_popcountll(lookup->words[s]);
+	return words;
+}
+
+/*
+ * A lookup reads no boxes of conditions whose addresses it does not have, for any number of
+ * conditions; with one that matches, it reads one word.
+ */
+static void test_work(void **unused)
+{
+	static const uint32_t sizes[] = {256, 1024, 4096};
+	static struct match conditions[4096];
+
+	(void)unused;
+	for (uint32_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		struct classifier *classifier;
+
+		for (uint32_t c = 0; c < sizes[s]; c++) {
+			char text[TEXT_MAX] = "", why[MATCH_WHY_MAX];
+
+			add(text, "src host 198.51.%u.%u and src port %u", c >> 8, c & 255, 1 + c);
+			assert_true(match_compile(&conditions[c], text, why));
+		}
+		classifier = classifier_create(conditions, NULL, sizes[s]);
+		assert_non_null(classifier);
+		for (uint32_t p = 0; p < 2000; p++) {
+			struct key key = {.family = KEY_IPV4,
+				.v4 = {.src_ip = {198, 50},
+					.src_port = {(uint8_t)(p >> 8), (uint8_t)p}}};
+			struct classifier_lookup lookup = {0};
+			uint32_t c = p % sizes[s];
+
+			classifier_look_up(classifier, &key, &lookup);
+			assert_int_equal(words_to_read(&lookup), 0);
+			assert_int_equal(classifier_next(&lookup), CLASSIFIER_NONE);
+			memcpy(key.v4.src_ip, (uint8_t[]){198, 51, (uint8_t)(c >> 8), (uint8_t)c},
+				4);
+			memcpy(key.v4.src_port,
+				(uint8_t[]){(uint8_t)((1 + c) >> 8), (uint8_t)(1 + c)}, 2);
+			memset(&lookup, 0, sizeof(lookup));
+			classifier_look_up(classifier, &key, &lookup);
+			assert_int_equal(words_to_read(&lookup), 1);
+			assert_int_equal(classifier_next(&lookup), c);
+			assert_int_equal(classifier_next(&lookup), CLASSIFIER_NONE);
+		}
+		classifier_destroy(classifier);
+		for (uint32_t c = 0; c < sizes[s]; c++)
+			match_free(&conditions[c]);
+	}
+}
+
 static void test_errors(void **unused)
 {
 	static const char *const texts[][2] = {
@@ -557,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_all_matching_conditions),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_work),
 		cmocka_unit_test(test_errors),
 	};
 
