@@ -16,6 +16,7 @@
 
 #include "adapt/cache_share.h"
 #include "adapt/demand.h"
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "base/random.h"
@@ -671,7 +672,7 @@ static bool run_decision(
 
 	if (right) {
 		fill_decision(&trial, items, states, one_rank);
-		/* greedy and lsf change states of flows; queries switches off measurements. */
+		/* greedy and lsf change states of flows; CHOOSE_QUERIES switches off measurements. */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))
@@ -679,13 +680,46 @@ static bool run_decision(
 					  : NAN;
 		print_decision(bench, setting, us);
 	} else {
-		log_error("out of memory for %u queries", items);
+		log_error("out of memory for %u measurements", items);
 	}
 	free(trial.items);
 	free(trial.choice.step);
 	free(trial.choice.flows);
 	free(trial.work);
 	return right;
+}
+
+/* A flow table whose flow states are those of queries, evenly over all ranks. All are turned off. */
+static bool run_queries(struct adaptive *bench, uint32_t queries)
+{
+	static double ranks[CHOOSE_RANKS_MAX + 1];
+	struct choose_item item;
+	uint8_t step;
+	struct choose_flows flows;
+	struct choice_trial trial = {.items = &item,
+		.choice = {.step = &step, .flows = &flows},
+		.work = malloc(choose_work_size(1))};
+	double us[CHOOSE_BEST + 1];
+	char setting[32];
+
+	if (trial.work == NULL) {
+		log_error("out of memory for a decision");
+		return false;
+	}
+	fill_decision(&trial, 1, FLOW_STATES, false);
+	memset(ranks, 0, sizeof(ranks));
+	for (uint32_t q = 0; q < queries; q++)
+		ranks[1 + q * CHOOSE_RANKS_MAX / queries] += 1.0 / queries;
+	for (uint32_t rank = 1; rank <= CHOOSE_RANKS_MAX; rank++)
+		ranks[rank] += ranks[rank - 1];
+	trial.states.ranks = ranks;
+	for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
+		us[how] = decide_us(&trial, (enum choose_how)how);
+	VERIFY(flows.ranks_off, ==, (uint32_t)CHOOSE_RANKS_MAX);
+	snprintf(setting, sizeof(setting), "%u queries", queries);
+	print_decision(bench, setting, us);
+	free(trial.work);
+	return true;
 }
 
 /* Share of its processing time by which the time per packet is to fall. */
@@ -731,10 +765,11 @@ static bool run_figure_6(struct adaptive *bench)
 {
 	return run_decision(bench, "16 states", 1, 16, false) &&
 	       run_decision(bench, "32 states", 1, 32, false) &&
-	       run_decision(bench, "64 states", 1, 64, false) &&
-	       run_decision(bench, "256 queries", 256, 0, false) &&
-	       run_decision(bench, "1024 queries", 1024, 0, false) &&
-	       run_decision(bench, "4096 queries", 4096, 0, false) &&
+	       run_decision(bench, "64 states", 1, 64, false) && run_queries(bench, 256) &&
+	       run_queries(bench, 1024) && run_queries(bench, 4096) &&
+	       run_decision(bench, "256 measurements", 256, 0, false) &&
+	       run_decision(bench, "1024 measurements", 1024, 0, false) &&
+	       run_decision(bench, "4096 measurements", 4096, 0, false) &&
 	       run_decision(bench, "4096 of one rank", 4096, 0, true) && run_less(bench, 16) &&
 	       run_less(bench, 32) && run_less(bench, 64);
 }

@@ -96,6 +96,11 @@ def check_decisions(rows):
         for way in ('Greedy', 'LSF'):
             less = float(found[f'{states} states, -25 %', way]['value'])
             assert 0 < less and (states < 64 or less < float(found['64 states', 'time'][way.lower()])), found
+    for number in (256, 1024, 4096):  # queries are turned off by rank, measurements one by one
+        by_rank, one_by_one = found[f'{number} queries', 'time'], found[f'{number} measurements', 'time']
+        assert all(float(by_rank[way]) > 0 for way in ('greedy', 'lsf', 'queries', 'best')), by_rank
+        assert not one_by_one['greedy'] and float(one_by_one['queries']) > 0, one_by_one
+    assert float(by_rank['queries']) < float(one_by_one['queries']), (by_rank, one_by_one)
 
 
 def check_counting(rows):
