@@ -432,21 +432,23 @@ class Switch:
 
     def check_sums(self, rows):
         """The bounds of a source, summed over its intervals, hold its packets."""
-        truth, low, high, seen = {}, {}, {}, {}
+        truth, low, high, seen, unbounded = {}, {}, {}, {}, set()
         for key, (packets, _) in exports.traffic(self.traffic).items():
             truth[key[0]] = truth.get(key[0], 0) + packets
         for row in rows:
             source = row['src_ip']
             low[source] = low.get(source, 0) + int(row['packets_low'])
-            high[source] = high.get(source, 0) + int(row['packets_high'] or 1 << 60)
+            high[source] = high.get(source, 0) + int(row['packets_high'] or 0)
             seen[source] = seen.get(source, 0) + 1
+            if row['packets_high'] == '':
+                unbounded.add(source)
         for source in seen:
             assert low[source] <= truth[source], (source, low[source], truth[source])
-        often = [source for source in seen if seen[source] >= 14]
-        assert often, seen
+        often = [source for source in seen if seen[source] >= 14 and source not in unbounded]
+        assert often, (seen, unbounded)
         for source in often:
             assert truth[source] <= high[source], (source, high[source], truth[source])
-        return [int(row['packets_high'] or 0) > int(row['packets']) for row in rows]
+        return [int(row['packets_high']) > int(row['packets']) for row in rows if row['packets_high']]
 
 
 def test_open_vswitch_sflow(test):
