@@ -47,38 +47,54 @@ void flow_variants_hold(uint64_t keys)
 	held_keys = keys;
 }
 
-/* Half of the entries of a table are its width. */
-static struct sketch_params widened(const struct sketch_params *params)
+/* Entries: one for each bucket, and a pool for all keys. A table has 2 * width of them. */
+static struct sketch_params with_pool(const struct sketch_params *params)
 {
-	struct sketch_params wide = *params;
-	uint64_t entries = params->width + held_keys;
+	struct sketch_params pooled = *params;
 
-	if (entries > 2 * params->width)
-		wide.width = (entries + 1) / 2;
-	return wide;
+	pooled.width = (params->width + held_keys + 1) / 2;
+	return pooled;
+}
+
+/* Without IPv6 keys. */
+static size_t memory_of_entries(const struct sketch_params *pooled)
+{
+	return sizeof(struct flow_table) + flow_nb_entries(pooled) * sizeof(struct flow_entry);
 }
 
 static size_t memory_for_keys(const struct sketch_params *params)
 {
-	struct sketch_params wide = widened(params);
+	struct sketch_params pooled = with_pool(params);
 
-	return flow_table_ops.memory(&wide);
+	return held_keys == 0 ? flow_table_ops.memory(params) : memory_of_entries(&pooled);
 }
 
 static struct sketch *create_for_keys(const struct sketch_params *params)
 {
-	struct sketch_params wide = widened(params);
-	struct sketch *sketch = flow_table_ops.create(&wide);
+	static struct sketch_ops pooled_ops;
+	struct sketch_params pooled = with_pool(params);
 	struct flow_table *table;
 
-	if (sketch == NULL)
+	if (held_keys == 0)
+		return flow_table_ops.create(params);
+	table = params->allocator.alloc(memory_of_entries(&pooled), params->allocator.arg);
+	if (table == NULL)
 		return NULL;
-	table = flow_table_of(sketch);
+	pooled_ops = flow_table_ops;
+	pooled_ops.memory = memory_of_entries;
+	table->sketch.ops = &pooled_ops;
+	table->sketch.params = pooled;
 	table->nb_buckets = (uint32_t)params->width;
 	table->modulus_inverse = flow_modulus_inverse(table->nb_buckets);
-	atomic_store_explicit(&table->used, table->nb_buckets, memory_order_relaxed);
-	return sketch;
+	table->entries = (struct flow_entry *)(table + 1);
+	/* Never written: all keys are IPv4. */
+	table->key6 = (struct key6 *)(void *)table->entries;
+	hash_key_init(&table->hash_key, params->seed);
+	pooled_ops.reset(&table->sketch);
+	return &table->sketch;
 }
+
+_Static_assert(sizeof(struct key6) <= sizeof(struct flow_entry), "key6[] ends before entries[]");
 
 const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 {

@@ -26,8 +26,9 @@ struct flow_variant {
 #define FLOW_VARIANTS_MAX (FLOW_STRUCTURE_COUNT * TABLE_HASH_COUNT)
 
 /*
- * Lets lists and trees have entries for this number of keys, whatever their number of buckets, as
- * in Nassopoulos et al. (2014). A table of a run has entries for as many keys as buckets.
+ * Gives lists and trees a pool for this number of IPv4 keys, whatever their number of buckets, as in
+ * Nassopoulos et al. (2014), and no room for IPv6 keys. 0: tables of a run, with a pool as large as
+ * the number of buckets.
  */
 void flow_variants_hold(uint64_t keys);
 

@@ -235,6 +235,49 @@ static void test_keys_are_compared(void **state)
 	}
 }
 
+static void count_listed(const struct sketch_candidate *candidate, void *arg)
+{
+	(void)candidate;
+	++*(uint32_t *)arg;
+}
+
+/* The pool has room for the given number of keys, with fewer and with more buckets. */
+static void test_pool(void **state)
+{
+	static const uint64_t widths[] = {16, 4096, 1 << 16};
+	static struct key_burst burst;
+	const struct key_hash hash = {0};
+	enum { KEYS = 3000 };
+
+	(void)state;
+	flow_variants_hold(KEYS);
+	for (uint32_t s = 0; s <= FLOW_TREE; s++)
+		for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+			const struct sketch_ops *ops = flow_variant_ops((struct flow_variant){
+				(enum flow_structure)s, TABLE_HASH_CORALREEF});
+			const struct sketch_params params = {.width = widths[w]};
+			struct sketch *sketch = make(ops, widths[w]);
+			uint32_t n = 0;
+
+			for (uint32_t k = 0; k < KEYS; k++) {
+				struct key key = chosen_key(k);
+
+				burst.n = 0;
+				burst.v6 = 0;
+				burst_append(&burst, &key, &hash, 60);
+				ops->update[SHARING_SEPARATE](sketch, &burst);
+			}
+			sketch->ops->candidates(sketch, count_listed, &n);
+			assert_int_equal(n, KEYS);
+			assert_int_equal(ops->shed(sketch).packets, 0);
+			assert_int_equal(ops->memory(&params),
+				sizeof(struct flow_table) +
+					(widths[w] + KEYS) * sizeof(struct flow_entry));
+			ops->destroy(sketch);
+		}
+	flow_variants_hold(0);
+}
+
 static size_t heap_in_use(void)
 {
 	struct rte_malloc_socket_stats stats;
@@ -295,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_one_bucket),
 		cmocka_unit_test(test_keys_are_compared),
 		cmocka_unit_test(test_aimed_keys),
+		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_cuckoo_memory),
 		cmocka_unit_test(test_cuckoo_width),
 	};
