@@ -241,6 +241,18 @@ static const struct {
 			{"simple-hash, 10 K flows", .sketch = "simple-hash"},
 			{"reversible, 10 K flows", .sketch = "reversible"},
 		}},
+	{0, 1000000,
+		{
+			{"flow-table, 1 M flows", .sketch = "flow-table", .width = 1 << 20},
+			{"compact-table, 1 M flows", .sketch = "compact-table", .width = 1 << 20},
+		}},
+	{ZIPF_E6, 1000000,
+		{
+			{"flow-table, Zipf 1.05, 1 M flows", .sketch = "flow-table",
+				.width = 1 << 20},
+			{"compact-table, Zipf 1.05, 1 M flows", .sketch = "compact-table",
+				.width = 1 << 20},
+		}},
 	{0, 10000000,
 		{
 			{"count-min, 10 M flows", .sketch = "count-min", .width = WIDTH},
