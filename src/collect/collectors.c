@@ -26,7 +26,6 @@
 #define RUNS_MAX        64
 #define SOCKETS         OPTION_LIST_MAX
 #define LINE_BYTES      (128u << 10)        /* longest line: a payload of 64 KB in base64 */
-#define HELD_MAX        ((size_t)256 << 20) /* bytes per collector, read ahead of the others */
 #define READ_BYTES      ((size_t)256 << 10) /* most bytes of a connection before the others' turn */
 #define READ_NS         (SECOND_NS / 200)   /* longest time between two reads of all sockets */
 #define REST_MS         20
@@ -152,6 +151,11 @@ bool collectors_parse(const char *text, struct collectors_address *address, char
 		return true;
 	snprintf(why, OPTION_WHY_MAX, "must end with the number of collectors, 1 to %u", RUNS_MAX);
 	return false;
+}
+
+size_t collectors_bytes(uint32_t collectors, size_t memory)
+{
+	return collectors * (memory + LINE_BYTES);
 }
 
 __attribute__((format(printf, 3, 4))) static void say(
@@ -698,9 +702,9 @@ static void accept_connections(struct collectors *collectors)
 	}
 }
 
-static bool is_full(const struct connection *connection)
+static bool is_full(const struct collectors *collectors, const struct connection *connection)
 {
-	return connection->run != NULL && connection->run->held >= HELD_MAX;
+	return connection->run != NULL && connection->run->held >= collectors->params.memory;
 }
 
 static void read_connection(struct collectors *collectors, struct connection *connection)
@@ -708,9 +712,9 @@ static void read_connection(struct collectors *collectors, struct connection *co
 	for (size_t bytes = 0;;) {
 		ssize_t n;
 
-		if (bytes >= READ_BYTES || is_full(connection)) {
+		if (bytes >= READ_BYTES || is_full(collectors, connection)) {
 			connection->untimely = true;
-			if (is_full(connection))
+			if (is_full(collectors, connection))
 				connection->run->came = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
@@ -776,7 +780,7 @@ static void wait_for_rows(struct collectors *collectors)
 	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++) {
 		const struct connection *connection = &collectors->connections[c];
 
-		if (connection->fd >= 0 && !is_full(connection))
+		if (connection->fd >= 0 && !is_full(collectors, connection))
 			polled[n++] = (struct pollfd){.fd = connection->fd, .events = POLLIN};
 	}
 	poll(polled, n, REST_MS);

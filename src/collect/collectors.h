@@ -21,10 +21,14 @@ struct collectors_address {
 /* Returns false with a reason in why[OPTION_WHY_MAX]. */
 bool collectors_parse(const char *text, struct collectors_address *address, char *why);
 
+/* Returns the bytes for `collectors` collectors with `memory` as in struct collectors_params. */
+size_t collectors_bytes(uint32_t collectors, size_t memory);
+
 struct collectors_params {
 	struct collectors_address address;
 	int64_t interval; /* interval of the master, ns; 0: one for the run */
 	int64_t wait;     /* ns without a row until intervals end without a collector */
+	size_t memory;    /* most bytes of a collector that wait for the others */
 	void (*log)(void *arg, bool warning, const char *line);
 	void *arg;
 };

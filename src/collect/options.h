@@ -11,8 +11,9 @@
 
 struct collect_options {
 	struct option_list listen;
-	const char *collectors;   /* ADDRESS:PORT[,N]; NULL: none */
-	uint64_t collectors_wait; /* ns */
+	const char *collectors;     /* ADDRESS:PORT[,N]; NULL: none */
+	uint64_t collectors_wait;   /* ns */
+	uint64_t collectors_memory; /* bytes of datagrams per collector */
 	struct option_list exporters;
 	const char *templates;
 	uint32_t dedup;          /* enum dedup_method */

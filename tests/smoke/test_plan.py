@@ -156,6 +156,29 @@ def test_captures_of_exports(test):
     assert roles('--pcap', 'exports.pcap')[0] == 'design rss'
 
 
+def test_datagrams_of_collectors(test):
+    """The datagrams that a master holds are a line of its plan, and count against free memory."""
+    machine = write_machine(test, [('0-3',)], {}, memory_gb=4)
+
+    def plan(collectors, *options, status=0):
+        return test.run('plan', '--topology', machine, '--collectors', f'127.0.0.1:9000,{collectors}',
+                        *options).expect(status)
+
+    def total(collectors, line, *options):
+        text = plan(collectors, *options).stdout
+        assert f'\n{line}\n' in text, text
+        return float(re.search(r'^total memory: ([\d.]+) MB$', text, re.M).group(1))
+
+    held = [total(1, 'datagrams of 1 collector: 256.1 MB'), total(3, 'datagrams of 3 collectors: 768.4 MB')]
+    assert abs(held[1] - held[0] - 2 * 256.125) < 0.2, held
+    less = total(3, 'datagrams of 3 collectors: 96.4 MB', '--set', 'collectors-memory=32MB')
+    assert abs(held[1] - less - 3 * 224) < 0.2, (held, less)
+    plan(16, status=1).expect_one_line('datagrams of collectors', 'lower --flow-cache-size or collectors-memory')
+    plan(16, '--set', 'collectors-memory=32MB')
+    listens = test.run('plan', '--topology', machine, '--listen', '127.0.0.1:2055').expect(0).stdout
+    assert 'collector:' not in listens and 'collectors:' not in listens, listens
+
+
 def test_threads_keep_off_polling_cpus(test):
     """The reporter, the writer and DPDK's own threads do not run on a worker's CPU."""
     allowed = os.sched_getaffinity(0)

@@ -996,6 +996,8 @@ static const struct refusal without_effect[] = {
 	{"plan --port a --templates f", "--templates: has no", "with --port;"},
 	{"collect --pcap a --collectors-wait 5s", "--collectors-wait: has no",
 		"without --collectors;"},
+	{"collect --pcap a --collectors-memory 5MB", "--collectors-memory: has no",
+		"without --collectors;"},
 	{"plan --port a --dedup none", "--dedup: has no", "with --port;"},
 	{"plan --port a --export-timeout 5s", "--export-timeout: has no", "with --port;"},
 	{"doctor --port a --observed-flows 5K", "--observed-flows: has no", "with --port;"},

@@ -223,7 +223,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
 	size_t needed = packets + plan->sketch_bytes + plan->rule_bytes;
 
-	char others[80] = "";
+	char others[160] = "";
 
 	if (plan->source.bytes > 0)
 		snprintf(others, sizeof(others), ", %s %llu MB (lower %s)", plan->source.user,

@@ -70,7 +70,7 @@ const char *plan_atomic_word(uint32_t i);
 #define PLAN_LCORES_MAX     128 /* lcore limit of the DPDK build */
 #define PLAN_GROUPS_MAX     TOPOLOGY_NODES_MAX
 #define PLAN_WARNINGS_MAX   16
-#define PLAN_TEXT_MAX       320
+#define PLAN_TEXT_MAX       448
 #define PLAN_NODE_ANY       (-1)
 /* --ring-size with --forward: 205 ms of IPv4 packets at 160 kpps. */
 #define DIGEST_RING_DEFAULT 16384
@@ -155,12 +155,13 @@ struct plan_rules {
 struct plan_source {
 	const struct design_ops *design; /* NULL: the design of the options */
 	uint32_t workers;
-	uint32_t inputs;    /* sockets or interfaces; 0: the source uses ethdevs */
-	bool joins;         /* the input is that of other collectors */
-	bool weights;       /* workers count keys with weights */
-	uint32_t mbuf_room; /* minimum bytes of data in an mbuf */
-	size_t bytes;       /* memory outside EAL and sketches */
-	size_t ring_bytes;  /* EAL memory */
+	uint32_t inputs;      /* sockets or interfaces; 0: the source uses ethdevs */
+	bool joins;           /* the input is that of other collectors */
+	bool weights;         /* workers count keys with weights */
+	uint32_t mbuf_room;   /* minimum bytes of data in an mbuf */
+	size_t bytes;         /* memory outside EAL and sketches */
+	size_t waiting_bytes; /* part of `bytes`: input that waits for other input */
+	size_t ring_bytes;    /* EAL memory */
 	/* Writes the task of a worker or receiver to text[size]. */
 	void (*describe)(
 		const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size);
@@ -168,7 +169,8 @@ struct plan_source {
 	const char *no_packets;     /* why hugepages are not used */
 	const char *user;           /* what needs `bytes`, for error messages */
 	const char *less;           /* options that reduce `bytes`, for error messages */
-	char memory[PLAN_TEXT_MAX]; /* description of `bytes` */
+	char memory[PLAN_TEXT_MAX]; /* description of `bytes` without `waiting_bytes` */
+	char waiting[64];           /* description of `waiting_bytes` */
 };
 
 /* Memory outside EAL for load shedding (--overload). */

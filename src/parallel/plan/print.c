@@ -284,7 +284,12 @@ static void print_memory(const struct plan *plan, FILE *out)
 	}
 	if (plan->source.bytes > 0) {
 		fprintf(out, "%s: ", plan->source.memory);
-		print_size(out, plan->source.bytes);
+		print_size(out, plan->source.bytes - plan->source.waiting_bytes);
+		fprintf(out, "\n");
+	}
+	if (plan->source.waiting_bytes > 0) {
+		fprintf(out, "%s: ", plan->source.waiting);
+		print_size(out, plan->source.waiting_bytes);
 		fprintf(out, "\n");
 	}
 	if (plan_bytes_of_shedding(plan) > 0) {

@@ -1273,6 +1273,23 @@ static void describe_collector(
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
 }
 
+static void plan_collectors(const struct config *config, struct plan_source *plan)
+{
+	const struct collect_options *options = collect_options(config);
+	struct collectors_address address;
+	char why[OPTION_WHY_MAX];
+
+	/* check_collectors() has already parsed the address. */
+	collectors_parse(options->collectors, &address, why);
+	plan->waiting_bytes =
+		collectors_bytes(address.collectors, (size_t)options->collectors_memory);
+	plan->bytes += plan->waiting_bytes;
+	plan->user = "exporters, their flows and datagrams of collectors";
+	plan->less = "--flow-cache-size or collectors-memory";
+	snprintf(plan->waiting, sizeof(plan->waiting), "datagrams of %u collector%s",
+		address.collectors, address.collectors == 1 ? "" : "s");
+}
+
 static void collector_source_plan(const struct config *config, struct plan_source *plan)
 {
 	uint32_t sockets = collect_options(config)->listen.n;
@@ -1299,6 +1316,8 @@ static void collector_source_plan(const struct config *config, struct plan_sourc
 		.less = "--flow-cache-size",
 		.memory = "exporters, their templates and their flows",
 	};
+	if (plan->joins)
+		plan_collectors(config, plan);
 }
 
 static const struct source_ops collector_ops = {
@@ -1398,6 +1417,22 @@ static const struct option_row collectors_rows[] = {
 		.inapplicable = collectors_inapplicable,
 		.help = "End intervals without a collector that is silent for TIME.",
 	},
+	{
+		.name = "collectors-memory",
+		COLLECT_OPTION,
+		.rare = true,
+		.config_only = true,
+		.placeholder = "SIZE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_SIZE,
+		OPTION_FIELD(collect_options, collectors_memory),
+		.min = UINT64_C(1) << 20,
+		.max = UINT64_C(1) << 40,
+		.default_text = "256MB",
+		.inapplicable = collectors_inapplicable,
+		.help = "Hold at most SIZE of the datagrams of each collector while another one is "
+			"late.",
+	},
 	{0},
 };
 
@@ -1424,6 +1459,7 @@ static int open_collectors(const struct config *config, struct source **source, 
 	struct collectors_params params = {
 		.interval = (int64_t)epoch_options(config)->interval,
 		.wait = (int64_t)collect_options(config)->collectors_wait,
+		.memory = (size_t)collect_options(config)->collectors_memory,
 		.log = log_collector,
 	};
 	char why[OPTION_WHY_MAX];
