@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@
 #define LENGTH_MAX_NS   (3600 * SECOND_NS)
 #define LENGTH_MIN_NS   (SECOND_NS / 1000) /* least --interval */
 #define LINE_MAX_TEXT   400
+#define ANSWER_MAX_NS   (3 * SECOND_NS) /* after the interval ended; not for spools */
 
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
@@ -103,6 +105,10 @@ struct connection {
 	bool has_clock;
 	int64_t clock; /* difference of the clocks; see struct run */
 	bool untimely; /* it was not read for a while, so lines may have waited */
+	bool spooled;  /* the collector stores the interval until the answer */
+	bool waits;    /* it has sent an interval, and got no answer */
+	int64_t ended; /* CLOCK_MONOTONIC of the end of this interval */
+	int64_t until; /* reports before this time must be written before the answer */
 	size_t filled;
 	char *text; /* [LINE_BYTES] */
 };
@@ -580,6 +586,51 @@ static bool take_row(struct collectors *collectors, struct connection *connectio
 	return true;
 }
 
+/*
+ * A collector keeps an interval until the answer, and then sends the next one. So a master that is
+ * killed loses no interval that it has not answered.
+ */
+static void answer(struct connection *connection)
+{
+	connection->waits = false;
+	(void)send(connection->fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/*
+ * Returns true if the reports of the interval are written, or if the collector must not wait for
+ * them any longer: without a spool, its queue may fill up while another collector is silent. Late
+ * datagrams are not waited for. They count in the open interval, which may end only after later
+ * datagrams of this collector.
+ */
+static bool may_answer(const struct collectors *collectors, const struct connection *connection)
+{
+	const struct run *run = connection->run;
+	int64_t half;
+
+	if (run == NULL || collectors->source.written == NULL ||
+		(collectors->passed == 0 && run->held == 0) ||
+		atomic_load_explicit(collectors->source.written, memory_order_relaxed) >=
+			connection->until)
+		return true;
+	half = run->length / 2;
+	if (connection->spooled)
+		return clock_now(CLOCK_MONOTONIC) - connection->ended >
+		       collectors->params.wait + half;
+	return clock_now(CLOCK_REALTIME) - run->heard >
+	       (half < ANSWER_MAX_NS ? half : ANSWER_MAX_NS);
+}
+
+static void end_line(struct collectors *collectors, struct connection *connection)
+{
+	const struct run *run = connection->run;
+
+	connection->waits = true;
+	connection->ended = clock_now(CLOCK_MONOTONIC);
+	connection->until = run != NULL ? floor_of(collectors, run->heard) : 0;
+	if (may_answer(collectors, connection))
+		answer(connection);
+}
+
 static bool take_line(
 	struct collectors *collectors, struct connection *connection, char *text, size_t len)
 {
@@ -591,14 +642,14 @@ static bool take_line(
 	case DATAGRAM_LINE_CLOCK:
 		connection->has_clock = true;
 		connection->clock = clock_now(CLOCK_REALTIME) - line.time;
+		connection->spooled = line.spooled;
 		return true;
 	case DATAGRAM_LINE_PAYLOAD:
 	case DATAGRAM_LINE_DROPPED: return take_row(collectors, connection, &line, false);
 	case DATAGRAM_LINE_END:
 		if (!take_row(collectors, connection, &line, true))
 			return false;
-		/* The collector then sends the next interval, and this one never again. */
-		(void)send(connection->fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		end_line(collectors, connection);
 		return true;
 	default:
 		reject(collectors, connection,
@@ -765,9 +816,14 @@ static void read_all(struct collectors *collectors)
 	collectors->untimely = now - collectors->read_at > UNTIMELY_NS;
 	collectors->read_at = now;
 	accept_connections(collectors);
-	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++)
-		if (collectors->connections[c].fd >= 0)
-			read_connection(collectors, &collectors->connections[c]);
+	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++) {
+		struct connection *connection = &collectors->connections[c];
+
+		if (connection->waits && may_answer(collectors, connection))
+			answer(connection);
+		if (connection->fd >= 0)
+			read_connection(collectors, connection);
+	}
 	look_for_missing(collectors);
 }
 
@@ -1061,9 +1117,15 @@ static void collectors_close(struct source *source)
 	if (collectors->nb_refused > 0)
 		say(collectors, true, "%" PRIu64 " rows of collectors were refused",
 			collectors->nb_refused);
-	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++)
-		if (collectors->connections[c].fd >= 0)
-			close_connection(&collectors->connections[c]);
+	for (uint32_t c = 0; c < CONNECTIONS_MAX; c++) {
+		struct connection *connection = &collectors->connections[c];
+
+		/* A part of the interval may have been counted. */
+		if (connection->waits)
+			answer(connection);
+		if (connection->fd >= 0)
+			close_connection(connection);
+	}
 	if (collectors->listener >= 0)
 		close(collectors->listener);
 	free(collectors);

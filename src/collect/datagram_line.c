@@ -187,6 +187,17 @@ static enum datagram_line_kind read_row(
 	return line->dropped > 0 ? DATAGRAM_LINE_DROPPED : DATAGRAM_LINE_END;
 }
 
+static enum datagram_line_kind read_clock(char *text, struct datagram_line *line)
+{
+	char *end = text + strcspn(text, " ");
+
+	line->spooled = strcmp(end, " spooled") == 0;
+	if (line->spooled)
+		*end = '\0';
+	return read_time(text, &line->time) ? DATAGRAM_LINE_CLOCK
+					    : bad(line, "the time of the clock");
+}
+
 enum datagram_line_kind datagram_line_read(
 	struct datagram_columns *columns, char *text, size_t len, struct datagram_line *line)
 {
@@ -195,9 +206,7 @@ enum datagram_line_kind datagram_line_read(
 	if (strlen(text) != len)
 		return bad(line, "a NUL character");
 	if (strncmp(text, CLOCK_PREFIX, strlen(CLOCK_PREFIX)) == 0)
-		return read_time(text + strlen(CLOCK_PREFIX), &line->time)
-			       ? DATAGRAM_LINE_CLOCK
-			       : bad(line, "the time of the clock");
+		return read_clock(text + strlen(CLOCK_PREFIX), line);
 	if (columns->n == 0 || strncmp(text, "epoch,", strlen("epoch,")) == 0)
 		return read_header(columns, text, line);
 	return read_row(columns, text, line);

@@ -15,7 +15,7 @@
 
 enum datagram_line_kind {
 	DATAGRAM_LINE_HEADER,
-	DATAGRAM_LINE_CLOCK,   /* "#now NS" */
+	DATAGRAM_LINE_CLOCK,   /* "#now NS", or "#now NS spooled" */
 	DATAGRAM_LINE_PAYLOAD, /* a datagram */
 	DATAGRAM_LINE_DROPPED, /* datagrams that the kernel dropped */
 	DATAGRAM_LINE_END,     /* the end of the interval */
@@ -30,7 +30,8 @@ struct datagram_line {
 	uint32_t socket;
 	struct in6_addr src, dst;
 	uint16_t src_port, dst_port;
-	bool last; /* the run of the collector ends with this interval */
+	bool last;    /* the run of the collector ends with this interval */
+	bool spooled; /* the collector stores the interval until it is acknowledged */
 	const uint8_t *payload;
 	uint32_t len;
 	const char *why;

@@ -644,6 +644,20 @@ static void wait_for_epoch(const struct reporter *reporter, bool waits)
 	nanosleep(&nap, NULL);
 }
 
+/* open: was loaded with acquire order, so the start of the epoch is valid. */
+static void publish_written(struct reporter *reporter, uint64_t open)
+{
+	struct epochs *epochs = reporter->run->epochs;
+
+	if (!reporter->run->plan->source.joins || reporter->epoch == 0 ||
+		epochs_is_end(epochs, open))
+		return;
+	atomic_store_explicit(&epochs->written,
+		writer_written(
+			reporter->params.writer, epochs_info(epochs, reporter->epoch)->start),
+		memory_order_relaxed);
+}
+
 /* Returns after the last report was passed to the writer and all lcores have ended. */
 static void report_epochs(struct reporter *reporter)
 {
@@ -663,6 +677,7 @@ static void report_epochs(struct reporter *reporter)
 		}
 		shed_controller_look(reporter->controller, clock_now(CLOCK_MONOTONIC), open);
 		look_at_records(reporter);
+		publish_written(reporter, open);
 		if (reporter->recycling) {
 			recycle(reporter, reporter->epoch - 1);
 			continue;

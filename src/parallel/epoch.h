@@ -65,6 +65,11 @@ struct epochs {
 	_Atomic uint64_t end; /* first epoch after the run; UINT64_MAX: unknown */
 	/* Epochs below this have a cleared generation. Written by the reporter. */
 	alignas(64) _Atomic uint64_t ready;
+	/*
+	 * Reports of intervals before this time are in files and spools. ns since 1970-01-01 UTC.
+	 * Written by the reporter if the source joins collectors.
+	 */
+	_Atomic int64_t written;
 	alignas(64) struct epoch_info info[EPOCH_AHEAD];
 	uint32_t nb_participants;
 	struct {

@@ -6,6 +6,7 @@
  * generator (rx/generate/generate.c).
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,7 +74,8 @@ struct source {
 	 */
 	bool (*warning)(const struct source *source, unsigned int i, char *text);
 	void (*close)(struct source *source);
-	bool generated; /* timestamps are synthetic */
+	bool generated;                 /* timestamps are synthetic */
+	const _Atomic int64_t *written; /* struct epochs; NULL: unknown. Not for close(). */
 	char error[SOURCE_ERROR_MAX];
 };
 

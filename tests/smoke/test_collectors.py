@@ -5,6 +5,7 @@ import csv
 import functools
 import os
 import re
+import select
 import signal
 import socket
 import threading
@@ -44,16 +45,16 @@ def split(capture, parts):
 class Master:
     """A master, and the arguments of all collectors of its network."""
 
-    def __init__(self, test, arguments, collectors=2, port=None):
+    def __init__(self, test, arguments, collectors=2, port=None, wait=WAIT):
         self.test, self.arguments, self.port = test, [*arguments], port or free_port()
         self.output, self.stats, self.exporters = (test.path(f'master-{kind}.csv')
                                                    for kind in ('output', 'stats', 'exporters'))
-        self.collectors = collectors
+        self.collectors, self.wait = collectors, wait
         self.start()
 
     def start(self):
         self.process = self.test.start('collect', *self.arguments, '--collectors', f'127.0.0.1:{self.port},{self.collectors}',
-                                       '--set', f'collectors-wait={WAIT}', '--output', self.output,
+                                       '--set', f'collectors-wait={self.wait}', '--output', self.output,
                                        '--stats', self.stats, '--exporters', self.exporters)
         self.test.until(self.listens, 'the master listens')
 
@@ -67,6 +68,13 @@ class Master:
 
     def rows(self):
         return lib.read_stats(self.stats) if os.path.exists(self.stats) and os.path.getsize(self.stats) else []
+
+    def kill(self):
+        """Ends the master by kill -9. The next one appends to its files."""
+        self.process.signal(signal.SIGKILL)
+        self.test.until(lambda: not self.process.running(), 'the master is dead')
+        if '--append' not in self.arguments:
+            self.arguments.append('--append')
 
     def until(self, end):
         """Waits until the interval with this end has a row, then stops the master."""
@@ -143,15 +151,20 @@ def rows_of(test, arguments, capture, name):
 class Sender:
     """Sends rows as the collector HOST does in its run RUN."""
 
-    def __init__(self, master, host, run):
-        self.identity = f',{host},{run:016x}\n'
+    def __init__(self, master, host, run, spooled=False):
+        self.identity, self.spooled = f',{host},{run:016x}\n', spooled
         self.out = socket.create_connection(('127.0.0.1', master.port))
         self.out.sendall((','.join(COLUMNS) + ',host,run\n').encode())
 
     def send(self, rows, offset=0):
         """offset: of the collector's clock, in ns"""
         text = ''.join(','.join(self.moved(row, offset).values()) + self.identity for row in rows)
-        self.out.sendall(f'#now {time.time_ns() + offset}\n{text}'.encode())
+        spooled = ' spooled' * self.spooled
+        self.out.sendall(f'#now {time.time_ns() + offset}{spooled}\n{text}'.encode())
+
+    def answered(self, seconds):
+        """Returns true if the master answers within this time."""
+        return bool(select.select([self.out], [], [], seconds)[0]) and self.out.recv(4096) != b''
 
     @staticmethod
     def moved(row, offset):
@@ -175,13 +188,13 @@ def shifted(text, offset):
 class Pair:
     """A master of two collectors, their rows, and what one collector reports."""
 
-    def __init__(self, test, name='unsampled', method='best'):
+    def __init__(self, test, name='unsampled', method='best', wait=WAIT):
         self.test = test
         self.world = networks.World(name, 1, INTERVALS).run()
         arguments, whole, parts = world_of(test, name, method, 2)
         self.one = collect_alone(test, arguments, whole)
         self.rows = [rows_of(test, arguments, part, f'rows{number}') for number, part in enumerate(parts)]
-        self.master = Master(test, arguments)
+        self.master = Master(test, arguments, wait=wait)
         self.last = lib.read_stats(self.one['stats'])[-1]['end']
 
     def send(self, sender, number, first, end, **options):
@@ -415,6 +428,56 @@ def idle(test):
     compare(pair.master, pair.one)
 
 
+def datagrams_of(path):
+    """Returns {end of the interval: datagrams}."""
+    sums = {}
+    for row in collected.read_exporters(path):
+        sums[row['end']] = sums.get(row['end'], 0) + int(row['datagrams'])
+    return sums
+
+
+def master_killed(test):
+    """kill -9 of a master: an interval that it has answered was written, and any other one counts once in its
+    next run."""
+    pair = Pair(test, wait='5m')
+
+    def senders():
+        return [Sender(pair.master, host, run, spooled=True) for run, host in enumerate('ab', 1)]
+
+    both = senders()
+    for interval in range(10):
+        for number, sender in enumerate(both):
+            pair.send(sender, number, interval, interval + 1)
+        for sender in both:
+            test.until(lambda sender=sender: sender.answered(0.1), f'interval {interval} is answered')
+        assert pair.rows[0][interval][0]['end'] in {row['end'] for row in pair.master.rows()}, interval
+    pair.send(both[0], 0, 10, 11)
+    assert not both[0].answered(2)
+    pair.master.kill()
+    pair.master.start()
+    for number, sender in enumerate(senders()):
+        pair.send(sender, number, 10, INTERVALS)
+    pair.finish()
+    ours, theirs = datagrams_of(pair.master.exporters), datagrams_of(pair.one['exporters'])
+    del theirs[max(theirs)]  # a master does not end with its collectors
+    assert {end: ours.get(end) for end in theirs} == theirs, (ours, theirs)
+
+
+def slow_one(test):
+    """A collector without a spool is answered even if another one sends nothing."""
+    pair = Pair(test, wait='5m')
+    first = Sender(pair.master, 'a', 1)
+    for interval in range(4):
+        pair.send(first, 0, interval, interval + 1)
+        test.until(lambda: first.answered(0.1), f'interval {interval} is answered')
+    assert not pair.master.rows()
+    other = Sender(pair.master, 'b', 2)
+    pair.send(first, 0, 4, INTERVALS)
+    pair.send(other, 1, 0, INTERVALS)
+    pair.finish()
+    compare(pair.master, pair.one)
+
+
 def drops(test):
     """Datagrams that the kernel of a collector dropped are lost_socket at the master too."""
     pair = Pair(test, 'sflow')
@@ -474,8 +537,10 @@ class Exporter:
 
 
 def start_collector(test, port, url, *arguments):
+    """url: None if a configuration of `arguments` has it."""
+    export = ('--export', f'datagrams={url}') if url else ()
     running = test.start('collect', '--no-huge', '--listen', f'127.0.0.1:{port}', '--dedup', 'none', '--interval', '200ms',
-                         '--output', '/dev/null', '--export', f'datagrams={url}', *arguments)
+                         '--output', '/dev/null', *export, *arguments)
     test.until_said(running, 'run ID')
     return running
 
@@ -550,14 +615,68 @@ def restarted(test):
     assert sum(int(row['acknowledged']) for row in rows) == sum(int(row['rows']) for row in rows) > 80
 
 
+def spool_section(test, port):
+    return (f'[export up]\nwhat = datagrams\nurl = tcp://127.0.0.1:{port}\n'
+            f'spool = {test.path("spool")},100MB\n')
+
+
+def master_killed_live(test):
+    """With a spool, kill -9 of a master loses nothing. At most the interval is repeated that it wrote last."""
+    master = Master(test, ('--no-huge', '--dedup', 'none', '--interval', '200ms'), collectors=1)
+    configuration = test.path('spool.conf')
+    with open(configuration, 'w', encoding='utf-8') as stream:
+        stream.write(spool_section(test, master.port))
+    port = free_port()
+    collector = start_collector(test, port, None, '--config', configuration)
+    exporter = Exporter(1, port)
+    for _ in range(3):
+        exporter.send(20)
+        test.until(lambda: measured(master) > 0, 'packets are counted')
+        master.kill()
+        exporter.send(20)
+        master.start()
+    exporter.send(20)
+    sent = 10 * exporter.sent
+    test.until(lambda: measured(master) >= sent, 'all packets are counted')
+    collector.signal(signal.SIGINT)
+    test.wait(collector).expect(0)
+    master.process.signal(signal.SIGINT)
+    test.wait(master.process).expect(0)
+    assert sent <= measured(master) < sent + 3 * 200, sent
+    assert measured(master) % 10 == 0
+
+
+def stopped_while_waiting(test):
+    """A collector ends although its master still waits for another one. Its spool has the rest for the next run."""
+    master = Master(test, ('--no-huge', '--dedup', 'none', '--interval', '200ms'), collectors=2, wait='5m')
+    configuration = test.path('spool.conf')
+    with open(configuration, 'w', encoding='utf-8') as stream:
+        stream.write(spool_section(test, master.port))
+    port = free_port()
+    exporter = Exporter(1, port)
+    collector = start_collector(test, port, None, '--config', configuration)
+    exporter.send(20)
+    test.until_said(master.process, 'sends datagrams')
+    collector.signal(signal.SIGINT)
+    assert 'stay in the spool' in test.wait(collector).expect(0).stderr
+    master.kill()
+    master.collectors = 1
+    master.start()
+    collector = start_collector(test, port, None, '--config', configuration)
+    exporter.send(20)
+    test.until(lambda: measured(master) >= 10 * exporter.sent, 'all packets are counted')
+    collector.signal(signal.SIGINT)
+    test.wait(collector).expect(0)
+    assert measured(master) == 10 * exporter.sent
+
+
 def spooled(test):
     """The next run of a collector sends what its spool holds of the last one."""
     arguments, whole, parts = world_of(test, 'unsampled', 'best', 2)
     one, port = collect_alone(test, arguments, whole), free_port()
     configuration, with_spool = test.path('keys.conf'), test.path('spool.conf')
     with open(configuration, encoding='utf-8') as keys, open(with_spool, 'w', encoding='utf-8') as stream:
-        stream.write(f'{keys.read()}\n[export up]\nwhat = datagrams\nurl = tcp://127.0.0.1:{port}\n'
-                     f'spool = {test.path("spool")},100MB\n')
+        stream.write(f'{keys.read()}\n{spool_section(test, port)}')
     spool = [with_spool if word == configuration else word for word in arguments]
     test.run('collect', *spool, '--pcap', parts[0], '--output', '/dev/null')
     master = Master(test, arguments, port=port)
@@ -598,7 +717,10 @@ def cases(_):
              ('collectors of one host name', same_host), ('a connection floods', floods),
              ('rows that cannot be', lies), ('idle connections', idle),
              ('drops of a collector', drops), ('garbage at the port', garbage), ('kill -9 of a collector', killed),
-             ('a master restarts', restarted), ('rows from a spool', spooled), ('wrong options', wrong_options)]
+             ('a master restarts', restarted), ('kill -9 of a master', master_killed),
+             ('kill -9 of a live master', master_killed_live), ('a slow collector', slow_one),
+             ('a collector stops while its master waits', stopped_while_waiting), ('rows from a spool', spooled),
+             ('wrong options', wrong_options)]
     made += [(f'clocks differ by {seconds} s, {method}', functools.partial(clocks_differ, method=method, seconds=seconds))
              for method, seconds in (('none', 5), ('best', -3))]
     return made

@@ -76,6 +76,11 @@ static void test_kinds(void **state)
 	assert_true(line.last);
 	assert_int_equal(read_after_header("#now 1795528364500000001", &line), DATAGRAM_LINE_CLOCK);
 	assert_int_equal(line.time, 1795528364500000001);
+	assert_false(line.spooled);
+	assert_int_equal(
+		read_after_header("#now 1795528364500000001 spooled", &line), DATAGRAM_LINE_CLOCK);
+	assert_int_equal(line.time, 1795528364500000001);
+	assert_true(line.spooled);
 	/* Control characters of a host would reach the log. */
 	assert_int_equal(read_after_header("7," TIMES ",4,5,0,0,,,,,,1,t\033p,ab12", &line),
 		DATAGRAM_LINE_END);

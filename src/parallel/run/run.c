@@ -456,6 +456,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 		.idle = plan->idle,
 	};
 
+	source->written = &run->epochs->written;
 	run->feeder = feeder_create(&params, error);
 	/* The collector needs whole datagrams, not only headers. */
 	if (run->feeder != NULL && source_is(config, SOURCE_RECORDS))

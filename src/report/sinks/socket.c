@@ -14,20 +14,29 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define PATIENCE_S 60
+#define PATIENCE_S        60
+/* A master that waits for another collector answers later. */
+#define MASTER_PATIENCE_S 150
 /* After this many broken connections in an epoch, the fate of its rows is unknown. */
-#define BREAKS_MAX 3
+#define BREAKS_MAX        3
 
 struct sink_socket {
 	struct sink sink;
 	struct socket_client client;
 };
 
+/* Returns true if the receiver is a `sketchtap collect --collectors`. */
+static bool is_to_master(const struct sink_socket *socket)
+{
+	return socket->sink.kind == ROWS_DATAGRAMS && socket->sink.header.len > 0;
+}
+
 static int64_t retry_time(void *arg)
 {
 	const struct sink_socket *socket = arg;
+	bool spooled = is_to_master(socket) && socket->sink.spooled != NULL;
 
-	return sink_patience(&socket->sink, PATIENCE_S);
+	return sink_patience(&socket->sink, spooled ? MASTER_PATIENCE_S : PATIENCE_S);
 }
 
 static bool send_header(struct sink_socket *socket)
@@ -63,20 +72,16 @@ static bool connect_sink(struct sink_socket *socket)
 	return true;
 }
 
-/* Returns true if the receiver is a `sketchtap collect --collectors`. */
-static bool is_to_master(const struct sink_socket *socket)
-{
-	return socket->sink.kind == ROWS_DATAGRAMS && socket->sink.header.len > 0;
-}
-
 /*
  * Datagrams have times of this host. The receiver compares its clock with the first line of each
- * interval, "#now NS": ns since 1970-01-01 UTC when it is sent.
+ * interval, "#now NS": ns since 1970-01-01 UTC when it is sent. With a spool, " spooled" follows.
  */
 static int send_clock(struct sink_socket *socket)
 {
 	char line[48];
-	int len = snprintf(line, sizeof(line), "#now %lld\n", (long long)clock_now(CLOCK_REALTIME));
+	int len =
+		snprintf(line, sizeof(line), "#now %lld%s\n", (long long)clock_now(CLOCK_REALTIME),
+			socket->sink.spooled != NULL ? " spooled" : "");
 
 	return socket_client_send(&socket->client, line, (size_t)len);
 }

@@ -947,6 +947,21 @@ void writer_bound_end(struct writer *writer)
 	writer->end_bounded = true;
 }
 
+int64_t writer_written(const struct writer *writer, int64_t reported)
+{
+	int64_t start;
+
+	for (uint32_t r = 0; r < writer->nb_routes; r++) {
+		const struct writer_route *route = &writer->routes[r];
+		bool lasts =
+			is_regular(route) || (route->sink != NULL && route->sink->spooled != NULL);
+
+		if (lasts && sink_queue_oldest(route->sink_queue, &start) && start < reported)
+			reported = start;
+	}
+	return reported;
+}
+
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)

@@ -53,6 +53,12 @@ void writer_bound_flows(struct writer *writer, uint64_t rows);
  */
 void writer_bound_end(struct writer *writer);
 
+/*
+ * Returns `reported`, or the start of the oldest report before it that is not yet in all files and
+ * spools. Only the pushing thread may call it.
+ */
+int64_t writer_written(const struct writer *writer, int64_t reported);
+
 /* Waits a short time for room in all queues. Returns false if one still has none. */
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
 
