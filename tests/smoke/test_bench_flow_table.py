@@ -184,13 +184,13 @@ def test_full(test):
         assert float(row['refused']) == 0 and float(row['load']) == 3.906 and (1024 + 4000) * 64 < int(row['bytes']) < (1024 + 4000) * 64 + 4096, row
     # 4000 keys have two packets each; 2047 of them fit.
     assert abs(4000 * (1 - float(rows[2]['refused'])) - 2047) < 3, rows[2]
-    assert float(rows[3]['refused']) == 0.744, rows[3] # 1024 of the keys fit
-    assert abs(4000 * (1 - float(rows[3]['refused'])) - 1024) < 3, rows[3]
-    assert abs(4000 * (1 - float(rows[3]['refused'])) - 1024) < 3, rows[3]
+    assert float(rows[3]['refused']) == 0.744, rows[3]  # 1024 of the keys fit
 
 
 def test_too_large(test):
     """Tables that do not fit in memory are marked; the others are measured."""
+    if test.sanitized:
+        test.skip('a sanitizer takes more address space than the limit')
     rows, _ = measure(test, '--width', '256M,1K', '--flows', '100', '--traffic', 'zipf',
                       '--collision', 'list,cuckoo', '--table-hash', 'aes', within=('prlimit', f'--as={8 << 30}'))
     assert [(row['buckets'], row['ns'] == '', 'not measured: out of memory' in row['note'])
