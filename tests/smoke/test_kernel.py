@@ -529,6 +529,9 @@ def test_less_detail_under_overload(test):
     with open(steps, 'w', encoding='ascii') as stream:
         stream.write('[measurement only]\nsketch = flow-table\nsteps = keys:1/4,rate:1/2,off\n')
     states = test_overload.write_states(test, test_overload.mixed(1, PACKETS, 4))
+    for design in ((), ('--design', 'async')):
+        plan = test.run('plan', '--kernel', 'lo', '--sketch', 'flow-table', '--overload', 'best', *design).expect(0).stdout
+        assert 'design async' in plan, plan
     for how in (('--states-from', states, '--sketch', 'count-min'), ('--states-from', states, '--sketch', 'flow-table'),
                 ('--overload', 'best', '--config', steps, '--ring-size', '32768')):
         run = Measuring(test, space, 'tap0,direction=in', PACKETS, *how, *(() if '--config' in how else TOP))

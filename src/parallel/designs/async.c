@@ -226,8 +226,7 @@ static const char *inapplicable_without_async(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return designs[design_options(config)->design] == &design_async ? NULL
-									: "without --design async";
+	return design_chosen(config) == &design_async ? NULL : "without --design async";
 }
 
 static const char *inapplicable_without_rings(

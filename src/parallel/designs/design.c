@@ -24,6 +24,14 @@ const struct design_ops *design_find(const char *name)
 	return NULL;
 }
 
+const struct design_ops *design_chosen(const struct config *config)
+{
+	if (source_is(config, SOURCE_KEYS) && shed_policy_given(config) &&
+		!config_asks(config, NULL, "design"))
+		return &design_async;
+	return designs[design_options(config)->design];
+}
+
 uint32_t design_index(const char *name)
 {
 	uint32_t i = 0;
@@ -54,7 +62,7 @@ static const struct option_owner *design_part(uint32_t i)
 
 static bool uses_hash(const struct config *config)
 {
-	const struct design_ops *design = designs[design_options(config)->design];
+	const struct design_ops *design = design_chosen(config);
 
 	return source_is(config, SOURCE_OF_PORTS) &&
 	       (!design->rx_core ||
@@ -65,24 +73,23 @@ static bool check_design(const struct config *config, const struct measurement_c
 	struct option_fault *fault)
 {
 	static const char *const of_hash[] = {"rss-fields", "rss-key"};
+	const struct design_ops *design = design_chosen(config);
 
-	if (forward_asked(config) && !designs[design_options(config)->design]->forwards)
+	if (forward_asked(config) && !design->forwards)
 		return option_fault(fault, "design", measurement,
 			"%s contradicts --forward: each packet would wait for all workers; give "
 			"rss or async",
-			designs[design_options(config)->design]->name);
-	if (shed_policy_options(config)->policy != SHED_POLICY_OFF &&
-		!designs[design_options(config)->design]->queues)
+			design->name);
+	if (shed_policy_options(config)->policy != SHED_POLICY_OFF && !design->queues)
 		return option_fault(fault, "design", measurement,
 			"%s contradicts --overload: its workers have no queues of their own; "
 			"give rss or async",
-			designs[design_options(config)->design]->name);
-	if (shed_policy_given(config) && source_is(config, SOURCE_KEYS) &&
-		designs[design_options(config)->design] != &design_async)
+			design->name);
+	if (shed_policy_given(config) && source_is(config, SOURCE_KEYS) && design != &design_async)
 		return option_fault(fault, "design", measurement,
 			"%s contradicts --overload with --%s: its packets wait in no queue of a "
 			"worker; give async",
-			designs[design_options(config)->design]->name, source_option(config));
+			design->name, source_option(config));
 	if (source_of(config)->check_design != NULL &&
 		!source_of(config)->check_design(config, measurement, fault))
 		return false;
@@ -105,6 +112,7 @@ static const struct option_row design_rows[] = {
 		.default_text = "rss",
 		.rare = true,
 		.help = "Select how packets reach workers:",
+		.man = "With --kernel and --overload, the default is async.",
 	},
 	{0},
 };

@@ -63,4 +63,10 @@ extern const struct design_ops design_rss, design_sync, design_async;
 extern const struct design_ops *const designs[];
 
 const struct design_ops *design_find(const char *name);
+
+/*
+ * Returns the design of --design. Its default is rss, or async with --kernel and --overload, where
+ * packets of rss wait in no queue of a worker.
+ */
+const struct design_ops *design_chosen(const struct config *config);
 uint32_t design_index(const char *name);

@@ -419,8 +419,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = ports->source.design != NULL ? ports->source.design
-						       : designs[design_options(config)->design],
+		.design =
+			ports->source.design != NULL ? ports->source.design : design_chosen(config),
 		.config = config,
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
@@ -601,8 +601,7 @@ static const char *not_for_deep(const struct config *config, enum flow_depth dee
 {
 	if (source_of(config)->no_packets != NULL)
 		return source_of(config)->no_packets;
-	if (deepest == FLOW_TCP && forward_asked(config) &&
-		designs[design_options(config)->design]->rx_core)
+	if (deepest == FLOW_TCP && forward_asked(config) && design_chosen(config)->rx_core)
 		return "tcp does not work with --forward and --design async: workers do not get "
 		       "all of the TCP header; give --design rss or --flow-detail rate";
 	return NULL;
@@ -631,8 +630,7 @@ static bool check_plan(const struct config *config, const struct measurement_con
 	if (!check_deep(config, fault))
 		return false;
 	if (workers <= REPLAY_QUEUES_MAX || !source_is(config, SOURCE_OF_FEEDER) ||
-		!source_is(config, SOURCE_PACKETS) ||
-		designs[design_options(config)->design]->rx_core)
+		!source_is(config, SOURCE_PACKETS) || design_chosen(config)->rx_core)
 		return true;
 	return option_fault(fault, "workers", measurement,
 		"%u: too many; with --design rss and --%s the limit is %d", workers,

@@ -31,7 +31,7 @@ static const struct sketch_ops *kept_sketch(const struct config *config)
 
 static bool is_on_path(const struct config *config)
 {
-	return designs[design_options(config)->design] == &design_rss;
+	return design_chosen(config) == &design_rss;
 }
 
 static uint32_t width_of(const struct config *config, const struct kernel_layout *layout)
@@ -241,7 +241,7 @@ static bool check_on_path(const struct config *config, struct option_fault *faul
 bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	const struct design_ops *design = designs[design_options(config)->design];
+	const struct design_ops *design = design_chosen(config);
 
 	if (design == &design_async)
 		return true;
