@@ -26,8 +26,8 @@ const struct design_ops *design_find(const char *name)
 
 const struct design_ops *design_chosen(const struct config *config)
 {
-	if (source_is(config, SOURCE_KEYS) && shed_policy_given(config) &&
-		!config_asks(config, NULL, "design"))
+	if (source_is(config, SOURCE_KEYS) && source_of(config)->check_design != NULL &&
+		shed_policy_given(config) && !config_asks(config, NULL, "design"))
 		return &design_async;
 	return designs[design_options(config)->design];
 }

@@ -65,8 +65,8 @@ extern const struct design_ops *const designs[];
 const struct design_ops *design_find(const char *name);
 
 /*
- * Returns the design of --design. Its default is rss, or async with --kernel and --overload, where
- * packets of rss wait in no queue of a worker.
+ * Returns the design of --design. Its default is rss. With --overload it is async for sources of
+ * keys that have check_design(), such as --kernel, whose packets wait in no queue under rss.
  */
 const struct design_ops *design_chosen(const struct config *config);
 uint32_t design_index(const char *name);
