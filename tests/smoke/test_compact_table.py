@@ -6,7 +6,7 @@ import re
 
 import lib
 
-LONG = ('captures', 'size_follows_the_flows')
+LONG = ('captures', 'intervals', 'size_follows_the_flows')
 
 ALL = ('--top', '1000000')
 FITTED = ('--sketch', 'compact-table', '--compact-load', '0.9')

@@ -21,7 +21,7 @@ import networks
 import open_vswitch
 from collected import EVERYTHING, NEIGHBOUR_COLUMNS
 
-LONG = ('leaf_spine',)
+LONG = ('leaf_spine', 'changing_networks')
 
 SURE = 0.75
 WORLDS = 3  # per kind; ten times as many with --full
