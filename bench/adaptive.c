@@ -689,36 +689,50 @@ static bool run_decision(
 	return right;
 }
 
+/* A decision about one measurement. */
+struct single_trial {
+	struct choose_item item;
+	uint8_t step;
+	struct choose_flows flows;
+	struct choice_trial trial; /* free its work */
+};
+
+static struct choice_trial *prepare_single(struct single_trial *single, uint32_t states)
+{
+	single->trial = (struct choice_trial){.items = &single->item,
+		.choice = {.step = &single->step, .flows = &single->flows},
+		.work = malloc(choose_work_size(1))};
+	if (single->trial.work == NULL) {
+		log_error("out of memory for a decision");
+		return NULL;
+	}
+	fill_decision(&single->trial, 1, states, false);
+	return &single->trial;
+}
+
 /* A flow table whose flow states are those of queries, evenly over all ranks. All are turned off. */
 static bool run_queries(struct adaptive *bench, uint32_t queries)
 {
 	static double ranks[CHOOSE_RANKS_MAX + 1];
-	struct choose_item item;
-	uint8_t step;
-	struct choose_flows flows;
-	struct choice_trial trial = {.items = &item,
-		.choice = {.step = &step, .flows = &flows},
-		.work = malloc(choose_work_size(1))};
+	struct single_trial single;
+	struct choice_trial *trial = prepare_single(&single, FLOW_STATES);
 	double us[CHOOSE_BEST + 1];
 	char setting[32];
 
-	if (trial.work == NULL) {
-		log_error("out of memory for a decision");
+	if (trial == NULL)
 		return false;
-	}
-	fill_decision(&trial, 1, FLOW_STATES, false);
 	memset(ranks, 0, sizeof(ranks));
 	for (uint32_t q = 0; q < queries; q++)
 		ranks[1 + q * CHOOSE_RANKS_MAX / queries] += 1.0 / queries;
 	for (uint32_t rank = 1; rank <= CHOOSE_RANKS_MAX; rank++)
 		ranks[rank] += ranks[rank - 1];
-	trial.states.ranks = ranks;
+	trial->states.ranks = ranks;
 	for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
-		us[how] = decide_us(&trial, (enum choose_how)how);
-	VERIFY(flows.ranks_off, ==, (uint32_t)CHOOSE_RANKS_MAX);
+		us[how] = decide_us(trial, (enum choose_how)how);
+	VERIFY(single.flows.ranks_off, ==, (uint32_t)CHOOSE_RANKS_MAX);
 	snprintf(setting, sizeof(setting), "%u queries", queries);
 	print_decision(bench, setting, us);
-	free(trial.work);
+	free(trial->work);
 	return true;
 }
 
@@ -728,26 +742,19 @@ static bool run_queries(struct adaptive *bench, uint32_t queries)
 /* Both ways in turns, because other programs use the CPUs. */
 static bool run_less(struct adaptive *bench, uint32_t states)
 {
-	struct choose_item item;
-	uint8_t step;
-	struct choose_flows flows;
-	struct choice_trial trial = {.items = &item,
-		.choice = {.step = &step, .flows = &flows},
-		.work = malloc(choose_work_size(1))};
+	struct single_trial single;
+	struct choice_trial *trial = prepare_single(&single, states);
 	double us[CHOOSE_LSF + 1][BENCH_ROUNDS_MAX], fixed_ns;
 	char setting[32];
 
-	if (trial.work == NULL) {
-		log_error("out of memory for a decision");
+	if (trial == NULL)
 		return false;
-	}
-	fill_decision(&trial, 1, states, false);
-	fixed_ns = trial.problem.fixed_ns;
-	choose_full(&trial.problem, trial.work, &trial.choice);
-	trial.target_ns = fixed_ns + (1 - LESS) * (trial.choice.ns - fixed_ns);
+	fixed_ns = trial->problem.fixed_ns;
+	choose_full(&trial->problem, trial->work, &trial->choice);
+	trial->target_ns = fixed_ns + (1 - LESS) * (trial->choice.ns - fixed_ns);
 	for (uint32_t r = 0; r < bench->rounds; r++)
 		for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_LSF; how++)
-			us[how][r] = decide_us(&trial, (enum choose_how)how);
+			us[how][r] = decide_us(trial, (enum choose_how)how);
 	snprintf(setting, sizeof(setting), "%u states, -%.0f %%", states, LESS * 100);
 	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_LSF; how++) {
 		struct row row = {"6", "routine", setting, "measured",
@@ -757,7 +764,7 @@ static bool run_less(struct adaptive *bench, uint32_t states)
 		cell(bench, "value", bench_stats_of(us[how], bench->rounds).median);
 		figures_row(&bench->figures);
 	}
-	free(trial.work);
+	free(trial->work);
 	return true;
 }
 
