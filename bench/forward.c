@@ -458,18 +458,6 @@ static struct workload *find_truth(
 	return truth;
 }
 
-struct judged {
-	const struct workload *truth;
-	uint64_t exact;
-};
-
-static void judge(const struct sketch_candidate *candidate, void *arg)
-{
-	struct judged *judged = arg;
-
-	judged->exact += candidate->packets == workload_truth(judged->truth, &candidate->key.v4);
-}
-
 /* first: number of the first frame of the run. Returns false if out of memory. */
 static bool find_exact(
 	struct forward_bench *bench, const struct run *run, uint64_t first, double *exact)
@@ -477,12 +465,10 @@ static bool find_exact(
 	const struct sketch *sketch = run->workers[0]->generations[0].sketch[0];
 	const struct key_rule *rule = &measurement_options(&bench->run_config.measurements[0])->key;
 	struct workload *truth = find_truth(bench, rule, first, loop.taken);
-	struct judged judged = {.truth = truth};
 
 	if (truth == NULL)
 		return false;
-	sketch->ops->candidates(sketch, judge, &judged);
-	*exact = (double)judged.exact / (double)truth->distinct;
+	*exact = bench_exact_share(sketch, truth);
 	workload_destroy(truth);
 	return true;
 }

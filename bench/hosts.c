@@ -225,18 +225,6 @@ static struct prefix_list *make_rules(uint32_t hosts)
 	return rules;
 }
 
-struct judged {
-	const struct workload *workload;
-	uint64_t exact;
-};
-
-static void judge(const struct sketch_candidate *candidate, void *arg)
-{
-	struct judged *judged = arg;
-
-	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
-}
-
 /* Completes params. Returns false if the sketch does not support them. */
 static bool params_of(const struct bench_subject *subject, struct sketch_params *params)
 {
@@ -292,14 +280,15 @@ static bool fit_subject(
 /* Returns the share of flows reported with their exact count; -1: out of memory. */
 static double exact_share(const struct entry *entry, const struct workload *workload, uint64_t seed)
 {
-	struct judged judged = {.workload = workload};
 	struct sketch *sketch = counted(&entry->setting.subject, workload, seed);
+
+	double exact;
 
 	if (sketch == NULL)
 		return -1;
-	sketch->ops->candidates(sketch, judge, &judged);
+	exact = bench_exact_share(sketch, workload);
 	sketch->ops->destroy(sketch);
-	return (double)judged.exact / (double)workload->distinct;
+	return exact;
 }
 
 static bool measure_tables(struct hosts *hosts, const struct workload *workload)

@@ -46,6 +46,26 @@ struct bench_stats bench_stats_of_member(const double *first, size_t size, uint3
 	return bench_stats_sort(values, n);
 }
 
+struct judged {
+	const struct workload *workload;
+	uint64_t exact;
+};
+
+static void judge(const struct sketch_candidate *candidate, void *arg)
+{
+	struct judged *judged = arg;
+
+	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
+}
+
+double bench_exact_share(const struct sketch *sketch, const struct workload *workload)
+{
+	struct judged judged = {.workload = workload};
+
+	sketch->ops->candidates(sketch, judge, &judged);
+	return (double)judged.exact / (double)workload->distinct;
+}
+
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
 	const struct bench_subject_flow *flows, uint32_t nb_flows)
 {

@@ -52,6 +52,9 @@ struct bench_pass {
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
 	const struct bench_subject_flow *flows, uint32_t nb_flows);
 
+/* Returns the share of the keys of the workload that the sketch lists with their exact packets. */
+double bench_exact_share(const struct sketch *sketch, const struct workload *workload);
+
 void bench_feed(const struct bench_subject *subject, const struct workload *workload, void *state,
 	uint32_t thread);
 
