@@ -25,7 +25,7 @@
 #include "tune/measure/setup.h"
 #include "tune/measure/figures.h"
 #include "parallel/run/eal.h"
-#include "parallel/designs/digest_ring.h"
+#include "parallel/plan/plan.h"
 #include "parallel/workers/node_memory.h"
 #include "rx/generate/zipf.h"
 #include "rx/filter/prefix_file.h"
@@ -338,8 +338,7 @@ static const struct paper_row *paper_row(uint32_t nb_hosts, uint32_t kpps)
 static void cell_ring(
 	struct figures *figures, const struct key_rule *key, uint32_t kpps, size_t bytes)
 {
-	enum digest_kind kind = key->extra ? DIGEST_IPV4_EXTRA : DIGEST_IPV4;
-	size_t lossless = packets_of(kpps) * digest_units(kind) * DIGEST_UNIT;
+	size_t lossless = packets_of(kpps) * plan_digest_bytes(key->fields, false);
 
 	figures_cell(figures, "ring_bytes", "%zu", plan_digest_ring_bytes(DIGEST_RING_DEFAULT));
 	figures_cell(figures, "ring_bytes_lossless", "%zu", lossless);

@@ -69,6 +69,7 @@ _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the l
 
 #define KEY_EXTRA_BYTES(name, word, bits, ...)                  uint8_t word[((bits) + 7) / 8];
 #define KEY_EXTRA_ID(name, ...)                                 KEY_##name,
+#define KEY_EXTRA_BIT(name, ...)                                | UINT32_C(1) << KEY_##name
 #define KEY_EXTRA_HELP(name, word, b, t, c, number, form, says) ", " #word says
 
 struct key_extra {
@@ -112,6 +113,8 @@ enum key_field_id {
 	KEY_PROTO,
 	KEY_EXTRA_FIELDS(KEY_EXTRA_ID) KEY_FIELD_COUNT,
 };
+
+#define KEY_EXTRA_MASK (UINT32_C(0) KEY_EXTRA_FIELDS(KEY_EXTRA_BIT))
 
 enum key_field_type {
 	KEY_FIELD_ADDRESS, /* in the format of inet_ntop(), with /LEN if it is a prefix */

@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SIZE_MAX_LOG2 4   /* the ring has SIZE_MIN << 0 to SIZE_MIN << 4 units */
 #define HELD          256 /* more than the units of a ring plus the packets of a burst */
 #define TIME          INT64_C(0x123456789abcdef)
+#define FORMS         4 /* values of enum digest_form */
 
 /*
  * Ranges of the first byte of an action. Smaller values are the length of the packet that follows.
@@ -166,6 +167,9 @@ static void check_entry(const struct key_burst *burst, uint32_t i)
 		return;
 	require(burst->time[i] == TIME, "its time");
 	require(burst->tcp_flags[i] == parsed->extra.tcp_flags[0], "its TCP flags");
+	require(state.form != DIGEST_FORM_FLAGS ||
+			burst->extra[i].tcp_flags[0] == parsed->extra.tcp_flags[0],
+		"its TCP flags as a field");
 	require(state.form != DIGEST_FORM_EXTRA ||
 			memcmp(&burst->extra[i], &parsed->extra, sizeof(parsed->extra)) == 0,
 		"its other fields");
@@ -204,10 +208,10 @@ static void act(uint8_t what)
 
 static void begin(uint8_t how)
 {
-	uint32_t size = SIZE_MIN << how / 3 % (SIZE_MAX_LOG2 + 1);
+	uint32_t size = SIZE_MIN << how / FORMS % (SIZE_MAX_LOG2 + 1);
 
 	memset(&state, 0, sizeof(state));
-	state.form = (enum digest_form)(how % 3);
+	state.form = (enum digest_form)(how % FORMS);
 	state.times.polled = TIME;
 	state.ring.size = size;
 	state.ring.units = aligned_alloc(

@@ -153,7 +153,7 @@ def test_what_digests_hold(test):
     path = test.path('mixed.pcap')
     test.run('generate', '--synthetic', spec, '--output', path).expect(0)
     frames = [data for _, _, data, _ in lib.Oracle().records(path)]
-    for sketch, key in (('flow-table', '5tuple,tcp_flags'), ('iblt', 'src,dst,vlan,in_port'), ('iblt', 'dscp,vlan'),
+    for sketch, key in (('flow-table', '5tuple,tcp_flags'), ('compact-table', '6tuple'), ('iblt', 'src,dst,vlan,in_port'), ('iblt', 'dscp,vlan'),
                         ('flow-table', 'src/24/48,proto')):
         words = ('--sketch', sketch, '--key', key, '--top', '1000')
         expected, _, _ = loop(test, frames, 'rss', 1, *words)
@@ -167,6 +167,14 @@ def test_what_digests_hold(test):
                     row.pop(column, None)
                     truth.pop(column, None)
             assert comparable(rows) == comparable(expected), (sketch, key, workers)
+
+
+def test_packets_of_a_ring(test):
+    """TCP flags take no space in a digest, other fields outside the 5-tuple take 32 bytes."""
+    for key, ipv4, ipv6 in (('5tuple', 32768, 16384), ('6tuple', 32768, 16384), ('5tuple,dscp', 16384, 10922)):
+        plan = test.run('plan', '--port', 'net_null0', '--forward', 'loop', '--design', 'async', '--workers', '1',
+                        '--key', key).expect(0).stdout
+        assert f'digests, 1 ring of {ipv4} IPv4 or {ipv6} IPv6 packets: 1.0 MB' in plan, plan
 
 
 def test_pairs(test):

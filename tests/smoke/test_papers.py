@@ -269,7 +269,7 @@ HOSTS = {
     (80, 800): (802, 43328, 89728), (80, 1000): (1002, 54016, 89728), (80, 1200): (1237, 66560, 89728),
     (80, 1400): (1454, 78144, 89728), (80, 1600): (1660, 89088, 89728)}
 STRUCTURES = {'FCAP': ('compact-table', 1), 'SMON': ('iblt', 2)}  # name here, index in HOSTS
-DIGEST = {'FCAP': 64, 'SMON': 32}  # bytes on a ring
+DIGEST = {'FCAP': 32, 'SMON': 32}  # bytes on a ring
 EXACT = (
     ('Nass', 'Fig. 4', 'CoralReef', 'P(L=1)', (0.9369, 0.9369, 0.9369)), ('Nass', 'Fig. 4', 'CoralReef', 'E[L]', (1.066, 1.066, 1.066)),
     ('Nass', 'Fig. 4', 'Bob', 'P(L=1)', (0.8097, 0.8097, 0.8097)), ('Nass', 'Fig. 4', 'Bob', 'E[L]', (1.222, 1.222, 1.222)),

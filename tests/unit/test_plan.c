@@ -199,6 +199,10 @@ static void test_forwarding_off_path(void **state)
 	assert_int_equal(plan.digest_ring, DIGEST_RING_DEFAULT);
 	assert_int_equal(plan.digest_bytes, 5 * plan_digest_ring_bytes(DIGEST_RING_DEFAULT));
 	assert_int_equal(plan_digest_ring_bytes(DIGEST_RING_DEFAULT), 1 << 20);
+	assert_int_equal(plan_digest_bytes(key_rule_find("6tuple")->fields, false), 32);
+	assert_int_equal(plan_digest_bytes(key_rule_find("6tuple")->fields, true), 64);
+	assert_int_equal(plan_digest_bytes(key_rule_find("routers")->fields, false), 64);
+	assert_int_equal(plan_digest_bytes(key_rule_find("routers")->fields, true), 96);
 	assert_int_equal(plan.rule_bytes, plan.digest_bytes);
 	assert_int_equal(plan.ports[1].send_queues, 1);
 	assert_true(plan.groups[0].mbufs <= mbufs);

@@ -10,6 +10,7 @@
 enum digest_form {
 	DIGEST_FORM_PLAIN,   /* keys and lengths */
 	DIGEST_FORM_DETAILS, /* also times and TCP flags */
+	DIGEST_FORM_FLAGS,   /* the same; keys have the TCP flags */
 	DIGEST_FORM_EXTRA,   /* also VLAN, DSCP and other key fields outside the 5-tuple */
 };
 
@@ -83,6 +84,8 @@ DIGEST_INLINE void digest_burst_add(
 		if (burst->has_overhead)
 			burst->overhead[i] = digest->overhead;
 	}
+	if (form == DIGEST_FORM_FLAGS)
+		burst->extra[i] = (struct key_extra){.tcp_flags = {digest->tcp_flags}};
 	switch ((enum digest_kind)digest->kind) {
 	case DIGEST_IPV4_EXTRA: burst->extra[i] = digest->ipv4.extra; break;
 	case DIGEST_IPV6_EXTRA: burst->extra[i] = digest->ipv6.extra; break;
@@ -128,6 +131,7 @@ static inline struct digest_mark digest_burst_take(
 	switch (form) {
 	case DIGEST_FORM_PLAIN: return digest_burst_take_in(ring, burst, DIGEST_FORM_PLAIN);
 	case DIGEST_FORM_DETAILS: return digest_burst_take_in(ring, burst, DIGEST_FORM_DETAILS);
+	case DIGEST_FORM_FLAGS: return digest_burst_take_in(ring, burst, DIGEST_FORM_FLAGS);
 	default: return digest_burst_take_in(ring, burst, DIGEST_FORM_EXTRA);
 	}
 }

@@ -4,14 +4,16 @@
 #include <rte_cycles.h>
 
 #include "parallel/designs/digest_burst.h"
+#include "parallel/plan/plan.h"
 #include "parallel/workers/forward.h"
 #include "rx/packet/rss_hash.h"
 
 static enum digest_form form_of(const struct counting *counting)
 {
-	return counting->extra     ? DIGEST_FORM_EXTRA
-	       : counting->details ? DIGEST_FORM_DETAILS
-				   : DIGEST_FORM_PLAIN;
+	return plan_digest_has_extra(counting->extra) ? DIGEST_FORM_EXTRA
+	       : counting->extra                      ? DIGEST_FORM_FLAGS
+	       : counting->details                    ? DIGEST_FORM_DETAILS
+						      : DIGEST_FORM_PLAIN;
 }
 
 static inline uint32_t next_worker(struct rx_core *rx_core)
@@ -65,6 +67,7 @@ static void leave_digests(struct rx_core *rx_core, struct rx_core_generation *ge
 
 	switch (form_of(counting)) {
 	case DIGEST_FORM_PLAIN: leave_in_form(rx_core, generation, burst, DIGEST_FORM_PLAIN); break;
+	case DIGEST_FORM_FLAGS:
 	case DIGEST_FORM_DETAILS:
 		leave_in_form(rx_core, generation, burst, DIGEST_FORM_DETAILS);
 		break;

@@ -77,13 +77,26 @@ const char *plan_atomic_word(uint32_t i);
 #define PLAN_GENERATIONS    2 /* instances of each sketch (parallel/epoch.h) */
 
 #define POLL_BURST_MAX       512
-#define PLAN_DIGEST_BYTES    64   /* largest digest of a 5-tuple */
-#define PLAN_PORT_MBUF_BYTES 2048 /* largest frame in one mbuf, bytes */
+#define PLAN_DIGEST_UNIT     32                     /* a digest takes whole units */
+#define PLAN_DIGEST_BYTES    (2 * PLAN_DIGEST_UNIT) /* largest digest of a 5-tuple */
+#define PLAN_PORT_MBUF_BYTES 2048                   /* largest frame in one mbuf, bytes */
 
 /* The digest ring of a worker. */
 static inline size_t plan_digest_ring_bytes(uint32_t size)
 {
 	return (size_t)size * PLAN_DIGEST_BYTES;
+}
+
+/* Returns true if keys with these fields need struct key_extra. Each digest has the TCP flags. */
+static inline bool plan_digest_has_extra(uint32_t fields)
+{
+	return (fields & KEY_EXTRA_MASK & ~(UINT32_C(1) << KEY_TCP_FLAGS)) != 0;
+}
+
+/* The digest of one packet. */
+static inline size_t plan_digest_bytes(uint32_t fields, bool ipv6)
+{
+	return PLAN_DIGEST_UNIT * (1 + (size_t)ipv6 + (size_t)plan_digest_has_extra(fields));
 }
 
 enum plan_role {

@@ -251,6 +251,20 @@ static void print_measurements(const struct plan *plan, FILE *out)
 	}
 }
 
+static void print_digests(const struct plan *plan, FILE *out)
+{
+	size_t ring = plan_digest_ring_bytes(plan->digest_ring);
+	uint32_t fields = 0;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		fields |= plan->measurements[m].params.key->fields;
+	fprintf(out, "digests, %u ring%s of %zu IPv4 or %zu IPv6 packets: ", plan->nb_workers,
+		plan->nb_workers == 1 ? "" : "s", ring / plan_digest_bytes(fields, false),
+		ring / plan_digest_bytes(fields, true));
+	print_size(out, plan->digest_bytes);
+	fprintf(out, "\n");
+}
+
 static void print_memory(const struct plan *plan, FILE *out)
 {
 	print_pools(plan, out);
@@ -276,12 +290,8 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan_bytes_of_rules(plan));
 		fprintf(out, "\n");
 	}
-	if (plan->digest_bytes > 0) {
-		fprintf(out, "digests of packets, %u rings of %u: ", plan->nb_workers,
-			plan->digest_ring);
-		print_size(out, plan->digest_bytes);
-		fprintf(out, "\n");
-	}
+	if (plan->digest_bytes > 0)
+		print_digests(plan, out);
 	if (plan->source.bytes > 0) {
 		fprintf(out, "%s: ", plan->source.memory);
 		print_size(out, plan->source.bytes - plan->source.waiting_bytes);

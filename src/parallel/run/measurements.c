@@ -28,7 +28,7 @@ static void add_needs(
 	counting->details |= (measurement->ops->caps & SKETCH_DETAILS) != 0;
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->overhead |= measurement->params.ip_bytes;
-	counting->extra |= measurement->params.key->extra;
+	counting->extra |= measurement->params.key->fields & KEY_EXTRA_MASK;
 	counting->removes_idle |= measurement->params.idle_timeout > 0 && !replay;
 }
 

@@ -131,6 +131,8 @@ static bool create_forward(
 	return *forward != NULL;
 }
 
+_Static_assert(PLAN_DIGEST_UNIT == DIGEST_UNIT && DIGEST_UNITS_MAX == 3, "the plan counts digests");
+
 static bool create_digest_ring(struct worker *worker, const struct plan *plan, int node)
 {
 	uint32_t size = (uint32_t)(plan_digest_ring_bytes(plan->digest_ring) / DIGEST_UNIT);

@@ -21,11 +21,11 @@ struct counting {
 	uint64_t set; /* number of the struct measurements */
 	const struct hash_key *hash_key;
 	bool details;  /* a measurement needs packet times or TCP flags */
-	bool extra;    /* a key has a field outside the 5-tuple */
 	bool overhead; /* a measurement needs the size of IP packets; implies `details` */
 	bool tcp;      /* a measurement needs TCP fields; implies `details` */
 	/* idle flows must be removed even while no packets arrive */
 	bool removes_idle;
+	uint32_t extra; /* fields of keys outside the 5-tuple, one bit each */
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX];
 	/* Measurement m counts bursts[key_rule_of[m]]. */
