@@ -70,9 +70,6 @@ static const struct figures_column columns[] = {
 	{"queries", "queries", 8, ""},
 	{"best", "best", 8, ""},
 	{"best_valve", "+ valve", 8, ""},
-	{"paper_without", "paper", 6, "without"},
-	{"paper_adaptive", "paper", 6, "adapted"},
-	{"paper_exact", "", -8, ""},
 	{"note", "", -1, ""},
 	{.name = NULL},
 };
@@ -97,13 +94,7 @@ struct row {
 static void begin_row(struct adaptive *bench, const struct row *row)
 {
 	struct figures *figures = &bench->figures;
-	struct paper_fact fact;
-	char name[32];
 
-	snprintf(name, sizeof(name), "figure%s", row->figure);
-	if (strcmp(row->figure, "III") == 0)
-		snprintf(name, sizeof(name), "table3");
-	paper_fact(name, row->setting, row->quantity, &fact);
 	figures_cell(figures, "bench", "adaptive");
 	figures_cell(figures, "figure", "%s", row->figure);
 	figures_cell(figures, "experiment", "%s", row->experiment);
@@ -111,9 +102,6 @@ static void begin_row(struct adaptive *bench, const struct row *row)
 	figures_cell(figures, "source", "%s", row->source);
 	figures_cell(figures, "quantity", "%s", row->quantity);
 	figures_cell(figures, "unit", "%s", row->unit);
-	figures_cell(figures, "paper_without", "%s", fact.none);
-	figures_cell(figures, "paper_adaptive", "%s", fact.adaptive);
-	figures_cell(figures, "paper_exact", "%s", fact.exact);
 }
 
 static void cell(struct adaptive *bench, const char *column, double value)
@@ -247,8 +235,8 @@ static double quantile(const struct distribution *times, double share)
 
 static struct distribution gumbel(const char *setting)
 {
-	double p5 = paper_number("table1", setting, "p5"),
-	       p95 = paper_number("table1", setting, "p95");
+	double p5 = paper_number(PAPER_TANGARI, "Table I", setting, "5th quantile"),
+	       p95 = paper_number(PAPER_TANGARI, "Table I", setting, "95th quantile");
 	double low = -log(-log(0.05)), high = -log(-log(0.95)), scale = (p95 - p5) / (high - low);
 	struct distribution times = {.p5 = p5, .p95 = p95, .best = DISTRIBUTION_GUMBEL};
 
@@ -333,13 +321,24 @@ static const struct profile_row *find_single(
 
 static void run_figure_3(struct adaptive *bench)
 {
-	struct distribution hit = gumbel("found_in_cache"), miss = gumbel("found_in_memory");
+	struct distribution hit = gumbel("T_r hit"), miss = gumbel("T_r miss");
 	const struct profile_row *cached = find_single(&bench->profile, PROFILE_CACHED);
 	const struct profile_row *uncached = find_single(&bench->profile, PROFILE_UNCACHED);
 
 	print_shares(bench, "model of paper", &hit, &miss);
 	if (cached != NULL && uncached != NULL)
 		print_shares(bench, "model of host", &cached->times, &uncached->times);
+}
+
+/* The queue of the NIC, and the buffer of the capture library for small packets. */
+static double paper_queue(void)
+{
+	return paper_number(PAPER_TANGARI, "Sec. VI", "buffer", "RSS queue");
+}
+
+static double paper_buffer(void)
+{
+	return paper_number(PAPER_TANGARI, "Sec. VI", "buffer", "capture library") * (1 << 20) / 64;
 }
 
 static double ramp(const struct load *load, double at)
@@ -368,14 +367,12 @@ static double exponent_at(double at)
 static double paper_more_ns(const struct load *load, double at)
 {
 	const struct adaptive *bench = load->arg;
-	double full = system_full_ns(&bench->paper, 0), from, to, least;
-	struct paper_fact fact;
+	double full = system_full_ns(&bench->paper, 0),
+	       from = paper_number(PAPER_TANGARI, "Fig. 5e", "without", "starves from alpha"),
+	       to = paper_number(PAPER_TANGARI, "Fig. 5e", "adapted", "loss from alpha"),
+	       least = bench->paper.fixed_ns + bench->paper.items[0].ns[0];
 
-	paper_fact("figure5e", "1.5 to 1.0", "first loss", &fact);
-	from = strtod(fact.none, NULL);
-	to = strtod(fact.adaptive, NULL);
-	least = bench->paper.fixed_ns + bench->paper.items[0].ns[0];
-	return 1e3 / paper_number("model", "1.5 to 1.0", "rate") - full +
+	return 1e3 / paper_number(PAPER_TANGARI, "Fig. 5e", "rate", "") - full +
 	       (from - exponent_at(at)) * (full - least) / (from - to);
 }
 
@@ -498,11 +495,11 @@ static void print_skipped(
 static void run_experiment(
 	struct adaptive *bench, const struct system *system, struct experiment *experiment)
 {
-	static const char *const buffers[] = {"4096 packets", "1 MB"};
+	const double buffers[] = {paper_queue(), paper_buffer()};
 	struct outcome outcomes[WAYS];
 
 	for (uint32_t b = 0; b < sizeof(buffers) / sizeof(buffers[0]); b++) {
-		experiment->load.entries = paper_number("model", buffers[b], "entries");
+		experiment->load.entries = buffers[b];
 		for (uint32_t way = 0; way < WAYS; way++)
 			outcomes[way] = system_run(system, &experiment->load, (enum way)way);
 		print_lost(bench, experiment, outcomes, "lost");
@@ -567,8 +564,7 @@ static void print_rates(struct adaptive *bench, const struct row *row, const dou
 	double counted, double of)
 {
 	begin_row(bench, row);
-	figures_cell(&bench->figures, "entries", "%.0f",
-		paper_number("model", "4096 packets", "entries"));
+	figures_cell(&bench->figures, "entries", "%.0f", paper_queue());
 	cell(bench, "value", counted / of);
 	for (uint32_t way = 0; way < WAYS; way++)
 		cell(bench, way_names[way], rates[way] / of);
@@ -580,7 +576,7 @@ static void print_rates(struct adaptive *bench, const struct row *row, const dou
 static void run_capacity(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double counted = 1e3 / system->count_ns, rates[WAYS];
-	struct load load = {.entries = paper_number("model", "4096 packets", "entries"),
+	struct load load = {.entries = paper_queue(),
 		.seconds = RISE_S,
 		.rate = rise,
 		.peak = RISE_BEYOND * 1e6 * counted};

@@ -21,7 +21,9 @@ const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "bes
 
 static double middle(const char *setting)
 {
-	return (paper_number("table1", setting, "p5") + paper_number("table1", setting, "p95")) / 2;
+	return (paper_number(PAPER_TANGARI, "Table I", setting, "5th quantile") +
+		       paper_number(PAPER_TANGARI, "Table I", setting, "95th quantile")) /
+	       2;
 }
 
 /* Each query counts the flows that are in its state or a deeper one. */
@@ -39,14 +41,15 @@ static void add_paper_queries(struct system *system, const double *ns, uint32_t 
 
 void system_of_paper(struct system *system)
 {
-	static const char *const states[] = {"count", "rate and burst", "TCP in depth"};
+	static const char *const states[] = {
+		"s1: packet count", "s2: flow rate and burst check", "s3: TCP in depth"};
 	const uint32_t n = sizeof(states) / sizeof(states[0]);
 	double ns[sizeof(states) / sizeof(states[0])], mean = 0;
 
 	*system = (struct system){.name = "paper", .count_ns = PAPER_COUNT_NS, .nb_items = 1};
 	system->states = (struct choose_states){.n = n, .looked_at = {1}};
 	for (uint32_t s = 0; s < n; s++) {
-		ns[s] = paper_number("model", states[s], "time");
+		ns[s] = paper_number(PAPER_TANGARI, "Sec. VI", "states", states[s]);
 		system->states.packets[s] = 1.0 / n;
 		system->states.ns[s] = ns[s] - ns[0];
 		mean += ns[s] / n;
@@ -54,9 +57,11 @@ void system_of_paper(struct system *system)
 	system->items[0] = (struct choose_item){.ns = {ns[0]}, .states = &system->states};
 	add_paper_queries(system, ns, n);
 	/* Time per packet at the capacity (0.8 of the peak), less the mean of the states. */
-	system->fixed_ns = 1e3 / (0.8 * paper_number("model", "one core", "peak")) - mean;
-	system->memory_ns = system->fixed_ns * (middle("found_in_memory") - middle("timer")) /
-				    (middle("found_in_cache") - middle("timer")) -
+	system->fixed_ns = 1e3 / (0.8 * paper_number(PAPER_TANGARI, "Fig. 5a", "ramp; adapted",
+						"lossless up to")) -
+			   mean;
+	system->memory_ns = system->fixed_ns * (middle("T_r miss") - middle("timing")) /
+				    (middle("T_r hit") - middle("timing")) -
 			    system->fixed_ns;
 }
 

@@ -32,6 +32,7 @@
 #include "base/random.h"
 #include "bench/common.h"
 #include "bench/flow_table_options.h"
+#include "bench/paper_facts.h"
 #include "tune/measure/bench_options.h"
 
 #define ROUNDS             3
@@ -84,40 +85,13 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Times and memory of Zha et al. (2022), Table 1: ns per packet, and KB for 1400 hosts. */
-#define PAPER_RING_NS  182
-#define PAPER_KB_HOSTS 1400
 static const struct structure {
-	const char *name, *sketch;
-	double paper_ns, paper_kb;
+	const char *name, *sketch; /* names of the paper and here */
 	bool smon;
 } structures[] = {
-	{"FCAP", "compact-table", 515, 149.58, false},
-	{"FCAP", "flow-table", 515, 149.58, false},
-	{"SMON", "iblt", 848, 96.97, true},
-};
-
-/* Zha et al. (2022), Tables 2 and 3: flows, and MB of 1024 KB of off-path SMON and FCAP. */
-static const struct paper_row {
-	uint32_t hosts, kpps, flows;
-	double smon_mb, fcap_mb;
-} paper_rows[] = {
-	{200, KPPS_HIGH, 346, 2.039, 2.075},
-	{400, KPPS_HIGH, 703, 2.049, 2.091},
-	{600, KPPS_HIGH, 1067, 2.063, 2.107},
-	{800, KPPS_HIGH, 1402, 2.079, 2.118},
-	{1000, KPPS_HIGH, 1698, 2.087, 2.133},
-	{1200, KPPS_HIGH, 2082, 2.100, 2.149},
-	{1400, KPPS_HIGH, 2550, 2.116, 2.168},
-	{1600, KPPS_HIGH, 3043, 2.132, 2.191},
-	{200, KPPS_LOW, 217, 1.347, 1.386},
-	{400, KPPS_LOW, 487, 1.358, 1.393},
-	{600, KPPS_LOW, 641, 1.360, 1.402},
-	{800, KPPS_LOW, 811, 1.366, 1.410},
-	{1000, KPPS_LOW, 980, 1.371, 1.418},
-	{1200, KPPS_LOW, 1219, 1.379, 1.426},
-	{1400, KPPS_LOW, 1456, 1.387, 1.438},
-	{1600, KPPS_LOW, 1712, 1.395, 1.469},
+	{"FCAP", "compact-table", false},
+	{"FCAP", "flow-table", false},
+	{"SMON", "iblt", true},
 };
 
 static const char *const used_designs[] = {"rss", "async"};
@@ -326,12 +300,35 @@ static double ring_ns(const struct entry *behind, const struct entry *inline_, u
 	return bench_stats_difference(with, without, rounds).median;
 }
 
-static const struct paper_row *paper_row(uint32_t nb_hosts, uint32_t kpps)
+/* Returns a figure of Zha et al. (2022), Tables 2 and 3, or 0. structure: "" or its name there. */
+static double paper_of_hosts(
+	uint32_t nb_hosts, uint32_t kpps, const char *structure, const char *quantity)
 {
-	for (size_t r = 0; r < RTE_DIM(paper_rows); r++)
-		if (paper_rows[r].hosts == nb_hosts && paper_rows[r].kpps == kpps)
-			return &paper_rows[r];
-	return NULL;
+	char setting[FIGURES_CELL_MAX];
+
+	snprintf(setting, sizeof(setting), "%u Kpps; %u hosts%s%s", kpps, nb_hosts,
+		structure[0] != '\0' ? "; " : "", structure);
+	return strtod(paper_value(PAPER_ZHA, kpps == KPPS_HIGH ? "Table 2" : "Table 3", setting,
+			      quantity),
+		NULL);
+}
+
+/* Writes the figure of a structure in Table 1. */
+static void cell_table1(struct figures *figures, const char *column, const struct entry *entry,
+	bool ring, const char *quantity, double times)
+{
+	char setting[FIGURES_CELL_MAX];
+
+	snprintf(setting, sizeof(setting), "%s-path %s", ring ? "off" : "on",
+		entry->structure->name);
+	figures_cell(figures, column, "%.0f",
+		paper_number(PAPER_ZHA, "Table 1", setting, quantity) * times);
+}
+
+static bool is_of_table1(uint32_t nb_hosts, uint32_t kpps)
+{
+	return nb_hosts == paper_number(PAPER_ZHA, "Sec. 4.1", "Table 1", "monitored hosts") &&
+	       kpps == paper_number(PAPER_ZHA, "Sec. 4.1", "Table 1", "packet rate");
 }
 
 /* The ring of the paper holds the packets of an interval, so that none is lost. */
@@ -351,8 +348,8 @@ static size_t copies_of(const struct sketch_ops *sketch)
 	return PLAN_GENERATIONS + (sketch->first_width > 0);
 }
 
-static void cell_memory(struct hosts *hosts, const struct entry *entry, uint32_t kpps,
-	const struct paper_row *paper, bool ring)
+static void cell_memory(
+	struct hosts *hosts, const struct entry *entry, uint32_t nb_hosts, uint32_t kpps, bool ring)
 {
 	const struct bench_subject *subject = &entry->setting.subject;
 	struct sketch_params shape = {0};
@@ -365,15 +362,18 @@ static void cell_memory(struct hosts *hosts, const struct entry *entry, uint32_t
 	figures_cell(figures, "run_bytes", "%zu",
 		copies_of(subject->sketch) * bytes +
 			(ring ? plan_digest_ring_bytes(DIGEST_RING_DEFAULT) : 0));
-	if (ring)
+	if (ring) {
+		char structure[PAPER_FIELD_MAX];
+		double mb;
+
 		cell_ring(figures, entry->setting.key, kpps, bytes);
-	if (paper == NULL)
-		return;
-	if (ring)
-		figures_cell(figures, "paper_bytes", "%.0f",
-			(entry->structure->smon ? paper->smon_mb : paper->fcap_mb) * KB * KB);
-	else if (paper->hosts == PAPER_KB_HOSTS && paper->kpps == KPPS_HIGH)
-		figures_cell(figures, "paper_bytes", "%.0f", entry->structure->paper_kb * KB);
+		snprintf(structure, sizeof(structure), "off-path %s", entry->structure->name);
+		mb = paper_of_hosts(nb_hosts, kpps, structure, "memory");
+		if (mb > 0)
+			figures_cell(figures, "paper_bytes", "%.0f", mb * KB * KB);
+	} else if (is_of_table1(nb_hosts, kpps)) {
+		cell_table1(figures, "paper_bytes", entry, false, "kernel memory", KB);
+	}
 }
 
 static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint32_t kpps,
@@ -381,7 +381,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 {
 	const struct entry *entry = &hosts->entries[e];
 	const struct bench_subject *subject = &entry->setting.subject;
-	const struct paper_row *paper = paper_row(nb_hosts, kpps);
+	double paper_flows = paper_of_hosts(nb_hosts, kpps, "", "monitored flows");
 	struct bench_stats count = BENCH_STATS(entry->samples, count_ns, rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
 	bool ring = strcmp(entry->setting.design, "async") == 0;
@@ -393,14 +393,14 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	figures_cell(figures, "hosts", "%u", nb_hosts);
 	figures_cell(figures, "kpps", "%u", kpps);
 	figures_cell(figures, "flows", "%" PRIu64, monitored->distinct);
-	if (paper != NULL)
-		figures_cell(figures, "paper_flows", "%u", paper->flows);
+	if (paper_flows > 0)
+		figures_cell(figures, "paper_flows", "%.0f", paper_flows);
 	figures_cell(figures, "packets", "%" PRIu64, monitored->spec.packets);
 	figures_cell(figures, "structure", "%s", entry->structure->name);
 	figures_cell(figures, "sketch", "%s", subject->sketch->name);
 	figures_cell(figures, "design", "%s", entry->setting.design);
 	figures_cell(figures, "width", "%" PRIu64, subject->width);
-	cell_memory(hosts, entry, kpps, paper, ring);
+	cell_memory(hosts, entry, nb_hosts, kpps, ring);
 	if (exact >= 0)
 		figures_cell(figures, "exact", "%.4f", exact);
 	figures_cell(figures, "rounds", "%u", rounds);
@@ -414,10 +414,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 		figures_cell(figures, "ring_ns", "%.2f", ring_ns(entry, entry - 1, rounds));
 	figures_cell(figures, "measured_mpps", "%.2f",
 		BENCH_STATS(entry->samples, measured_pps, rounds).median / 1e6);
-	if (ring)
-		figures_cell(figures, "paper_ns", "%d", PAPER_RING_NS);
-	else
-		figures_cell(figures, "paper_ns", "%g", entry->structure->paper_ns);
+	cell_table1(figures, "paper_ns", entry, ring, "forwarding latency added", 1);
 	if (threads > hosts->cpus.n)
 		figures_cell(figures, "note", "not comparable: %u polling threads share %u CPUs",
 			threads, hosts->cpus.n);

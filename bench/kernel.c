@@ -26,6 +26,7 @@
 #include "bench/flows.h"
 #include "flows_object.h"
 #include "bench/kernel_options.h"
+#include "bench/paper_facts.h"
 #include "rx/kernel/program.h"
 #include "rx/kernel/ring.h"
 #include "rx/kernel/tables.h"
@@ -360,27 +361,35 @@ static void forget_flows(const struct kernel_bench *bench)
 	kernel_tables_take(kernel_program_tables(bench->all_share), 0, drop_flow, NULL);
 }
 
-/* Flows in Tables 2 and 3 of Zha et al. (2022), at 160 and 80 kpps. */
-static const uint32_t paper_flows[] = {
-	346, 703, 1067, 1402, 1698, 2082, 2550, 3043, 217, 487, 641, 811, 980, 1219, 1456, 1712};
+static void print_memory_of(struct kernel_bench *bench, uint32_t cpus, uint32_t nb_flows)
+{
+	uint32_t buckets = 1;
+	double bytes;
 
-/* The flow tables of all CPUs, with one generation and with those of a run. */
+	while (buckets < nb_flows)
+		buckets *= 2;
+	bytes = (double)kernel_tables_bytes(cpus, buckets, false);
+	print_row(bench, "on-path, memory of a generation", nb_flows, 0, bytes / PLAN_GENERATIONS,
+		"bytes");
+	print_row(bench, "on-path, memory", nb_flows, 0, bytes, "bytes");
+}
+
+/*
+ * The flow tables of all CPUs, with one generation and with those of a run, for the flows of Tables
+ * 2 and 3 of Zha et al. (2022).
+ */
 static void print_memory(struct kernel_bench *bench)
 {
 	uint32_t cpus = kernel_program_rings(bench->on_path);
+	const struct csv_table *paper = paper_table(PAPER_ZHA);
+	uint32_t quantity = csv_table_column(paper, "quantity"),
+		 value = csv_table_column(paper, "value");
 
 	figures_heading(&bench->figures, "memory of flow tables for %u CPUs", cpus);
-	for (size_t i = 0; i < RTE_DIM(paper_flows); i++) {
-		uint32_t buckets = 1;
-		double bytes;
-
-		while (buckets < paper_flows[i])
-			buckets *= 2;
-		bytes = (double)kernel_tables_bytes(cpus, buckets, false);
-		print_row(bench, "on-path, memory of a generation", paper_flows[i], 0,
-			bytes / PLAN_GENERATIONS, "bytes");
-		print_row(bench, "on-path, memory", paper_flows[i], 0, bytes, "bytes");
-	}
+	for (uint32_t row = 1; row < paper->nb_rows; row++)
+		if (strcmp(csv_table_cell(paper, row, quantity), "monitored flows") == 0)
+			print_memory_of(bench, cpus,
+				(uint32_t)strtoul(csv_table_cell(paper, row, value), NULL, 10));
 }
 
 static bool run_all(struct kernel_bench *bench)

@@ -42,7 +42,7 @@ struct combination {
 	const char *design;
 	enum sketch_sharing sharing;
 	const struct sketch_ops *sketch;
-	char setting[PAPER_FIELD_MAX];
+	struct paper_cell cell;
 	uint32_t nb_workers;
 	struct workers workers[2]; /* one, and as many as fit, up to PAPER_WORKERS */
 };
@@ -69,13 +69,11 @@ static void add_combinations(struct modelled *modelled)
 			for (uint32_t s = 0; sketches[s] != NULL; s++) {
 				struct combination *one = &modelled->combinations[modelled->n];
 				uint32_t others = (*design)->rx_core, most;
-				struct paper_fact fact;
 
-				snprintf(one->setting, sizeof(one->setting), "%s %s %s",
-					(*design)->name, plan_sharing_word(sharing),
-					sketches[s]->name);
+				paper_cell_of(&one->cell, (*design)->name,
+					plan_sharing_word(sharing), sketches[s]->name);
 				if (modelled->n + 1 == COMBINATIONS_MAX ||
-					!paper_fact("wu tables", one->setting, "PPT", &fact))
+					paper_cell_value(&one->cell, "PPT")[0] == '\0')
 					continue;
 				one->design = (*design)->name;
 				one->sharing = (enum sketch_sharing)sharing;
@@ -286,12 +284,7 @@ static void cell_loss(struct figures *figures, struct bench_stats drop)
 static const char *printed(const struct modelled *modelled, const struct combination *combination,
 	const char *quantity)
 {
-	struct paper_fact fact;
-
-	if (!modelled->params->of_paper)
-		return "";
-	paper_fact("wu tables", combination->setting, quantity, &fact);
-	return fact.none;
+	return modelled->params->of_paper ? paper_cell_value(&combination->cell, quantity) : "";
 }
 
 static void cell_measured(const struct modelled *modelled, const struct card_sample *samples,
@@ -422,25 +415,6 @@ static void print_six(const struct modelled *modelled, const struct combination 
 	figures_row(figures);
 }
 
-/* The names of the paper: RSS-Separate-SHT. */
-static void paper_name(char *name, size_t size, const struct combination *combination)
-{
-	static const struct {
-		const char *ours, *theirs;
-	} names[] = {{"simple-hash", "SHT"}, {"count-min", "CMS"}, {"reversible", "RS"}};
-	const char *sketch = "";
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(combination->sketch->name, names[i].ours) == 0)
-			sketch = names[i].theirs;
-	snprintf(name, size, "%s-%s-%s", combination->design,
-		plan_sharing_word(combination->sharing), sketch);
-	for (size_t i = 0; combination->design[i] != '\0'; i++)
-		name[i] = (char)toupper((unsigned char)name[i]);
-	name[strlen(combination->design) + 1] =
-		(char)toupper((unsigned char)name[strlen(combination->design) + 1]);
-}
-
 static void print_printed(const struct modelled *modelled, const struct combination *combination,
 	const char *quantity, const struct model_errors *errors)
 {
@@ -448,14 +422,12 @@ static void print_printed(const struct modelled *modelled, const struct combinat
 	bool loss = strcmp(quantity, "PDR") == 0,
 	     six = combination->nb_workers > 0 && from->n == PAPER_WORKERS;
 	struct figures *figures = modelled->figures;
-	char name[PAPER_FIELD_MAX];
 	struct bench_stats ours;
 
-	paper_name(name, sizeof(name), combination);
 	figures_cell(figures, "bench", "%s", modelled->params->bench);
 	figures_cell(figures, "experiment", "printed figures");
-	figures_cell(figures, "item", "Table %d", strcmp(combination->design, "rss") == 0 ? 3 : 4);
-	figures_cell(figures, "setting", "%s", name);
+	figures_cell(figures, "item", "%s", combination->cell.item);
+	figures_cell(figures, "setting", "%s", combination->cell.setting);
 	figures_cell(figures, "quantity", "%s", quantity);
 	figures_cell(figures, "unit", "%s", loss ? "ratio" : "ns");
 	figures_cell(figures, "printed", "%s", printed(modelled, combination, quantity));

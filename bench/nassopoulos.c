@@ -16,7 +16,6 @@
 
 struct cell {
 	const char *item, *setting, *quantity, *unit;
-	const char *fact_setting; /* in bench/nassopoulos2014.csv */
 	/* Returns false if nothing was measured. note: "", or what is different here. */
 	bool (*find)(const struct nassopoulos *paper, const struct cell *cell,
 		struct bench_stats *ours, char note[FIGURES_CELL_MAX]);
@@ -24,7 +23,6 @@ struct cell {
 	enum flow_structure structure;
 	enum table_hash hash;
 	uint64_t buckets; /* 0: the largest */
-	double load;
 };
 
 void nassopoulos_add(struct nassopoulos *paper, const struct nassopoulos_point *point)
@@ -90,19 +88,35 @@ static bool find_rate(const struct nassopoulos *paper, const struct cell *cell,
 	return true;
 }
 
-/* The text of the paper has no load. E[L] of randomly placed keys gives it. */
+/* The text of the paper has no load. At random places, E[L] is load / (1 - exp(-load)). */
+static double load_of_paper(const struct cell *cell)
+{
+	double length = paper_number(PAPER_NASSOPOULOS, cell->item, cell->setting, "E[L]");
+	double low = 0, high = length;
+
+	for (uint32_t step = 0; step < 60; step++) {
+		double load = (low + high) / 2;
+
+		if (load / -expm1(-load) < length)
+			low = load;
+		else
+			high = load;
+	}
+	return low;
+}
+
 static const struct nassopoulos_point *point_at_load(
 	const struct nassopoulos *paper, const struct cell *cell)
 {
 	const struct nassopoulos_point *nearest = NULL;
+	double load = load_of_paper(cell);
 
 	for (uint32_t p = 0; p < paper->n; p++) {
 		const struct nassopoulos_point *point = &paper->points[p];
 
 		if (is_of(paper, cell, point) && point->mean > 0 &&
-			fabs(point->load / cell->load - 1) < SAME_LOAD &&
-			(nearest == NULL ||
-				fabs(point->load - cell->load) < fabs(nearest->load - cell->load)))
+			fabs(point->load / load - 1) < SAME_LOAD &&
+			(nearest == NULL || fabs(point->load - load) < fabs(nearest->load - load)))
 			nearest = point;
 	}
 	return nearest;
@@ -278,63 +292,50 @@ static bool find_loss_of_largest(const struct nassopoulos *paper, const struct c
 	return true;
 }
 
-#define RATE(traffic_text, fact_text, traffic_name, collision)                                     \
+#define RATE(traffic_text, traffic_name, collision)                                                \
 	{                                                                                          \
 		.item = "Table 1", .setting = traffic_text "; CoralReef; 54 M rows",               \
-		.quantity = "rate", .unit = "Mpps", .fact_setting = fact_text, .find = find_rate,  \
-		.traffic = (traffic_name), .structure = (collision), .hash = TABLE_HASH_CORALREEF, \
-		.buckets = TABLE1_BUCKETS,                                                         \
+		.quantity = "rate", .unit = "Mpps", .find = find_rate, .traffic = (traffic_name),  \
+		.structure = (collision), .hash = TABLE_HASH_CORALREEF, .buckets = TABLE1_BUCKETS, \
 	}
-#define CHAIN(hash_text, fact_text, hash_id, quantity_text, unit_text, load_value)                 \
+#define CHAIN(hash_text, hash_id, quantity_text, unit_text)                                        \
 	{                                                                                          \
 		.item = "Fig. 4", .setting = (hash_text), .quantity = (quantity_text),             \
-		.unit = (unit_text), .fact_setting = (fact_text), .find = find_at_load,            \
-		.structure = FLOW_LIST, .hash = (hash_id), .load = (load_value),                   \
+		.unit = (unit_text), .find = find_at_load, .structure = FLOW_LIST,                 \
+		.hash = (hash_id),                                                                 \
 	}
-#define CHAINS(hash_text, fact_text, hash_id, load_value)                                          \
-	CHAIN(hash_text, fact_text, hash_id, "P(L=1)", "ratio", load_value),                       \
-		CHAIN(hash_text, fact_text, hash_id, "E[L]", "flows", load_value),                 \
-		CHAIN(hash_text, fact_text, hash_id, "rate", "Mpps", load_value)
+#define CHAINS(hash_text, hash_id)                                                                 \
+	CHAIN(hash_text, hash_id, "P(L=1)", "ratio"), CHAIN(hash_text, hash_id, "E[L]", "flows"),  \
+		CHAIN(hash_text, hash_id, "rate", "Mpps")
 
-/* item, setting, quantity and unit are those of the paper's CSV. */
+/* item, setting, quantity and unit are those of bench/papers. */
 static const struct cell cells[] = {
-	{"Sec. 3.1", "emulation", "tuple in memory", "bytes", "", find_tuple, NULL, FLOW_LIST,
-		TABLE_HASH_CORALREEF, 0, 0},
-	RATE("deterministic (one tuple); list", "single list", "single", FLOW_LIST),
-	RATE("deterministic (one tuple); tree", "single tree", "single", FLOW_TREE),
-	RATE("CAIDA; list", "caida list", NULL, FLOW_LIST),
-	RATE("CAIDA; tree", "caida tree", NULL, FLOW_TREE),
-	RATE("random; list", "random list", "random", FLOW_LIST),
-	RATE("random; tree", "random tree", "random", FLOW_TREE),
-	{"Fig. 2", "CAIDA", "knee", "rows", "caida", find_knee, NULL, FLOW_LIST,
-		TABLE_HASH_CORALREEF, 1 << 22, 0},
-	{"Fig. 2", "CAIDA; CoralReef; largest", "loss against the best", "%", "caida coralreef",
-		find_loss_of_largest, NULL, FLOW_LIST, TABLE_HASH_CORALREEF, 1 << 22, 0},
-	{"Fig. 3", "smallest", "tree / list", "ratio", "smallest", find_tree_of_list, NULL,
-		FLOW_LIST, TABLE_HASH_CORALREEF, 1 << 14, 0},
-	{"Fig. 3", "knee", "tree / list", "ratio", "knee", find_tree_of_list, NULL, FLOW_LIST,
-		TABLE_HASH_CORALREEF, 1 << 22, 0},
-	{"Fig. 3", "largest", "tree / list", "ratio", "largest", find_tree_of_list, NULL, FLOW_LIST,
-		TABLE_HASH_CORALREEF, 0, 0},
-	CHAINS("CoralReef", "coralreef", TABLE_HASH_CORALREEF, 0.13),
-	CHAINS("Bob", "jenkins", TABLE_HASH_JENKINS, 0.40),
-	CHAINS("Murmur", "murmur3", TABLE_HASH_MURMUR3, 0.10),
+	{"Sec. 3.1", "emulation", "tuple in memory", "bytes", find_tuple, NULL, FLOW_LIST,
+		TABLE_HASH_CORALREEF, 0},
+	RATE("deterministic (one tuple); list", "single", FLOW_LIST),
+	RATE("deterministic (one tuple); tree", "single", FLOW_TREE),
+	RATE("CAIDA; list", NULL, FLOW_LIST),
+	RATE("CAIDA; tree", NULL, FLOW_TREE),
+	RATE("random; list", "random", FLOW_LIST),
+	RATE("random; tree", "random", FLOW_TREE),
+	{"Fig. 2", "CAIDA", "knee", "rows", find_knee, NULL, FLOW_LIST, TABLE_HASH_CORALREEF,
+		1 << 22},
+	{"Fig. 2", "CAIDA; CoralReef; largest", "loss against the best", "%", find_loss_of_largest,
+		NULL, FLOW_LIST, TABLE_HASH_CORALREEF, 1 << 22},
+	{"Fig. 3", "smallest", "tree / list", "ratio", find_tree_of_list, NULL, FLOW_LIST,
+		TABLE_HASH_CORALREEF, 1 << 14},
+	{"Fig. 3", "knee", "tree / list", "ratio", find_tree_of_list, NULL, FLOW_LIST,
+		TABLE_HASH_CORALREEF, 1 << 22},
+	{"Fig. 3", "largest", "tree / list", "ratio", find_tree_of_list, NULL, FLOW_LIST,
+		TABLE_HASH_CORALREEF, 0},
+	CHAINS("CoralReef", TABLE_HASH_CORALREEF),
+	CHAINS("Bob", TABLE_HASH_JENKINS),
+	CHAINS("Murmur", TABLE_HASH_MURMUR3),
 	{"Fig. 5", "CoralReef; list; power of two against not", "rate lost", "factor",
-		"coralreef list", find_power_loss, NULL, FLOW_LIST, TABLE_HASH_CORALREEF, 0, 0},
-	{"Fig. 5", "CoralReef; tree; power of two against not", "rate lost", "%", "coralreef tree",
-		find_power_loss, NULL, FLOW_TREE, TABLE_HASH_CORALREEF, 0, 0},
+		find_power_loss, NULL, FLOW_LIST, TABLE_HASH_CORALREEF, 0},
+	{"Fig. 5", "CoralReef; tree; power of two against not", "rate lost", "%", find_power_loss,
+		NULL, FLOW_TREE, TABLE_HASH_CORALREEF, 0},
 };
-
-static void cell_printed(struct figures *figures, const struct cell *cell)
-{
-	struct paper_fact fact;
-	char figure[PAPER_FIELD_MAX];
-
-	snprintf(figure, sizeof(figure), "nassopoulos %s%c",
-		cell->item[0] == 'T' ? "table" : "figure", cell->item[strlen(cell->item) - 1]);
-	paper_fact(figure, cell->fact_setting, cell->quantity, &fact);
-	figures_cell(figures, "printed", "%s", fact.none);
-}
 
 /* A number of rows is exact. */
 static void cell_value(struct figures *figures, const char *column, double value)
@@ -355,7 +356,8 @@ static void print_cell(
 	figures_cell(figures, "setting", "%s", cell->setting);
 	figures_cell(figures, "quantity", "%s", cell->quantity);
 	figures_cell(figures, "unit", "%s", cell->unit);
-	cell_printed(figures, cell);
+	figures_cell(figures, "printed", "%s",
+		paper_value(PAPER_NASSOPOULOS, cell->item, cell->setting, cell->quantity));
 	figures_cell(figures, "note", "%s", note);
 	if (!isnan(ours.median)) {
 		cell_value(figures, "ours", ours.median);

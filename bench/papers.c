@@ -13,30 +13,14 @@
 #include "base/regular_file.h"
 #include "base/text.h"
 #include "bench/csv_table.h"
-#include "bench/paper_emc2.h"
-#include "bench/paper_nassopoulos2014.h"
+#include "bench/paper_facts.h"
 #include "bench/paper_ours.h"
-#include "bench/paper_tangari2018.h"
-#include "bench/paper_wu2016.h"
-#include "bench/paper_zha2022.h"
 #include "report/formats/format.h"
 #include "tune/measure/bench_pass.h"
 
 #define PATH_MAX_LEN  1024
 #define REASON_MAX    256
 #define PROFILE_FIRST "sketchtap profile "
-
-#define PAPER(name)                                                                                \
-	{                                                                                          \
-#name, paper_##name, sizeof(paper_##name)                                          \
-	}
-
-static const struct paper {
-	const char *name;
-	const unsigned char *text;
-	size_t size;
-} papers[] = {
-	PAPER(wu2016), PAPER(zha2022), PAPER(nassopoulos2014), PAPER(emc2), PAPER(tangari2018)};
 
 /* Programs of the source tree that write files which no command of sketchtap-bench writes. */
 static const struct writer {
@@ -66,6 +50,8 @@ struct figure {
 	char text[REASON_MAX]; /* instead of a value; "" without one */
 	const char *how, *note, *command, *machine, *date;
 	const char *conditions; /* differ from those of the paper; "": none */
+	const struct csv_table *table;
+	uint32_t row; /* the first of the table with the figure */
 };
 
 /* A row of a paper. */
@@ -312,6 +298,8 @@ static bool fill_figure(struct figure *figure, const struct file *file, const st
 	const struct csv_table *table = &file->table;
 	const struct bench_stats stats = stats_of(values->values, values->n);
 
+	figure->table = table;
+	figure->row = values->rows[0];
 	figure->how = field(table, values->rows[0], "how");
 	figure->note = field(table, values->rows[0], "note");
 	figure->conditions = field(table, values->rows[0], "conditions");
@@ -687,10 +675,10 @@ static void add_number(struct text *text, bool present, double value)
 }
 
 /* Returns the line of ours.csv that answers, or 0 with a reason. */
-static uint32_t find_figure(struct join *join, const struct paper *paper,
-	const struct csv_table *printed, uint32_t row, struct figure *figure,
-	char reason[REASON_MAX])
+static uint32_t find_figure(struct join *join, enum paper paper, uint32_t row,
+	struct figure *figure, char reason[REASON_MAX])
 {
+	const struct csv_table *printed = paper_table(paper);
 	const struct printed named = {printed, row};
 
 	snprintf(reason, REASON_MAX, "not run: no line of ours.csv");
@@ -698,7 +686,7 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 		const char *name = field(&join->ours, line, "file");
 		const struct file *file;
 
-		if (!answers(&join->ours, line, paper->name, printed, row))
+		if (!answers(&join->ours, line, paper_names[paper], printed, row))
 			continue;
 		if (name[0] == '\0')
 			return line;
@@ -712,6 +700,23 @@ static uint32_t find_figure(struct join *join, const struct paper *paper,
 	return 0;
 }
 
+/* Appends the text. A {COLUMN} in it becomes the cell of the figure's row. */
+static void add_filled(struct text *text, const char *how, const struct figure *figure)
+{
+	const char *open, *close;
+
+	while (figure->found && (open = strchr(how, '{')) != NULL &&
+		(close = strchr(open, '}')) != NULL) {
+		char column[PAPERS_NAME_MAX];
+
+		text_add(text, how, (size_t)(open - how));
+		snprintf(column, sizeof(column), "%.*s", (int)(close - open - 1), open + 1);
+		text_str(text, field(figure->table, figure->row, column));
+		how = close + 1;
+	}
+	text_str(text, how);
+}
+
 /*
  * Writes the kind of a figure, with the row's note if the bench and not ours.csv has the kind, and
  * the conditions that differ from those of the paper.
@@ -722,7 +727,7 @@ static void add_kind(struct text *text, const char *how, const struct figure *fi
 		how[0] != '\0' ? "" : figure->note, figure->found ? figure->conditions : ""};
 	struct text all = {0};
 
-	text_str(&all, parts[0]);
+	add_filled(&all, parts[0], figure);
 	for (uint32_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i][0] == '\0')
 			continue;
@@ -734,12 +739,12 @@ static void add_kind(struct text *text, const char *how, const struct figure *fi
 	text_free(&all);
 }
 
-static void add_row(struct join *join, const struct paper *paper, const struct csv_table *printed,
-	uint32_t row, struct text *text)
+static void add_row(struct join *join, enum paper paper, uint32_t row, struct text *text)
 {
+	const struct csv_table *printed = paper_table(paper);
 	struct figure figure = {0};
 	char reason[REASON_MAX];
-	uint32_t line = find_figure(join, paper, printed, row, &figure, reason);
+	uint32_t line = find_figure(join, paper, row, &figure, reason);
 	bool found = line != 0 && figure.found, spread;
 
 	text_str(text, csv_table_cell(printed, row, 0));
@@ -801,14 +806,9 @@ static void add_rows(struct join *join, struct text *text)
 {
 	text_str(text, "paper,item,setting,quantity,unit,value,note,ours,ours_min,ours_max,"
 		       "how,command,machine,date\n");
-	for (uint32_t p = 0; p < sizeof(papers) / sizeof(papers[0]); p++) {
-		struct csv_table printed;
-
-		csv_table_parse_embedded(&printed, papers[p].text, papers[p].size);
-		for (uint32_t row = 1; row < printed.nb_rows; row++)
-			add_row(join, &papers[p], &printed, row, text);
-		csv_table_free(&printed);
-	}
+	for (uint32_t p = 0; p < PAPERS; p++)
+		for (uint32_t row = 1; row < paper_table((enum paper)p)->nb_rows; row++)
+			add_row(join, (enum paper)p, row, text);
 }
 
 bool papers_join(const char *directory)

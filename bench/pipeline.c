@@ -154,13 +154,11 @@ static struct entry *add(
 /* Returns "" if the paper has no value for the combination. */
 static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
 {
-	struct paper_fact fact;
-	char name[PAPER_FIELD_MAX];
+	struct paper_cell cell;
 
-	snprintf(name, sizeof(name), "%s %s %s", setting->design,
-		plan_sharing_word(setting->subject.sharing), setting->subject.sketch->name);
-	paper_fact("wu tables", name, quantity, &fact);
-	return fact.none;
+	paper_cell_of(&cell, setting->design, plan_sharing_word(setting->subject.sharing),
+		setting->subject.sketch->name);
+	return paper_cell_value(&cell, quantity);
 }
 
 /* Tables 3 and 4 and Figures 12 to 14. */

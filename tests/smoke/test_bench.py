@@ -357,11 +357,13 @@ def test_pipeline(test):
 
 
 def paper_figures(test):
-    """Returns {(design, sharing, sketch): {PDR: ..., PPT: ...}} of bench/wu2016.csv."""
+    """Returns {(design, sharing, sketch): {PDR: ..., PPT: ...}} of Tables 3 and 4 of Wu et al."""
     figures = {}
-    with open(os.path.join(os.path.dirname(script_of(test)), 'wu2016.csv'), newline='', encoding='utf-8') as file:
+    with open(os.path.join(os.path.dirname(script_of(test)), 'papers', 'wu2016.csv'), newline='', encoding='utf-8') as file:
         for row in csv.DictReader(file):
-            figures.setdefault(tuple(row['setting'].split()), {})[row['quantity']] = row['none']
+            if row['item'] in ('Table 3', 'Table 4'):
+                design, sharing, sketch = row['setting'].split('-')
+                figures.setdefault((design.lower(), sharing.lower(), SKETCHES_OF_PAPER[sketch]), {})[row['quantity']] = row['value']
     return figures
 
 
