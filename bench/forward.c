@@ -30,6 +30,7 @@
 #include "parallel/run/run.h"
 #include "rx/filter/filter_program.h"
 #include "rx/packet/parse.h"
+#include "rx/port/driver_loader.h"
 #include "rx/port/forwarding.h"
 #include "sketch/measurement.h"
 #include "tune/measure/bench_options.h"
@@ -367,6 +368,7 @@ static bool describe_port(struct forward_bench *bench, struct port *port)
 
 	snprintf(name, sizeof(name), "forward%u", serial++);
 	snprintf(device, sizeof(device), "%s_%s", driver, name);
+	driver_loader_device(device);
 	made = loop.entrant->null ? rte_dev_probe(device)
 				  : rte_eth_from_rings(name, &loop.in, 1, &loop.out, 1, 0);
 	if (made < 0 || rte_eth_dev_get_port_by_name(device, &id) != 0)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/process.h"
+#include "rx/port/driver_loader.h"
 #include "rx/port/live_ports.h"
 
 #define EAL_ARGS_MAX 128
@@ -129,7 +130,8 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 	add_arg(args, "%zu", megabytes);
 }
 
-static void add_devices(struct eal_args *args, const struct config *config)
+/* Returns true if EAL probes a device at its start. */
+static bool add_devices(struct eal_args *args, const struct config *config)
 {
 	bool any = false;
 
@@ -142,6 +144,23 @@ static void add_devices(struct eal_args *args, const struct config *config)
 		add_arg(args, "--no-pci");
 		add_arg(args, "--iova-mode=va");
 	}
+	return any;
+}
+
+/* Returns true if EAL loads a driver or probes a device because of these arguments. */
+static bool needs_drivers(const char *arguments)
+{
+	static const char *const options[] = {"-d", "-a", "--allow", "--vdev"};
+
+	for (const char *word = arguments; word != NULL && *word != '\0';) {
+		size_t length = strcspn(word, " \t");
+
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+			if (strncmp(word, options[i], strlen(options[i])) == 0)
+				return true;
+		word += length + (word[length] != '\0');
+	}
+	return false;
 }
 
 static void add_user_args(struct eal_args *args, const char *text)
@@ -222,6 +241,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	struct eal_args args = {0};
 	char *argv[EAL_ARGS_MAX + 1];
 	int result, saved[2] = {-1, -1}, silence;
+	bool any_device;
 
 	if (!process_claim(process_options(config)->name, error))
 		return false;
@@ -232,7 +252,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	if (process_socket() == NULL)
 		add_arg(&args, "--no-telemetry"); /* EAL fails if the path is too long */
 	add_memory(&args, plan, config);
-	add_devices(&args, config);
+	any_device = add_devices(&args, config);
 	for (const char *const *arg =
 			log_eal_args(log_level_asked(config), log_debug_asked(config));
 		*arg != NULL; arg++)
@@ -244,7 +264,10 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	keep_to_ordinary_cpus(plan);
 	leave_sched_fifo();
 	signals_block(); /* lcore threads inherit the signal mask */
+	driver_loader_postpone(!any_device && !needs_drivers(eal_options(config)->arguments));
 	result = rte_eal_init(args.n, argv);
+	driver_loader_postpone(false);
+	driver_loader_mempools();
 	signals_unblock();
 	if (silence >= 0)
 		silence_end(silence, saved);

@@ -19,6 +19,7 @@
 #include "base/sys_file.h"
 #include "base/text.h"
 #include "rx/port/device_lock.h"
+#include "rx/port/driver_loader.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
 #include "rx/port/interrupts.h"
@@ -55,6 +56,35 @@ static bool is_privilege_missing(
 				: port_lacks_privilege(driver, device, why);
 }
 
+/* libbpf and libxdp, which net_af_xdp loads, print to standard error. */
+static void silence_libraries(bool verbose)
+{
+	static const struct {
+		const char *library, *setter;
+	} printers[] = {
+		{"libbpf.so.1", "libbpf_set_print"},
+		{"libbpf.so.0", "libbpf_set_print"},
+		{"libxdp.so.1", "libxdp_set_print"},
+	};
+
+	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
+		/*
+		 * The library is found only if a driver has loaded it. Its symbols are not global.
+		 */
+		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
+		void *(*set_print)(void *print) = NULL;
+		void *symbol;
+
+		if (library == NULL)
+			continue;
+		symbol = dlsym(library, printers[i].setter);
+		memcpy(&set_print, &symbol, sizeof(set_print));
+		if (set_print != NULL)
+			set_print(NULL);
+		dlclose(library);
+	}
+}
+
 static bool make_virtual(
 	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
@@ -63,6 +93,8 @@ static bool make_virtual(
 	bool explained;
 	int result;
 
+	driver_loader_device(text);
+	silence_libraries(log_is_verbose());
 	log_catch_begin();
 	/* rte_dev_probe() is limited to 127 bytes in 24.11. */
 	result = rte_vdev_init(port->device, arguments != NULL ? arguments + 1 : "");
@@ -187,35 +219,6 @@ static bool probe_interface(
 	return true;
 }
 
-/* libbpf and libxdp, which net_af_xdp loads, print to standard error. */
-static void silence_libraries(bool verbose)
-{
-	static const struct {
-		const char *library, *setter;
-	} printers[] = {
-		{"libbpf.so.1", "libbpf_set_print"},
-		{"libbpf.so.0", "libbpf_set_print"},
-		{"libxdp.so.1", "libxdp_set_print"},
-	};
-
-	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
-		/*
-		 * The library is found only if a driver has loaded it. Its symbols are not global.
-		 */
-		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
-		void *(*set_print)(void *print) = NULL;
-		void *symbol;
-
-		if (library == NULL)
-			continue;
-		symbol = dlsym(library, printers[i].setter);
-		memcpy(&set_print, &symbol, sizeof(set_print));
-		if (set_print != NULL)
-			set_print(NULL);
-		dlclose(library);
-	}
-}
-
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -242,13 +245,14 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		port_notice(&port->messages, "%s", name->notice);
 	if (name->warning[0] != '\0')
 		port_warn(&port->messages, "%s", name->warning);
-	silence_libraries(log_is_verbose());
 	if (port_is_locked(name, &port->messages, error))
 		return false;
 	if (port_driver_of_device(name->device)->sockets == AF_PACKET)
 		return probe_interface(port, name, nb_rx, error);
 	device_text(text, name, nb_rx);
-	if (!name->pci && !make_virtual(port, name, text, error))
+	if (name->pci)
+		silence_libraries(log_is_verbose());
+	else if (!make_virtual(port, name, text, error))
 		return false;
 	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
 		return set_absent_error(port, name, error);
