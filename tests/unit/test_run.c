@@ -5,6 +5,8 @@
  * workers' counts are compared with the packets fed; no lcore may allocate memory while it works.
  */
 
+#include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -15,10 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_cycles.h>
 
+#include "base/clock.h"
 #include "fewer.h"
 #include "merged.h"
 #include "parallel/run/eal.h"
@@ -69,6 +75,20 @@ void *realloc(void *memory, size_t size)
 }
 #endif
 
+/* --- sleeps --- */
+
+static _Thread_local bool timing;
+static int64_t longest; /* ns */
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked, struct timespec *left)
+{
+	int64_t ns = (int64_t)asked->tv_sec * SECOND_NS + asked->tv_nsec;
+
+	if (timing && flags == 0 && ns > longest)
+		longest = ns;
+	return syscall(SYS_clock_nanosleep, clock, flags, asked, left) == 0 ? 0 : errno;
+}
+
 /* --- runs --- */
 
 #define WORKERS_MAX 8
@@ -116,10 +136,13 @@ static int start_eal(void **state)
 	(void)state;
 	test_thread = pthread_self();
 	topology_read(&topology, "");
-	return plan_make(&eal_plan, &config, &topology, &ports, error) &&
-			       eal_start(&eal_plan, &config, error)
-		       ? 0
-		       : -1;
+	if (!plan_make(&eal_plan, &config, &topology, &ports, error))
+		return -1;
+	timing = true;
+	if (!eal_start(&eal_plan, &config, error))
+		return -1;
+	timing = false;
+	return 0;
 }
 
 static int stop_eal(void **state)
@@ -548,9 +571,48 @@ static void test_allocations_are_seen(void **state)
 }
 #endif
 
+/* Reads the TSC and the clock at the same time. */
+static void read_both(uint64_t *tsc, int64_t *ns)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t before = rte_rdtsc();
+		int64_t now = clock_now(CLOCK_MONOTONIC_RAW);
+		uint64_t after = rte_rdtsc();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		*tsc = before;
+		*ns = now;
+	}
+}
+
+/* The frequency of the TSC is as exact as EAL rounds it, 10 MHz, although the start is short. */
+static void test_start_sleeps_briefly(void **state)
+{
+	const struct timespec asked = {.tv_nsec = 100000000};
+	uint64_t first = 0, last = 0;
+	int64_t start = 0, end = 0;
+	double hz;
+
+	(void)state;
+	assert_in_range(longest, 0, 10000000);
+	read_both(&first, &start);
+	timing = true;
+	assert_int_equal(nanosleep(&asked, NULL), 0);
+	timing = false;
+	read_both(&last, &end);
+	assert_int_equal(longest, 100000000); /* other sleeps keep their time */
+	hz = (double)(last - first) * SECOND_NS / (double)(end - start);
+	assert_true(fabs(hz - (double)rte_get_tsc_hz()) < 10e6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start_sleeps_briefly),
 		cmocka_unit_test(test_workers_equal_one_sketch),
 		cmocka_unit_test(test_tiny_epochs),
 		cmocka_unit_test(test_widths_change_one_by_one),
