@@ -217,7 +217,7 @@ def test_targets_of_figures(test):
     parts, collect = ({target[column]: [('5', '1', '0.5')] * 3 for target in targets_of(test, bench)
                        for column in ('figure', 'of', 'beside') if target[column]} for bench in ('parts', 'collect'))
     parts.update({
-        'start-up': [('0.5', '', ''), ('0.2', '', ''), ('0.3', '', '')],
+        'start-up': [('0.05', '', ''), ('0.02', '', ''), ('0.03', '', '')],
         'replay': [('4', '', '')] * 3, 'libpcap only': [('4', '', ''), ('9', '', ''), ('2', '', '')],
         'count-min': [('2', '0.98', '0.01'), ('4', '0.98', '0.01'), ('8', '0.98', '0.01')],
         'floor': [('1', '', ''), ('1', '', ''), ('8', '', '')],
@@ -243,7 +243,7 @@ def test_targets_of_figures(test):
 
     rows = judged()
     assert said(rows['start-up: --pcap of 10 packets, wall'], 'value', 'min', 'max', 'limit', 'met') == (
-        '0.30', '0.20', '0.50', '0.35', 'met')
+        '0.03', '0.02', '0.05', '0.08', 'met')
     assert said(rows['replay of a capture file, start-up left out'], 'limit', 'met', 'note') == (
         '3.60', 'met', 'libpcap only: 4.00 ns')
     assert said(rows['count-min, separate: of the floor of 4 random increments'], 'value', 'max', 'unit', 'met') == (
