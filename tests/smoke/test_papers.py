@@ -461,10 +461,16 @@ def test_pictures(test):
         assert len(circles) == {'nassopoulos-2.svg': 6, 'nassopoulos-3.svg': 4, 'zha-2.svg': 29}.get(name, 0), len(circles)  # with those of the legend
     test.run(test.path('nothing'), test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(2)
     write(directory, 'accuracy', [  # half of the keys are reported, with half of their count
-        {'name': 'count-min', 'bytes': str(size << 20), 'recall': '1', 'relative_error': '0', 'recall_1000': '0.5',
-         'relative_error_1000': error, 'machine': 'CPU', 'date': '2026-11-29'} for size, error in ((2, '0.5'), (200, '0'))])
+        {'name': name, 'traffic': traffic, 'bytes': str(size << 20), 'ns': str(size), 'recall': '1', 'relative_error': '0',
+         'recall_1000': '0.5', 'relative_error_1000': error, 'machine': 'CPU', 'date': '2026-11-29'}
+        for name in ('elastic', 'count-min') for traffic in ('zipf=1.3', 'uniform') for size, error in ((2, '0.5'), (200, '0'))])
     test.run(directory, test.path('pictures'), program=tool_of(test, 'plot_papers')).expect(0)
     root = xml.etree.ElementTree.parse(os.path.join(test.path('pictures'), 'accuracy.svg')).getroot()
-    squares = [float(element.get('y')) for element in root if element.get('width') == '6']
-    ticks = {text.text: float(text.get('y')) for text in root if text.tag.endswith('text')}
-    assert ticks['1'] < squares[0] < squares[1] < ticks['0.1'], (squares, ticks)
+    texts = [(text.text, float(text.get('y'))) for text in root if text.tag.endswith('text')]
+    assert {'count-min', 'elastic', 'Zipf 1.3', 'uniform', 'memory, MB', 'CPU time of an update, ns'} <= dict(texts).keys(), texts
+    whole, tenth = (dict(texts)[tick] - 4 for tick in ('1', '0.1'))
+    for shape, y, middle in (('rect', 'y', 3), ('circle', 'cy', 0)):  # a sketch here and a rival
+        marks = [float(element.get(y)) + middle for element in root
+                 if element.tag.endswith(shape) and (element.get('width') == '6' or element.get('r'))]
+        assert len(marks) == 1 + 8, marks  # of the legend and of panels
+        assert whole < marks[-2] < marks[-1] < tenth, (marks, texts)
