@@ -29,9 +29,9 @@ def test_intervals(test):
     path = lib.unpack(test, 'mix')
 
     def figures(*more):
-        rows, stats, _ = test.measure('--pcap', path, '--interval', '1s', '--seed', '5', *ALL, *more)
-        assert len(stats) > 4, stats
-        return sorted(tuple(row.items()) for row in rows)
+        result = test.run('--pcap', path, '--interval', '1s', '--seed', '5', *ALL, *more).expect(0)
+        assert result.account()['epochs'] > 4, result.describe()
+        return sorted(result.stdout.splitlines())
     for key in ('5tuple', '6tuple', 'src'):
         assert figures('--sketch', 'compact-table', '--key', key) == figures('--sketch', 'flow-table', '--key', key)
 

@@ -34,7 +34,7 @@ def measure(test, packets, interval, *options):
 
 
 def test_generator_at_full_speed(test):
-    epochs = 20 if test.slow else 200
+    epochs = 20 if test.slow else 60
     for workers in test.some((2, 1, 4)):
         _, stats, _ = test.measure(
             '--synthetic', f'flows=10K,packets={10 * epochs}K,rate=1M,seed=1', '--interval', '10ms',

@@ -148,7 +148,7 @@ def test_faults_live(test):
     test.until(lambda: os.path.exists(path) or not process.running(), 'it listens')
     sender = test.start('generate', '--synthetic', 'packets=0,flows=3000,zipf=0.1,seed=3', '--pace', '100kpps', '--port',
                         sending, '--eal', '--no-pci', '--linger', '1h')
-    test.until(lambda: os.path.exists(stats) and len(lib.read_text(stats).splitlines()) > 80 or not process.running(), '80 intervals')
+    test.until(lambda: os.path.exists(stats) and len(lib.read_text(stats).splitlines()) > 50 or not process.running(), '50 intervals')
     found = scrape(port)
     sender.signal(signal.SIGINT)
     test.until_said(sender, 'sent')

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/run/eal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -18,6 +16,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/process.h"
+#include "parallel/run/quick_start.h"
 #include "rx/port/driver_loader.h"
 #include "rx/port/live_ports.h"
 
@@ -238,25 +237,6 @@ static void leave_sched_fifo(void)
 		sched_setscheduler(0, SCHED_RR | flag, &param);
 }
 
-static _Thread_local bool starting;
-
-/*
- * Replaces the function of the C library, also for EAL. If the CPU does not report the frequency of
- * its TSC, EAL measures it during a sleep of 100 ms, and rounds it to 10 MHz. For this, 10 ms
- * suffice: the clock and the TSC are read within less than 1 us.
- */
-int nanosleep(const struct timespec *asked, struct timespec *left)
-{
-	static const struct timespec enough = {.tv_nsec = 10000000};
-	bool shorten = starting && asked->tv_sec == 0 && asked->tv_nsec == 100000000;
-	int error = clock_nanosleep(CLOCK_REALTIME, 0, shorten ? &enough : asked, left);
-
-	if (error == 0)
-		return 0;
-	errno = error;
-	return -1;
-}
-
 bool eal_start(const struct plan *plan, const struct config *config, char *error)
 {
 	struct eal_args args = {0};
@@ -285,11 +265,9 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	keep_to_ordinary_cpus(plan);
 	leave_sched_fifo();
 	signals_block(); /* lcore threads inherit the signal mask */
-	starting = true;
-	driver_loader_postpone(!any_device && !needs_drivers(eal_options(config)->arguments));
+	quick_start_begin(any_device || needs_drivers(eal_options(config)->arguments));
 	result = rte_eal_init(args.n, argv);
-	driver_loader_postpone(false);
-	starting = false;
+	quick_start_end();
 	driver_loader_mempools();
 	signals_unblock();
 	if (silence >= 0)

@@ -3,33 +3,15 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <rte_config.h>
 
 #define FOLDER RTE_EAL_PMD_PATH
 #define PREFIX "librte_"
-
-static _Thread_local bool postponed;
-
-void driver_loader_postpone(bool postpone)
-{
-	postponed = postpone;
-}
-
-/* Replaces the function of the C library, also for EAL. */
-int stat64(const char *restrict path, struct stat64 *restrict facts)
-{
-	if (!postponed || strcmp(path, FOLDER) != 0)
-		return fstatat64(AT_FDCWD, path, facts, 0);
-	errno = ENOENT;
-	return -1;
-}
 
 /* Returns the length of the driver's name in a file name such as librte_net_tap.so.23, or 0. */
 static size_t name_length(const char *file)

@@ -2,17 +2,9 @@
 #pragma once
 
 /*
- * Loads the drivers that a device needs. EAL loads all installed drivers at its start, which takes
- * longer than the rest of the start. Main thread only.
+ * Loads the drivers that a device needs. By default, EAL loads all installed drivers at its start.
+ * Main thread only.
  */
-
-#include <stdbool.h>
-
-/*
- * While set, EAL finds no folder of drivers. This has no effect if DPDK's libraries have another
- * folder than its headers: then EAL loads all drivers.
- */
-void driver_loader_postpone(bool postpone);
 
 /* The driver of the mempools is not part of DPDK's core. Errors appear when it is used. */
 void driver_loader_mempools(void);
