@@ -474,7 +474,8 @@ def test_json_goes_on(test):
 
 def test_epoch_that_is_far(test):
     """The reply does not wait for a distant interval. With --interval 0 there is no later one."""
-    process = test.start(*LIVE[:-1], '1h', '--output', '/dev/null')
+    empty = ('--port', 'net_ring0', '--idle', 'sleep', '--workers', '1', '--output', '/dev/null', '--interval')
+    process = test.start(*empty, '1h')
     test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024')
     assert 'measurements: 1, from interval 2 on or later' in result.stdout, result.describe()
@@ -487,7 +488,7 @@ def test_epoch_that_is_far(test):
     assert all(row['from_epoch_at_least'] == 2 and 'from_epoch' not in row for row in rows.values()), rows
     assert 'from_epoch_at_least' in ctl(test, process, 'measure', 'list').stdout
     stop(test, process)
-    process = test.start(*LIVE[:-1], '0', '--output', '/dev/null')
+    process = test.start(*empty, '0')
     test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024', status=1)
     assert '--interval 0' in result.stderr, result.describe()
