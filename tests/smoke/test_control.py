@@ -255,7 +255,7 @@ def test_many_clients(test):
 
 def test_clients_that_leave_before_their_answers(test):
     """Nothing is logged: the run has no problem."""
-    process = test.start(*LIVE, '--interval', '10ms', *QUIET)
+    process = test.start('--port', 'net_ring0', '--idle', 'sleep', '--workers', '1', '--interval', '100ms', *QUIET)
     first = connect(test, process)
     for _ in range(5):
         client = lib.ControlClient(process.control_socket())
