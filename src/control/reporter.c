@@ -32,6 +32,8 @@
 #define NAP_NS       100000
 /* Sleep time without polled devices. A wake-up costs as much CPU time as many flow records. */
 #define LONG_NAP_NS  10000000
+/* The same while sleeping workers have not left the last epoch */
+#define LEAVE_NAP_NS 1000000
 /* A worker that delays the end of an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
 /* An lcore that ends later is logged. A source may wait for a file, a driver for a link. */
@@ -633,14 +635,14 @@ static int64_t left(const struct reporter *reporter)
 	return left;
 }
 
-/* waits: some workers have not left the last epoch. */
-static void wait_for_epoch(const struct reporter *reporter, bool waits)
+/* longest: ns; has no effect if devices are polled. */
+static void wait_for_epoch(const struct reporter *reporter, int64_t longest)
 {
 	const struct run *run = reporter->run;
 	struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (run_is_live(run) && (run->nb_ports == 0 || run->blocks) && !waits)
-		nap.tv_nsec = RTE_MAX(left(reporter), (int64_t)NAP_NS);
+	if (run_is_live(run) && (run->nb_ports == 0 || run->blocks))
+		nap.tv_nsec = RTE_MAX(RTE_MIN(left(reporter), longest), (int64_t)NAP_NS);
 	nanosleep(&nap, NULL);
 }
 
@@ -698,7 +700,9 @@ static void report_epochs(struct reporter *reporter)
 			wait_for_lcores(reporter);
 		}
 		show_progress(reporter);
-		wait_for_epoch(reporter, ended || reporter->epoch < open);
+		wait_for_epoch(reporter, ended                    ? NAP_NS
+					 : reporter->epoch < open ? LEAVE_NAP_NS
+								  : LONG_NAP_NS);
 	}
 }
 

@@ -16,7 +16,9 @@
 #include "rx/port/clock.h"
 
 /* ns for which the worker sleeps after a round without entries, if the program counts */
-#define NAP_NS 1000000
+#define NAP_NS      1000000
+/* ms; longest sleep of a worker, because the program does not wake it up if its rings fill up */
+#define WAIT_MAX_MS 10
 
 #define TCP           6
 #define UDP           17
@@ -520,7 +522,7 @@ static void rest_on_path(struct kernel_taker *taker)
 	struct worker *worker = taker->worker;
 
 	if (taker->empty_rounds > 1)
-		wakeup_wait(&worker->wakeup, worker->wait_ms);
+		wakeup_wait(&worker->wakeup, RTE_MIN(worker->wait_ms, (uint32_t)WAIT_MAX_MS));
 	else
 		nanosleep(&nap, NULL);
 }

@@ -31,7 +31,7 @@
 /* ns; assumed shortest time between packets, 16 Mpps */
 #define PACKET_NS          62u
 /* ms; longest sleep of a thread that waits for packets */
-#define WAIT_MAX_MS        10
+#define WAIT_MAX_MS        25
 /* A waiting thread wakes up at least this often in an interval. */
 #define WAITS_PER_INTERVAL 10
 /* After this many empty rounds with short sleeps, about 1 ms, a poller blocks in poll(2). */
