@@ -5,9 +5,7 @@ Every queue between sender and worker holds all sent packets, so that nothing is
 machine. Only the queues of af_xdp are shorter, and it counts its losses.
 """
 
-import os
 import random
-import signal
 
 import lib
 import net
@@ -265,29 +263,3 @@ def test_tcpreplay_of_the_whole_zoo_on_a_tap(test):
     # The interface is not called tap: newer versions of tcpreplay would open its other end.
     test.wait(space.tcpreplay('probe0', capture, RATE)).expect(0)
     expect_zoo(*run.finish(), packets, *truth)
-
-
-def naps_of_workers(pid):
-    """Returns the voluntary context switches of the workers."""
-    naps = 0
-    for task in os.listdir(f'/proc/{pid}/task'):
-        with open(f'/proc/{pid}/task/{task}/status', encoding='ascii') as stream:
-            status = dict(line.rstrip('\n').split(':\t', 1) for line in stream if ':\t' in line)
-        if 'worker' in status['Name']:
-            naps += int(status['voluntary_ctxt_switches'])
-    return naps
-
-
-def test_an_idle_interface_takes_no_cpu(test):
-    """A run that waits for packets of the kernel sleeps, even if its worker has its own CPU."""
-    space = net.Namespace(test)
-    space.veth('tap0', 'wire0')
-    stats = test.path('stats.csv')
-    process = test.start('--port', 'tap0', '--workers', '1', '--interval', '0', '--output', '/dev/null',
-                         '--stats', stats, inside=space)
-    net.wait_until_ready(test, process, stats)
-    before = naps_of_workers(process.popen.pid)
-    test.until(lambda: naps_of_workers(process.popen.pid) >= before + 100, 'the worker has slept')
-    process.signal(signal.SIGINT)
-    account = test.wait(process).expect(0).account()
-    assert account['offered'] == 0, account
