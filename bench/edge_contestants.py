@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contestants of bench/edge: a program that forwards frames, and optionally programs that count them.
 
-A contestant is a class and an entry of CABLES, SENDERS or DEVICES."""
+A contestant is a class and an entry of CABLES, SENDERS, DEVICES or LISTENERS."""
 
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import time
+import types
 
 import edge_lab as lab_of
 import umon
@@ -78,17 +80,24 @@ def counted(path):
     return found
 
 
-class Measuring:
-    """A sketchtap that keeps every flow."""
+def lines(path):
+    if not os.path.exists(path):
+        return 0
+    with open(path, encoding='ascii') as file:
+        return file.read().count('\n')
 
-    def __init__(self, lab, settings, *words, sketch='flow-table'):
+
+class Measuring:
+    """A sketchtap that keeps every flow, unless `counting` has other options."""
+
+    def __init__(self, lab, settings, *words, counting=('--sketch', 'flow-table', *EVERY_FLOW)):
         self.lab = lab
         self.output, self.stats = (lab.path(f'sketchtap-{what}.csv') for what in ('output', 'stats'))
         for path in (self.output, self.stats):
             if os.path.exists(path):
                 os.unlink(path)
-        self.process = lab.start('sketchtap', settings.binary, *words, '--sketch', sketch, *EVERY_FLOW, '--output', self.output,
-                                 '--stats', self.stats, '--no-huge', '--eal', '--no-pci')
+        self.process = lab.start('sketchtap', settings.binary, *words, *counting, '--output', self.output, '--stats',
+                                 self.stats, '--no-huge', '--eal', '--no-pci')
         self.await_rows()
 
     def await_rows(self):
@@ -96,6 +105,11 @@ class Measuring:
                        or os.path.exists(self.stats) and os.path.getsize(self.stats) > 0, 'sketchtap')
         if self.process.poll() is not None:
             raise Failure('sketchtap: ' + self.lab.said('sketchtap'))
+
+    def measured(self):
+        """Returns the packets of all intervals until now. Waits for the end of the current one, of at most a second."""
+        time.sleep(1 + SETTLE)
+        return sum(int(row['measured']) for row in read(self.stats))
 
     def flows(self):
         if self.lab.end(self.process) != 0:
@@ -252,7 +266,7 @@ class Forwarding(Contestant):
 
     def start(self):
         self.measuring = Measuring(self.lab, self.settings, 'run', '--port', f'v{SENDER}', '--port', f'v{RECEIVER}',
-                                   '--forward', 'pairs', '--idle', 'sleep', *self.words, sketch=self.sketch)
+                                   '--forward', 'pairs', '--idle', 'sleep', *self.words, counting=('--sketch', self.sketch, *EVERY_FLOW))
         self.mover = self.measuring.process
 
     def flows(self):
@@ -414,20 +428,14 @@ class ForwardingOnDevices(OnDevices, Forwarding):
                                     *words, *self.words, '--output', '/dev/null', '--stats', self.stats, '--force', '--idle',
                                     'spin', '--lcores', f'0,{os.cpu_count() - 1}', '--mbufs', str(MBUFS), '--no-huge', '--eal',
                                     '--no-pci')
-        self.lab.until(lambda: self.mover.poll() is not None or self.rows() > 1, 'sketchtap')
+        self.lab.until(lambda: self.mover.poll() is not None or lines(self.stats) > 1, 'sketchtap')
         if self.mover.poll() is not None:
             raise Failure('sketchtap: ' + self.lab.said('sketchtap'))
 
-    def rows(self):
-        if not os.path.exists(self.stats):
-            return 0
-        with open(self.stats, encoding='ascii') as file:
-            return file.read().count('\n')
-
     def received(self):
         """Returns the received packets at the end of the current interval."""
-        before = self.rows()
-        self.lab.until(lambda: self.rows() > before, 'an interval')
+        before = lines(self.stats)
+        self.lab.until(lambda: lines(self.stats) > before, 'an interval')
         return sum(int(row['received'] or 0) for row in read(self.stats) if row['received'])
 
 
@@ -586,6 +594,114 @@ DEVICES = {
     'ovs-dpdk, sflow': SFlowOnDevices,
     'ovs-dpdk, mirror to sketchtap': MirrorOnDevices,
     'ovs-dpdk, sketchtap --forward at its ports': ForwardingAtSwitch,
+}
+
+
+# At the receiving end of a cable: programs that read all packets, on one CPU. Nothing forwards these.
+
+class Listener(Contestant):
+    """A program with a packet socket."""
+
+    sockets = ()
+    seen = 0
+
+    def command(self):
+        raise NotImplementedError
+
+    def start(self):
+        process = self.lab.start('listener', 'taskset', '--cpu-list', str(os.cpu_count() - 1), *self.command())
+        self.agents = [process]
+        self.lab.until(lambda: process.poll() is not None or self.finds_sockets(process.pid), 'listener')
+        if process.poll() is not None:
+            raise Failure('listener: ' + self.lab.said('listener'))
+        time.sleep(SETTLE)  # plugins of pmacctd start
+        with open(f'/proc/{process.pid}/task/{process.pid}/children', encoding='ascii') as children:
+            self.agents += [types.SimpleNamespace(pid=int(pid)) for pid in children.read().split()]
+
+    def finds_sockets(self, pid):
+        self.sockets = lab_of.packet_sockets(pid, f'v{SENDER}')
+        return self.sockets
+
+    def arrived(self):
+        """Returns the packets that the sockets have accepted."""
+        for one in self.sockets:
+            packets, drops = struct.unpack('II', one.getsockopt(lab_of.SOL_PACKET, lab_of.PACKET_STATISTICS, 8))
+            self.seen += packets - drops  # the kernel clears counters that are read
+        return self.seen
+
+    def stop(self):
+        self.end(*self.agents)
+        for one in self.sockets:
+            one.close()
+
+
+class RingReader(Listener):
+    def command(self):
+        return os.path.join(os.path.dirname(self.settings.binary), '..', 'bench', 'ring-reader'), f'v{SENDER}'
+
+
+class Tcpdump(Listener):
+    programs = {'tcpdump': 'tcpdump'}
+
+    def command(self):
+        return program('tcpdump'), '-i', f'v{SENDER}', '-w', '/dev/null'
+
+
+class Pmacctd(Listener):
+    programs = {'pmacctd': 'pmacct'}
+
+    def command(self):
+        return (program('pmacctd'), '-i', f'v{SENDER}', '-P', 'memory', '-c', 'src_host,dst_host,src_port,dst_port,proto',
+                '-p', self.lab.path('pmacctd.pipe'))
+
+
+class Softflowd(Listener):
+    programs = {'softflowd': 'softflowd'}
+
+    def command(self):
+        return (program('softflowd'), '-d', '-i', f'v{SENDER}', '-c', self.lab.path('softflowd.ctl'),
+                '-p', self.lab.path('softflowd.pid'))
+
+
+class ListeningPort(Contestant):
+    """sketchtap with one worker and the default interval."""
+
+    words = ('--port', f'v{SENDER}')
+
+    def start(self):
+        self.measuring = Measuring(self.lab, self.settings, 'run', *self.words, '--lcores', str(os.cpu_count() - 1),
+                                   counting=('--sketch', 'flow-table', '--key', '5tuple', '--format', 'csv', '--force'))
+        self.agents = [self.measuring.process]
+
+    def arrived(self):
+        return self.measuring.measured()
+
+    def stop(self):
+        self.end(*self.agents)
+
+
+class ListeningXdp(ListeningPort):
+    words = ('--port', f'net_af_xdp0,iface=v{SENDER},busy_budget=0', '--idle', 'sleep')
+
+
+class ListeningKernel(ListeningPort):
+    options = InKernel.options
+    words = InKernel.words[1:]
+
+
+class ListeningBesideKernel(ListeningKernel):
+    words = (*ListeningKernel.words, '--design', 'async')
+
+
+LISTENERS = {
+    'TPACKET_V3 reader': RingReader,
+    'tcpdump': Tcpdump,
+    'pmacctd': Pmacctd,
+    'softflowd': Softflowd,
+    'sketchtap --port': ListeningPort,
+    'sketchtap --port net_af_xdp': ListeningXdp,
+    'sketchtap --kernel': ListeningKernel,
+    'sketchtap --kernel --design async': ListeningBesideKernel,
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judges the targets of bench/edge from its rows."""
+"""Judges the targets of bench/edge from its rows, and writes figures for bench/targets."""
 
 import csv
 import os
@@ -7,6 +7,9 @@ from statistics import median
 
 from edge_rows import FACTS, read
 
+PART_COLUMNS = ('bench', 'part', 'round', 'value', 'unit', 'note', 'machine', 'kernel', 'dpdk', 'compiler', 'date', 'command')
+# Figures of listeners: (name, column, unit)
+PARTS = (('idle', 'idle', '%'), ('100 kpps', 'agent_ns', 'ns'), ('highest rate', 'pps', 'pps'))
 TARGET_COLUMNS = ('bench', 'target', 'relation', 'limit', 'unit', 'value', 'min', 'max', 'rounds', 'met', 'note', *FACTS)
 BASE, AGAIN = 'ovs', 'ovs again'
 FLOOR = 'sketchtap --forward, measuring nothing'
@@ -105,6 +108,13 @@ def targets(rows):
                'note': f'noise up to {100 * noise:.0f} %' if noise is not None else ''}
 
 
+def parts(rows):
+    """Returns the figures of --what interface in the form that bench/targets reads."""
+    return [{'part': f'{row["contestant"]}: {name}', 'round': row['round'], 'value': row[column], 'unit': unit,
+             'note': row['note'] if column == 'pps' or not row[column] else ''}
+            for row in rows if row['what'] == 'interface' for name, column, unit in PARTS]
+
+
 def short(value):
     return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
 
@@ -119,11 +129,15 @@ def write_csv(path, columns, rows, same):
 
 
 def write(directory):
-    """Writes edge-targets.csv from edge.csv. Returns the targets."""
+    """Writes edge-targets.csv and interface.csv from edge.csv. Returns the targets."""
     rows = read(os.path.join(directory, 'edge.csv'))
     if not rows:
         return []
     same = {'bench': 'edge', **{fact: rows[0][fact] for fact in FACTS}}
     judged = list(targets(rows))
     write_csv(os.path.join(directory, 'edge-targets.csv'), TARGET_COLUMNS, judged, same)
+    if any(row['what'] == 'interface' for row in rows):
+        software, card = same['software'].split('; ')
+        write_csv(os.path.join(directory, 'interface.csv'), PART_COLUMNS, parts(rows), {
+            **{name: value for name, value in same.items() if name in PART_COLUMNS}, 'bench': 'interface', 'dpdk': software, 'compiler': card})
     return judged

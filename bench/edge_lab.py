@@ -20,6 +20,8 @@ SWITCH = {'ovs-vswitchd': 'openvswitch-switch', 'ovsdb-server': 'openvswitch-swi
 TOOLS = {**NETWORKS, **SWITCH, 'tc': 'iproute2', 'ping': 'iputils-ping', 'iperf3': 'iperf3', 'softflowd': 'softflowd'}
 CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x20000000, 0x40000000
 PR_SET_PDEATHSIG = 1
+PIDFD_GETFD = 438  # a system call
+SOL_PACKET, PACKET_STATISTICS = 263, 6
 TICK = os.sysconf('SC_CLK_TCK')
 SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -250,6 +252,22 @@ def threads_of(pid):
                 found[thread] = comm.read().strip(), int(schedstat.read().split()[0])
         except (FileNotFoundError, ProcessLookupError):
             pass  # has ended
+    return found
+
+
+def packet_sockets(pid, interface):
+    """Returns duplicates of the packet sockets that a process has on an interface."""
+    libc, found = ctypes.CDLL(None), []
+    process = os.pidfd_open(pid)
+    for name in os.listdir(f'/proc/{pid}/fd'):
+        copy = libc.syscall(PIDFD_GETFD, process, int(name), 0)
+        if copy >= 0 and os.readlink(f'/proc/self/fd/{copy}').startswith('socket:'):
+            one = socket.socket(fileno=copy)
+            if one.family == socket.AF_PACKET and one.getsockname()[0] == interface:
+                found.append(one)
+        elif copy >= 0:
+            os.close(copy)
+    os.close(process)
     return found
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""flood.py INTERFACE PACKETS FLOWS [TIMES]: sends UDP packets of 60 bytes on a veth, some million per second.
+"""flood.py INTERFACE PACKETS FLOWS [TIMES [DELAY]]: sends UDP packets of 60 bytes on a veth, some million per second.
 
 The kernel runs an XDP program on generated frames (BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18 or newer), which redirects
 them to the interface. Its peer receives them only with `ethtool -K PEER gro on`. Packet i has the source port i modulo
 FLOWS, a power of two, from 10.0.0.1 to port 2000 of 10.0.0.2. Sends PACKETS packets TIMES times, with pauses for the
-receiver. Prints the number of sent packets, and the nanoseconds per packet of each time. These include the path
-through the peer and the monitors there.
+receiver. Before each packet, the program reads the clock DELAY times, which limits the rate. Prints the number of sent
+packets, and the nanoseconds per packet of each time. These include the path through the peer and the monitors there.
 """
 
 import ctypes
@@ -41,11 +41,12 @@ def instruction(code, to=0, of=0, offset=0, value=0):
     return struct.pack('<BBhi', code, to | of << 4, offset, value)
 
 
-def program(interface, flows):
+def program(interface, flows, delay):
     counter, _ = bpf(MAP_CREATE, struct.pack('<IIII', ARRAY, 4, 4, 1).ljust(72, b'\0'))
     code = b''.join((
         instruction(0x61, 6, 1, 0),  # r6 = data
         instruction(0x61, 7, 1, 4),  # r7 = data_end
+        instruction(0x85, value=5) * delay,  # bpf_ktime_get_ns()
         instruction(0xbf, 2, 6),
         instruction(0x07, 2, value=FRAME),
         instruction(0x2d, 2, 7, offset=18),  # cut: drop
@@ -73,8 +74,9 @@ def program(interface, flows):
 
 
 def main():
-    interface, (packets, flows, times) = sys.argv[1], map(int, (*sys.argv[2:], 1)[:3])
-    sender = program(interface, flows)
+    interface, given = sys.argv[1], [int(word) for word in sys.argv[2:]]
+    packets, flows, times, delay = given + [1, 0][len(given) - 2:]
+    sender = program(interface, flows, delay)
     frame = ctypes.create_string_buffer((
         bytes.fromhex('020000000001020000000002 0800') +
         struct.pack('>BBHHHBBH', 0x45, 0, FRAME - 14, 0, 0, 64, 17, 0) + bytes((10, 0, 0, 1, 10, 0, 0, 2)) +

@@ -271,9 +271,13 @@ def test_judgement(test):
 def test_bench(test):
     """Rows of all selected subjects; missing ones are named; no process is left."""
     needs_bench(test)
-    test.wait(bench(test, '--what', 'cost,sender', '--only',
-                    'ovs, umon/at its port/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design')).expect(0)
+    test.wait(bench(test, '--what', 'cost,sender,interface', '--only',
+                    'ovs, umon/at its port/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design/reader')).expect(0)
     rows = {row['contestant']: row for row in rows_of(test.path('figures/edge.csv'))}
+    reader = rows.pop('TPACKET_V3 reader')
+    figures = {row['part']: row['value'] for row in rows_of(test.path('figures/interface.csv'))}
+    assert figures == {f'TPACKET_V3 reader: {part}': reader[column] for part, column in (
+        ('idle', 'idle'), ('100 kpps', 'agent_ns'), ('highest rate', 'pps'))} and '' not in figures.values(), figures
     sender = rows.pop('cable, sketchtap --kernel --design async')
     assert sender['note'] or int(sender['counted']) + int(sender['uncounted']) == int(sender['sent']), sender
     assert {'ovs, umon', 'ovs, sketchtap --port at its port', 'testpmd io', 'ovs, sketchtap --kernel'} <= set(rows), rows
