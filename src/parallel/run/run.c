@@ -57,8 +57,8 @@ static int rx_core_lcore(void *arg)
 /* Packets may arrive until the link is down, which takes at most this time. */
 #define LINK_DOWN_MS 50
 
-/* A packet socket may receive frames for this time after port_silence(). */
-#define SILENCED_MS 5
+/* A packet socket may pass on frames for this time after port_silence(). */
+#define SILENCED_MS 25
 
 /* Threads can sleep until a packet arrives if all packets come through packet sockets. */
 static bool may_block(const struct run *run)
@@ -71,7 +71,12 @@ static bool may_block(const struct run *run)
 	return all;
 }
 
-/* Short sleeps (nap_ns) would delay packets with --forward, and fill up queues with --overload. */
+/* It would delay packets with --forward, and fill up queues with --overload. */
+static bool may_collect_frames(const struct run *run)
+{
+	return run->plan->forward == FORWARD_OFF && !shed_policy_given(run->config);
+}
+
 static void init_wait(const struct run *run, struct poller *poller)
 {
 	uint32_t slots = UINT32_MAX;
@@ -84,7 +89,7 @@ static void init_wait(const struct run *run, struct poller *poller)
 					run->ports[p].sockets, poller->queues[q].queue);
 				slots = RTE_MIN(slots, run->ports[p].slots);
 			}
-	if (run->plan->forward == FORWARD_OFF && !shed_policy_given(run->config))
+	if (may_collect_frames(run))
 		poller->nap_ns = poll_nap_ns(slots);
 }
 
@@ -422,6 +427,7 @@ static bool start_ports(struct run *run, char *error)
 				      async_options(run->config)->dispatch == DISPATCH_FLOW;
 		run->ports[p].headers_only = plan->forward == FORWARD_OFF &&
 					     filter_options(run->config)->expression == NULL;
+		run->ports[p].in_blocks = may_collect_frames(run);
 		run->ports[p].send_queues = (uint16_t)plan->ports[p].send_queues;
 		if (plan->forward != FORWARD_OFF)
 			run->ports[p].sends_chains =

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define BLOCK_BYTES (64u << 10)
+#define BLOCKS_MIN  2u
 
 /* Offsets in a frame without a VLAN tag */
 #define TYPE_AT       12
@@ -18,8 +19,6 @@
 #define PROTO_TCP    6
 #define PROTO_UDP    17
 #define PROTO_ICMPV6 58
-
-#define ALL_BYTES 0x40000
 
 static int attach(int fd, struct sock_filter *codes, uint16_t n)
 {
@@ -39,12 +38,13 @@ static int attach_nothing(int fd)
 /* PACKET_IGNORE_OUTGOING has no effect in a fan-out group. */
 static int attach_filter(int fd, const struct packet_socket_params *params)
 {
+	enum { LENGTH = 2 }; /* index of the first instruction for all frames */
 	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last three instructions */
-	const uint32_t outgoing = params->without_outgoing ? PACKET_OUTGOING : UINT32_MAX;
+	const uint16_t first = params->without_outgoing ? 0 : LENGTH;
 	const uint32_t shortened = params->headers_only ? PACKET_SOCKET_HEADERS : UINT32_MAX;
 	struct sock_filter codes[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, outgoing, NONE - 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, NONE - 2, 0),
 		BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, shortened, 0, ALL - 4),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE_AT),
@@ -54,12 +54,12 @@ static int attach_filter(int fd, const struct packet_socket_params *params)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROTO_TCP, SHORT - 9, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROTO_UDP, SHORT - 10, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROTO_ICMPV6, SHORT - 11, ALL - 11),
-		BPF_STMT(BPF_RET | BPF_K, ALL_BYTES),
+		BPF_STMT(BPF_RET | BPF_K, params->slot),
 		BPF_STMT(BPF_RET | BPF_K, PACKET_SOCKET_HEADERS),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 
-	return attach(fd, codes, sizeof(codes) / sizeof(codes[0]));
+	return attach(fd, codes + first, (uint16_t)(sizeof(codes) / sizeof(codes[0]) - first));
 }
 
 int packet_socket_open(struct packet_socket *opened)
@@ -68,7 +68,7 @@ int packet_socket_open(struct packet_socket *opened)
 	return opened->fd >= 0 ? 0 : errno;
 }
 
-static struct tpacket_req plan_ring(const struct packet_socket_params *params)
+static struct tpacket_req3 plan_slots(const struct packet_socket_params *params)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
 	uint32_t slot = params->slot, block = BLOCK_BYTES, each;
@@ -78,7 +78,7 @@ static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 	while (block > page && block / slot > params->slots)
 		block /= 2;
 	each = block / slot;
-	return (struct tpacket_req){
+	return (struct tpacket_req3){
 		.tp_block_size = block,
 		.tp_block_nr = (params->slots + each - 1) / each,
 		.tp_frame_size = slot,
@@ -86,22 +86,43 @@ static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 	};
 }
 
+/* The kernel ignores the frame size, but checks it. */
+static struct tpacket_req3 plan_blocks(const struct packet_socket_params *params)
+{
+	const size_t bytes = (size_t)params->slots * params->slot;
+	uint32_t block = BLOCK_BYTES, n;
+
+	while (block < 2 * params->slot)
+		block *= 2;
+	n = bytes > BLOCKS_MIN * block ? (uint32_t)(bytes / block) : BLOCKS_MIN;
+	return (struct tpacket_req3){
+		.tp_block_size = block,
+		.tp_block_nr = n,
+		.tp_frame_size = BLOCK_BYTES,
+		.tp_frame_nr = block / BLOCK_BYTES * n,
+		.tp_retire_blk_tov = PACKET_SOCKET_BLOCK_MS,
+	};
+}
+
 static int map_ring(struct packet_socket *socket, const struct packet_socket_params *params)
 {
-	const int version = TPACKET_V2;
-	const struct tpacket_req request = plan_ring(params);
-	const uint32_t slots = request.tp_frame_nr, slot = request.tp_frame_size;
+	const int version = params->in_blocks ? TPACKET_V3 : TPACKET_V2;
+	const struct tpacket_req3 request =
+		params->in_blocks ? plan_blocks(params) : plan_slots(params);
+	const size_t bytes = (size_t)request.tp_block_size * request.tp_block_nr;
 	void *ring;
 
 	if (setsockopt(socket->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) != 0 ||
-		setsockopt(socket->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)) != 0)
+		setsockopt(socket->fd, SOL_PACKET, PACKET_RX_RING, &request,
+			params->in_blocks ? sizeof(request) : sizeof(struct tpacket_req)) != 0)
 		return errno;
-	ring = mmap(NULL, (size_t)slots * slot, PROT_READ | PROT_WRITE, MAP_SHARED, socket->fd, 0);
+	ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, socket->fd, 0);
 	if (ring == MAP_FAILED)
 		return errno;
 	socket->ring = ring;
-	socket->slots = slots;
-	socket->slot = slot;
+	socket->in_blocks = params->in_blocks;
+	socket->slots = params->in_blocks ? request.tp_block_nr : request.tp_frame_nr;
+	socket->slot = params->in_blocks ? request.tp_block_size : request.tp_frame_size;
 	return 0;
 }
 

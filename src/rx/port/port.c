@@ -517,6 +517,7 @@ static int start_sockets(struct start *start, struct rte_mempool *pool)
 		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
 	const struct packet_socket_params params = {
 		.interface = port->interface_index,
+		.in_blocks = port->in_blocks,
 		.slots = port->slots * (port->slot / slot),
 		.slot = slot,
 		.headers_only = port->headers_only,

@@ -27,6 +27,8 @@ struct port {
 	uint32_t slot, slots;
 	/* Only headers are needed. Set before start. */
 	bool headers_only;
+	/* Packet sockets collect frames in blocks, at a lower cost. Set before start. */
+	bool in_blocks;
 	uint32_t interface_index;   /* index of the kernel interface; 0: none */
 	char name[PORT_NAME_MAX];   /* name given by the user */
 	char device[PORT_NAME_MAX]; /* name in DPDK */
