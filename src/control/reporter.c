@@ -34,6 +34,8 @@
 #define LONG_NAP_NS  10000000
 /* The same while sleeping workers have not left the last epoch */
 #define LEAVE_NAP_NS 1000000
+/* The same while no packets arrive. Signals end it. */
+#define IDLE_NAP_NS  100000000
 /* A worker that delays the end of an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
 /* An lcore that ends later is logged. A source may wait for a file, a driver for a link. */
@@ -625,7 +627,7 @@ static int64_t left(const struct reporter *reporter)
 {
 	const struct feeder_options *limits = feeder_options(reporter->run->config);
 	const struct epoch_clock *clock = &reporter->clock;
-	int64_t left = limits->packets > 0 ? ASK_NS : LONG_NAP_NS;
+	int64_t left = limits->packets > 0 ? ASK_NS : IDLE_NAP_NS;
 
 	if (clock->interval > 0)
 		left = RTE_MIN(left, clock->boundary - clock_now(CLOCK_REALTIME));
@@ -633,6 +635,18 @@ static int64_t left(const struct reporter *reporter)
 		left = RTE_MIN(left, reporter->started_monotonic + (int64_t)limits->duration -
 					     clock_now(CLOCK_MONOTONIC));
 	return left;
+}
+
+static int64_t longest_nap(const struct reporter *reporter, uint64_t open)
+{
+	if (epochs_is_end(reporter->run->epochs, open))
+		return NAP_NS;
+	if (reporter->epoch < open)
+		return LEAVE_NAP_NS;
+	if (reporter->reloading || reporter->records.waiting > 0 ||
+		shed_controller_is_busy(reporter->controller))
+		return LONG_NAP_NS;
+	return IDLE_NAP_NS;
 }
 
 /* longest: ns; has no effect if devices are polled. */
@@ -700,9 +714,7 @@ static void report_epochs(struct reporter *reporter)
 			wait_for_lcores(reporter);
 		}
 		show_progress(reporter);
-		wait_for_epoch(reporter, ended                    ? NAP_NS
-					 : reporter->epoch < open ? LEAVE_NAP_NS
-								  : LONG_NAP_NS);
+		wait_for_epoch(reporter, longest_nap(reporter, open));
 	}
 }
 

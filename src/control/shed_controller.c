@@ -856,6 +856,14 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 	controller->looked = monotonic;
 }
 
+bool shed_controller_is_busy(const struct shed_controller *controller)
+{
+	for (uint32_t w = 0; controller != NULL && w < controller->nb_workers; w++)
+		if (controller->workers[w].busy)
+			return true;
+	return false;
+}
+
 /* Returns true if a measurement needs full detail in the next interval to meet its deadline. */
 static bool is_due(
 	struct shed_controller *controller, const struct report_epoch *report, uint32_t m)

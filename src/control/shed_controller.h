@@ -28,6 +28,9 @@ void shed_controller_destroy(struct shed_controller *controller); /* NULL is all
 /* Decides again if 10 ms have passed. `open` is the newest epoch. The controller may be NULL. */
 void shed_controller_look(struct shed_controller *controller, int64_t monotonic, uint64_t open);
 
+/* Returns true if packets arrived in the last window. The controller may be NULL. */
+bool shed_controller_is_busy(const struct shed_controller *controller);
+
 /*
  * Adds rows of --export overload to the report of a closed epoch, whose `loads` and `measurements`
  * must be set. The controller may be NULL. Returns false if out of memory.

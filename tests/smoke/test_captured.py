@@ -34,13 +34,13 @@ SETTINGS = (
     ('frames as long as IP allows', 'gso off', 65535, 1, 'rss'),
 )
 
-# Largest share of a CPU, options. The worker of --kernel --design async wakes up 1000 times per second.
+# Largest share of a CPU, wake-ups per second, options. The program of --kernel does not wake up its worker.
 IDLE = (
-    (0.02, '--port', 'tap0', '--workers', '1'),
-    (0.02, '--port', 'tap0', '--workers', '2', '--design', 'async'),
-    (0.02, '--port', 'tap0', '--workers', '2', '--design', 'sync'),
-    (0.08, '--kernel', 'tap0', '--workers', '1', '--design', 'async'),
-    (0.02, '--kernel', 'tap0', '--workers', '1', '--sketch', 'flow-table'),
+    (0.02, 60, '--port', 'tap0', '--workers', '1'),
+    (0.02, 60, '--port', 'tap0', '--workers', '2', '--design', 'async'),
+    (0.02, 60, '--port', 'tap0', '--workers', '2', '--design', 'sync'),
+    (0.08, 2000, '--kernel', 'tap0', '--workers', '1', '--design', 'async'),
+    (0.02, 200, '--kernel', 'tap0', '--workers', '1', '--sketch', 'flow-table'),
 )
 
 SERVER = """
@@ -250,7 +250,7 @@ def case(settings, mtu, workers, design):
 
 def cases(settings):
     return ([(name, case(*rest)) for name, *rest in SETTINGS] +
-            [(f'nothing comes: {" ".join(how)}', idle_case(share, *how)) for share, *how in IDLE])
+            [(f'nothing comes: {" ".join(how)}', idle_case(share, wakeups, *how)) for share, wakeups, *how in IDLE])
 
 
 def big_cable(test):
@@ -298,15 +298,17 @@ def test_big_tcp_by_a_program(test):
     assert lib.total(rows, 'bytes') == expected, (rows, expected)
 
 
-def cpu_time(process):
-    """Returns the CPU time of all threads, in seconds."""
-    total, folder = 0, f'/proc/{process.popen.pid}/task'
+def work_of(process):
+    """Returns the CPU time of all threads, in seconds, and how often they went to sleep."""
+    total, sleeps, folder = 0, 0, f'/proc/{process.popen.pid}/task'
     for thread in os.listdir(folder):
         total += int(lib.read_text(f'{folder}/{thread}/schedstat').split()[0])
-    return total / 1e9
+        sleeps += sum(int(line.split()[1]) for line in lib.read_text(f'{folder}/{thread}/status').splitlines()
+                      if line.startswith('voluntary'))
+    return total / 1e9, sleeps
 
 
-def idle_case(share, *options):
+def idle_case(share, wakeups, *options):
     def check(test):
         space = net.Namespace(test)
         space.veth('tap0', 'wire0')
@@ -317,10 +319,12 @@ def idle_case(share, *options):
         if not process.running():
             test.skip(process.result.stderr.strip())
         test.until(lambda: os.path.getsize(stats) > 0, 'it measures')
-        before, began = cpu_time(process), time.monotonic()
+        before, began = work_of(process), time.monotonic()
         time.sleep(2)
-        used, passed = cpu_time(process) - before, time.monotonic() - began
+        (used, sleeps), passed = work_of(process), time.monotonic() - began
+        used, sleeps = used - before[0], sleeps - before[1]
         process.signal(signal.SIGINT)
         test.wait(process).expect(0)
         assert used <= share * passed, f'{used:.3f} s of CPU time in {passed:.2f} s'
+        assert sleeps <= wakeups * passed, f'{sleeps} times asleep in {passed:.2f} s'
     return check

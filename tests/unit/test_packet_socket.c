@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -358,6 +360,30 @@ static void times_to_wait(void **state)
 	assert_int_equal(poll_wait_ms(1000), 1);
 }
 
+/* A call before the sleep ends it, and only once. */
+static void a_poller_that_is_woken(void **state)
+{
+	struct poller poller = {.nb_fds = 1, .nap_ns = 1, .bell = eventfd(0, EFD_NONBLOCK)};
+	int ends[2];
+	eventfd_t rings;
+
+	(void)state;
+	assert_true(poller.bell >= 0);
+	assert_int_equal(pipe(ends), 0);
+	poller.fds[0] = ends[0];
+	poll_wait(&poller, 60000); /* the first one is short */
+	poll_wake(&poller);
+	poll_wake(&poller);
+	poll_wait(&poller, 60000);
+	assert_int_equal(eventfd_read(poller.bell, &rings), -1);
+	poll_wait(&poller, 1); /* sleeps until the timeout */
+	assert_int_equal(write(ends[1], "", 1), 1);
+	poll_wait(&poller, 60000);
+	close(ends[0]);
+	close(ends[1]);
+	close(poller.bell);
+}
+
 /* A signal between announcement and sleep keeps the consumer awake. */
 static void a_wakeup_before_the_sleep(void **state)
 {
@@ -396,6 +422,7 @@ int main(void)
 			cut_and_tagged_frames_of_a_block, make_blocks, free_ring),
 		cmocka_unit_test(bytes_that_are_not_there),
 		cmocka_unit_test(times_to_wait),
+		cmocka_unit_test(a_poller_that_is_woken),
 		cmocka_unit_test(a_wakeup_before_the_sleep),
 	};
 

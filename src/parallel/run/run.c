@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_launch.h>
@@ -77,11 +79,13 @@ static bool may_collect_frames(const struct run *run)
 	return run->plan->forward == FORWARD_OFF && !shed_policy_given(run->config);
 }
 
-static void init_wait(const struct run *run, struct poller *poller)
+static bool init_wait(const struct run *run, struct poller *poller)
 {
 	uint32_t slots = UINT32_MAX;
 
-	poller->wait_ms = poll_wait_ms(epoch_options(run->config)->interval);
+	poller->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (poller->bell < 0)
+		return false;
 	for (uint32_t q = 0; q < poller->nb_queues; q++)
 		for (uint32_t p = 0; p < run->plan->nb_ports; p++)
 			if (run->ports[p].id == poller->queues[q].port) {
@@ -91,9 +95,16 @@ static void init_wait(const struct run *run, struct poller *poller)
 			}
 	if (may_collect_frames(run))
 		poller->nap_ns = poll_nap_ns(slots);
+	return true;
 }
 
-static void init_poller(
+static void close_bell(const struct poller *poller)
+{
+	if (poller->nb_fds > 0)
+		close(poller->bell);
+}
+
+static bool init_poller(
 	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
 {
 	const struct plan *plan = run->plan;
@@ -114,8 +125,7 @@ static void init_poller(
 		if (!plan->replay && run->ports[p].sockets != NULL)
 			poller->quiet_ms = RTE_MAX(poller->quiet_ms, (uint32_t)SILENCED_MS);
 	}
-	if (run->blocks)
-		init_wait(run, poller);
+	return !run->blocks || init_wait(run, poller);
 }
 
 static void init_reader(struct run *run, struct reader *reader)
@@ -253,7 +263,8 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->epochs = run->epochs;
 	init_reader(run, &worker->reader);
 	if (!run->design->rx_core) {
-		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
+		if (!init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX))
+			return false;
 		if (!create_forward(run, &worker->poller, lcore->node, &worker->forward))
 			return false;
 	}
@@ -300,9 +311,9 @@ static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 	rx_core->hashed = rss_mask_of(rss_options(run->config)->fields);
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		rx_core->reta[i] = (uint8_t)(i % group->nb_workers);
-	init_poller(run, &rx_core->poller, lcore->group, 0,
-		held == 0 ? BURST_MAX : RTE_MIN(burst, held));
-	if (!create_forward(run, &rx_core->poller, lcore->node, &rx_core->forward) ||
+	if (!init_poller(run, &rx_core->poller, lcore->group, 0,
+		    held == 0 ? BURST_MAX : RTE_MIN(burst, held)) ||
+		!create_forward(run, &rx_core->poller, lcore->node, &rx_core->forward) ||
 		!create_off_path(run, rx_core, lcore->node))
 		return false;
 	run->design->connect(rx_core);
@@ -664,8 +675,12 @@ void run_start(struct run *run)
 
 void run_wake(struct run *run)
 {
-	for (uint32_t w = 0; w < run->nb_workers; w++)
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		worker_wake(run->workers[w]);
+		poll_wake(&run->workers[w]->poller);
+	}
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
+		poll_wake(&run->rx_cores[r]->poller);
 }
 
 void run_stop(struct run *run)
@@ -699,6 +714,7 @@ void run_join(struct run *run)
 
 static void destroy_worker(struct worker *worker)
 {
+	close_bell(&worker->poller);
 	node_memory_give_back(worker->shed, sizeof(*worker->shed));
 	node_memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
@@ -760,6 +776,7 @@ void run_destroy(struct run *run)
 		node_memory_give_back(rx_core->off_path, sizeof(*rx_core->off_path));
 		node_memory_give_back(
 			rx_core->groups, rx_core->nb_workers * sizeof(rx_core->groups[0]));
+		close_bell(&rx_core->poller);
 		node_memory_give_back(rx_core, sizeof(*rx_core));
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)

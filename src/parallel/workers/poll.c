@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/workers/poll.h"
 
+#include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <sched.h>
 #include <time.h>
@@ -30,7 +31,7 @@
 #define NAP_MAX_NS         1000000u
 /* ns; assumed shortest time between packets, 16 Mpps */
 #define PACKET_NS          62u
-/* ms; longest sleep of a thread that waits for packets */
+/* ms; longest sleep of a thread that waits for packets, and has to look at the time */
 #define WAIT_MAX_MS        25
 /* A waiting thread wakes up at least this often in an interval. */
 #define WAITS_PER_INTERVAL 10
@@ -81,10 +82,12 @@ uint32_t poll_wait_ms(uint64_t interval)
 }
 
 /* Sleeps briefly after the first empty round, and blocks in poll(2) after further ones. */
-void poll_wait(struct poller *poller)
+void poll_wait(struct poller *poller, uint32_t wait_ms)
 {
 	const struct timespec nap = {.tv_nsec = poller->nap_ns};
-	struct pollfd fds[OPTION_LIST_MAX];
+	const uint32_t bell = poller->nb_fds;
+	struct pollfd fds[OPTION_LIST_MAX + 1];
+	eventfd_t rings;
 
 	poller->empty_rounds++;
 	if (poller->nap_ns > 0 ? poller->empty_rounds == 1 : poller->empty_rounds <= ROUNDS_AWAKE) {
@@ -96,11 +99,20 @@ void poll_wait(struct poller *poller)
 	}
 	for (uint32_t f = 0; f < poller->nb_fds; f++)
 		fds[f] = (struct pollfd){.fd = poller->fds[f], .events = POLLIN};
-	if (poll(fds, poller->nb_fds, (int)poller->wait_ms) <= 0)
+	fds[bell] = (struct pollfd){.fd = poller->bell, .events = POLLIN};
+	if (poll(fds, poller->nb_fds + 1, (int)wait_ms) <= 0)
 		return;
+	if (fds[bell].revents != 0)
+		(void)eventfd_read(poller->bell, &rings);
 	for (uint32_t f = 0; f < poller->nb_fds; f++)
 		if ((fds[f].revents & POLLERR) != 0)
 			packet_socket_clear_error(fds[f].fd);
+}
+
+void poll_wake(const struct poller *poller)
+{
+	if (poller->nb_fds > 0)
+		(void)eventfd_write(poller->bell, 1);
 }
 
 void poll_idle(enum idle_mode idle)
@@ -124,7 +136,7 @@ static void rest(struct poller *poller)
 	if (poller->rest != NULL)
 		poller->rest(poller->arg);
 	else if (poller->nb_fds > 0)
-		poll_wait(poller);
+		poll_wait(poller, POLL_WAIT_LONG_MS);
 	else
 		poll_idle(poller->idle);
 }

@@ -45,7 +45,7 @@ struct poller {
 	/* For poll(2). nb_fds is 0 if the queues have no file descriptors. */
 	uint32_t nb_fds;
 	int fds[OPTION_LIST_MAX];
-	uint32_t wait_ms;      /* timeout of poll(2), ms */
+	int bell;              /* eventfd of poll_wake() */
 	uint32_t nap_ns;       /* sleep after the first empty round, ns; 0: poll_idle() */
 	uint32_t empty_rounds; /* successive rounds without packets */
 	/* ms; after the stop, a queue counts as empty if no packet arrives for this time */
@@ -89,10 +89,20 @@ void poll_nap(uint32_t ns);
 /* Yields and returns true in the first empty rounds. Returns false when it is time to sleep. */
 bool poll_yields(void);
 
-/* Returns the longest sleep, in ms, of a thread that waits for packets. interval: ns. */
+/*
+ * Returns the longest sleep, in ms, of a thread that waits for packets, and has to look at the time
+ * meanwhile. interval: ns.
+ */
 uint32_t poll_wait_ms(uint64_t interval);
 
-void poll_wait(struct poller *poller);
+/* ms; the longest sleep of other threads. poll_wake() and wakeup_look() end it. */
+#define POLL_WAIT_LONG_MS 250
+
+/* Sleeps until packets arrive, or until poll_wake(), for at most wait_ms. */
+void poll_wait(struct poller *poller, uint32_t wait_ms);
+
+/* Any thread may call it. */
+void poll_wake(const struct poller *poller);
 
 /* Returns the ns in which `entries` descriptors do not fill up at 16 Mpps, at most 1 ms. */
 uint32_t poll_nap_ns(uint32_t entries);

@@ -46,15 +46,23 @@ void worker_look_for_idle_keys(struct worker *worker)
 		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
 }
 
+/* Flow records of idle keys must not be late. Otherwise, only other threads have work. */
+static uint32_t longest_wait_ms(struct worker *worker)
+{
+	const struct generation *generation = worker_generation(worker, worker->epoch);
+
+	return generation->counting->removes_idle ? worker->wait_ms : POLL_WAIT_LONG_MS;
+}
+
 void worker_rest(struct worker *worker)
 {
 	worker_look_for_idle_keys(worker);
 	if (worker->poller.nb_fds > 0)
-		poll_wait(&worker->poller);
+		poll_wait(&worker->poller, longest_wait_ms(worker));
 	else if (!worker->blocks)
 		poll_idle(worker->idle);
 	else if (!poll_yields())
-		wakeup_wait(&worker->wakeup, worker->wait_ms);
+		wakeup_wait(&worker->wakeup, longest_wait_ms(worker));
 }
 
 static void match(
