@@ -3,14 +3,15 @@
 
 #include "base/assertion.h"
 
-/* Below ROW_HISTOGRAM_EXACT each bucket of the histogram is one value. */
+/*
+ * Below ROW_HISTOGRAM_EXACT each bucket of the histogram is one value. Without a branch, because
+ * counters of both kinds take turns.
+ */
 static inline uint32_t step_of(uint64_t value)
 {
-	uint32_t shift;
+	uint32_t shift = 63 - (uint32_t)__builtin_clzll(value | ROW_HISTOGRAM_STEPS) -
+			 ROW_HISTOGRAM_STEP_BITS;
 
-	if (value < ROW_HISTOGRAM_EXACT)
-		return (uint32_t)value;
-	shift = 63 - (uint32_t)__builtin_clzll(value) - ROW_HISTOGRAM_STEP_BITS;
 	return (uint32_t)(value >> shift) + shift * ROW_HISTOGRAM_STEPS;
 }
 
@@ -27,19 +28,18 @@ static uint64_t step_edge(uint32_t step)
 	return first + ((UINT64_C(1) << shift) - 1);
 }
 
-static inline void row_histogram_count(struct row_histogram *histogram, uint64_t value)
-{
-	histogram->count[step_of(value)]++;
-	if (value > histogram->largest)
-		histogram->largest = value;
-}
-
 void row_histogram_add(
 	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (counters[i] != saturated)
-			row_histogram_count(histogram, counters[i]);
+	uint64_t largest = histogram->largest;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (counters[i] == saturated)
+			continue;
+		histogram->count[step_of(counters[i])]++;
+		largest = counters[i] > largest ? counters[i] : largest;
+	}
+	histogram->largest = largest;
 }
 
 static uint64_t largest_counter(const struct row_histogram *rows, uint32_t depth)
