@@ -96,10 +96,15 @@ static inline bool has_segment(const struct packet_part *part, uint64_t ip_at)
 	return type == ETHERTYPE_IP || type == ETHERTYPE_IPV6;
 }
 
-/* Gives the result of the general path below, in half the time. */
-static inline void read_plain_ipv4(const struct packet_part *part, struct key *key,
+/*
+ * Reads the most common packet as packet_part_parse() would, in half the time. Returns false, and
+ * sets nothing, for other packets.
+ */
+static inline bool packet_part_read_plain(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
+	if (part->link != LINK_ETHERNET || !plain_is_ipv4(part->data, part->len))
+		return false;
 	*bytes = layer3_bytes(part, false, PLAIN_IP_AT);
 	*ttl = part->data[PLAIN_IP_AT + PART_IPV4_TTL];
 	*segment = segment_of(part->data);
@@ -107,21 +112,17 @@ static inline void read_plain_ipv4(const struct packet_part *part, struct key *k
 	key_extra_set_tos(extra, part->data[PLAIN_IP_AT + 1]);
 	*key = (struct key){.family = KEY_IPV4};
 	plain_ipv4_key(part->data, &key->v4);
+	return true;
 }
 
 /* Without SECTION_FLOW, only `extra` is set. Truncated ports give SECTION_CUT. */
-static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
-	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
+static inline enum section_verdict packet_part_parse(const struct packet_part *part,
+	struct key *key, struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict;
-
-	if (part->link == LINK_ETHERNET && plain_is_ipv4(part->data, part->len)) {
-		read_plain_ipv4(part, key, extra, bytes, ttl, segment);
-		return SECTION_FLOW;
-	}
-	verdict = parse_captured(part->data, part->len,
+	enum parse_verdict verdict = parse_captured(part->data, part->len,
 		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
+
 	*extra = parsed.extra;
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
 		/*
@@ -142,6 +143,14 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	else
 		*key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
 	return SECTION_FLOW;
+}
+
+static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl, uint16_t *segment)
+{
+	if (packet_part_read_plain(part, key, extra, bytes, ttl, segment))
+		return SECTION_FLOW;
+	return packet_part_parse(part, key, extra, bytes, ttl, segment);
 }
 
 /* IANA information elements about one packet. NetFlow v9 uses 102 to 104. */

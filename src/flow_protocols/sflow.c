@@ -196,14 +196,19 @@ static inline bool read_sflow(struct sflow_words record, struct sample *sample)
 		sample->detail = read_u32(head);
 		return true;
 	}
-	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl, &out->segment);
-	if (verdict != SECTION_FLOW) {
-		sample->why = DECODE_SKIP_HEADER;
-		sample->detail = 0;
-		sample->non_ip = verdict == SECTION_NON_IP;
-		return true;
+	/* Copying `extra`, whose bytes were just stored, stalls on store forwarding. */
+	if (!packet_part_read_plain(
+		    &part, &out->key, &out->extra, &bytes, &out->ttl, &out->segment)) {
+		verdict = packet_part_parse(
+			&part, &out->key, &extra, &bytes, &out->ttl, &out->segment);
+		if (verdict != SECTION_FLOW) {
+			sample->why = DECODE_SKIP_HEADER;
+			sample->detail = 0;
+			sample->non_ip = verdict == SECTION_NON_IP;
+			return true;
+		}
+		out->extra = extra;
 	}
-	out->extra = extra;
 	set_bytes(out, bytes);
 	sample->header = sample->key = true;
 	return true;
