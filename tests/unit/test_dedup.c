@@ -1841,12 +1841,68 @@ static void test_common_as_general(void **state)
 	}
 }
 
+/* A sample, or an unsampled record, of any observer at one of two interfaces. */
+static struct observation random_sample(struct random *random, uint32_t flow, uint32_t unsampled)
+{
+	uint32_t k = (uint32_t)random_below(random, OBSERVERS);
+	uint64_t packets = 1 + random_below(random, 3) % 2;
+	struct observation o =
+		report(flow, k, packets, packets * (100 + random_below(random, 900)));
+
+	o.sampling = k < unsampled ? 1 : 10 << k % 2;
+	o.input = 1 + (random_below(random, 100) == 0);
+	o.ttl = (uint8_t)(64 - k);
+	if (random_below(random, 8) == 0) {
+		o.flags = OBSERVATION_FIRST | OBSERVATION_LAST;
+		o.first = 1000;
+		o.last = (uint32_t)random_below(random, 1000);
+	}
+	return o;
+}
+
+/* The code for samples of known observers counts as that for all records does. */
+static void test_sampled_as_general(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 0; seed < 12; seed++) {
+		uint64_t flows = seed % 3 == 0 ? FLOWS / 2 : 1000;
+		struct bed *common = bed_create(DEDUP_BEST, flows, false);
+		struct bed *general = bed_create(DEDUP_BEST, flows, true);
+		struct random random;
+
+		random_init(&random, seed);
+		for (uint32_t i = 0; i < 5000; i++) {
+			uint32_t flow = (uint32_t)random_below(&random, FLOWS);
+			struct observation o = random_sample(&random, flow, seed % 4 == 1);
+
+			give(common, flow, o);
+			give(general, flow, o);
+			common->time += SECOND / 100;
+			general->time = common->time;
+			if (i % 200 > 0)
+				continue;
+			end_epoch(common);
+			end_epoch(general);
+			assert_memory_equal(
+				common->packets, general->packets, sizeof(common->packets));
+			assert_memory_equal(common->bytes, general->bytes, sizeof(common->bytes));
+			assert_memory_equal(
+				&common->counts, &general->counts, sizeof(common->counts));
+			assert_memory_equal(
+				common->records, general->records, sizeof(common->records));
+		}
+		bed_destroy(common);
+		bed_destroy(general);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_best_is_the_most),
 		cmocka_unit_test(test_gap_of_one_observer),
 		cmocka_unit_test(test_common_as_general),
+		cmocka_unit_test(test_sampled_as_general),
 		cmocka_unit_test(test_reroutes),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_sprayed),

@@ -20,7 +20,8 @@
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
 #define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
-#define OVERHEAD_MAX    256                 /* maximum of link-overhead, in bytes */
+#define SAMPLED_MAX     UINT32_MAX /* most packets or bytes, whose products fit in 64 bits */
+#define OVERHEAD_MAX    256        /* maximum of link-overhead, in bytes */
 /* See struct dedup_check. */
 #define DIFFER_ONE_IN   16
 #define MEET_ONE_IN     2
@@ -639,7 +640,7 @@ static inline void store_share(struct dedup_context *context, struct record_in_p
 	share->bytes_and_last = bytes | last << 50;
 	if ((int32_t)(record->now - flow->last) > 0)
 		flow->last = record->now;
-	if (roles_want(&context->roles, flow, false)) {
+	if (roles_want(&context->roles, &flow->hash, false)) {
 		record->number = (uint32_t)(share - flow->shares);
 		add_evidence(context, record);
 	}
@@ -745,6 +746,100 @@ static inline bool take_common(struct dedup_context *context, const struct obser
 	return true;
 }
 
+/* Notes that counts of a record are only lower bounds. */
+static inline void note_unknown(const struct observation *observation, struct dedup_counts *counts)
+{
+	const uint32_t unknown = OBSERVATION_PACKETS_UNKNOWN | OBSERVATION_BYTES_UNKNOWN;
+
+	if (!(observation->flags & unknown))
+		return;
+	counts->unknown |= (observation->flags & OBSERVATION_PACKETS_UNKNOWN) != 0;
+	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
+}
+
+/*
+ * Returns the index of the sampled share of the hop; FLOW_SHARES: none. Without a branch per share,
+ * because exporters report in any order. Unused shares are 0. A flow with one share has all in its
+ * first cache line.
+ */
+static inline uint32_t find_sampled_share(const struct flow *flow, uint32_t hop)
+{
+	const uint64_t state = share_state_sampled(hop) >> 40;
+	uint32_t same = UINT32_C(1) << FLOW_SHARES;
+
+	if (flow->nb == 1)
+		return flow->shares[0].state >> 40 == state ? 0 : FLOW_SHARES;
+	for (uint32_t i = 0; i < FLOW_SHARES; i++)
+		same |= (uint32_t)(flow->shares[i].state >> 40 == state) << i;
+	return (uint32_t)__builtin_ctz(same);
+}
+
+/*
+ * Finds the flow and the share of a sample whose observer sampled the flow before, while no
+ * unsampled observer reports it, and adds the sample to the evidence. Same result as find_flow() for
+ * method best. Returns false for other records.
+ */
+static inline bool find_sampled(struct dedup_context *context,
+	const struct observation *observation, const struct key_hash *hash, uint32_t hop,
+	uint32_t guess, struct record_in_progress *record)
+{
+	const uint32_t flags = FLOW_USED | FLOW_MORE | FLOW_UNSAMPLED;
+	uint32_t now = ticks_of(observation->time), i;
+	struct share *share;
+	struct flow *flow;
+
+	if (guess == FLOW_NONE || hop == HOP_NONE)
+		return false;
+	flow = &context->flows.flows[guess];
+	if (flow->hash.lo != hash->lo || flow->hash.hi != hash->hi ||
+		(flow->flags & flags) != FLOW_USED || flow->nb > FLOW_SHARES ||
+		flow_is_over(&context->flows, flow, now) || has_totals(observation) ||
+		observation->packets > SAMPLED_MAX || observation->bytes > SAMPLED_MAX)
+		return false;
+	i = find_sampled_share(flow, hop);
+	if (i == FLOW_SHARES)
+		return false;
+	share = &flow->shares[i];
+	record->observation = observation;
+	record->flow = flow;
+	record->share = share;
+	record->number = i;
+	record->now = now;
+	record->held = false;
+	record->is_new = false;
+	record->has_first = (observation->flags & OBSERVATION_FIRST) != 0;
+	record->packets = observation->packets * observation->sampling;
+	record->bytes = observation->bytes * observation->sampling;
+	record->route = 0;
+	record_times(record);
+	if (record->packets >= SHARE_PACKETS_LIMIT - 1 || record->bytes >= SHARE_BYTES_MAX)
+		return false;
+	if ((int32_t)(now - flow->last) > 0)
+		flow->last = now;
+	record->before = share_time(&context->flows, share, now);
+	if ((int32_t)(record->last - record->before) > 0)
+		share_set_time(&context->flows, share, record->last);
+	add_evidence(context, record);
+	return true;
+}
+
+/* Counts a sample that find_sampled() has found. */
+static inline struct record_value take_sampled(struct dedup_context *context,
+	struct record_in_progress *record, struct dedup_counts *counts,
+	struct record_counts *exporter)
+{
+	const struct observation *observation = record->observation;
+	struct record_value record_value = value_of_sample(context, record);
+
+	flow_add(record->flow, record_value.packets, record_value.bytes);
+	count(record->packets, record->held ? record->number == 0 : record_value.packets > 0,
+		&record_value, counts, exporter);
+	count_hidden_frames(observation, &record_value, counts);
+	if (record->held)
+		note_unknown(observation, counts);
+	return record_value;
+}
+
 static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)
 {
 	burst->n = n;
@@ -805,21 +900,17 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&context->flows, &burst->hash[i]);
-	for (uint32_t i = 0; i < n && dedup->paths; i++) {
-		if (ahead->guess[i] != FLOW_NONE)
-			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);
+	for (uint32_t i = 0; i < n && dedup->keeps; i++) {
+		uint32_t flow = ahead->guess[i];
+
+		if (flow == FLOW_NONE)
+			continue;
+		if (dedup->ops->flows &&
+			roles_want(&context->roles, &burst->hash[i], observations[i].sampling > 1))
+			roles_fetch(&context->roles, flow);
+		if (dedup->paths)
+			__builtin_prefetch(&dedup->paths[flow], 1);
 	}
-}
-
-/* Notes that counts of a record are only lower bounds. */
-static inline void note_unknown(const struct observation *observation, struct dedup_counts *counts)
-{
-	const uint32_t unknown = OBSERVATION_PACKETS_UNKNOWN | OBSERVATION_BYTES_UNKNOWN;
-
-	if (!(observation->flags & unknown))
-		return;
-	counts->unknown |= (observation->flags & OBSERVATION_PACKETS_UNKNOWN) != 0;
-	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
 }
 
 /* Processes any record. Not inlined, to save registers in the loop of dedup_burst(). */
@@ -863,10 +954,15 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 	for (uint32_t i = 0; i < n; i++) {
 		const struct observation *observation = &observations[i];
 		struct record_counts *exporter = &by_exporter[observation->exporter];
+		struct record_in_progress record;
 		struct record_value record_value;
 
-		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
-				      ahead.guess[i], &record_value))
+		if (common && observation->sampling > 1 &&
+			find_sampled(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
+				ahead.guess[i], &record))
+			record_value = take_sampled(&dedup->known, &record, counts, exporter);
+		else if (common && take_common(&dedup->known, observation, &burst->hash[i],
+					   ahead.hop[i], ahead.guess[i], &record_value))
 			count(observation->packets, record_value.packets > 0, &record_value, counts,
 				exporter);
 		else

@@ -563,7 +563,7 @@ void add_evidence(struct dedup_context *context, const struct record_in_progress
 	const struct observation *observation = record->observation;
 	uint32_t duration = record->has_first ? record->now - record->first : 0;
 
-	if (!roles_want(&context->roles, record->flow, observation->sampling > 1))
+	if (!roles_want(&context->roles, &record->flow->hash, observation->sampling > 1))
 		return;
 	roles_add(&context->roles, record->flow,
 		&(struct role_evidence){
@@ -646,7 +646,7 @@ static void forget_samples(struct dedup_context *context, struct flow *flow)
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&context->flows, flow, i);
 
-		if (!share->total && share->sampled) {
+		if (!share->total && share->sampled && share->packets > 0) {
 			share->packets = 0;
 			share->bytes = 0;
 		}
@@ -747,7 +747,7 @@ static bool is_covered(struct dedup_context *context, const struct record_in_pro
 	return true;
 }
 
-static struct record_value best_sampled(
+struct record_value value_of_sample(
 	struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hop = &context->observers.hops[record->share->hop];
@@ -789,7 +789,7 @@ static struct record_value take_best(
 {
 	if (record->observation->sampling == 1)
 		return best_unsampled(context, record);
-	return best_sampled(context, record);
+	return value_of_sample(context, record);
 }
 
 /* Deferred samples of a share, with its present role. */

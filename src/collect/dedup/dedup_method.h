@@ -127,6 +127,10 @@ struct route *route_of(struct dedup_context *context, struct record_in_progress 
 /* Sets record->begin of an unsampled record. Call before its share is updated. */
 void find_begin(struct dedup_context *context, struct record_in_progress *record);
 
+/* Values a sampled record by method `best`. Call it after its share is updated. */
+struct record_value value_of_sample(
+	struct dedup_context *context, struct record_in_progress *record);
+
 /* Adds a record to the evidence of interface roles. Call after its share is updated. */
 void add_evidence(struct dedup_context *context, const struct record_in_progress *record);
 

@@ -9,6 +9,7 @@
 
 #define FLOWS_OF_DEFERRED 16
 #define DEFERRED_MIN      256 /* at most the number of flows */
+#define SETTLE_AHEAD      16  /* prefetch distance, in deferred flows */
 
 static uint32_t room_for(uint64_t flows)
 {
@@ -134,6 +135,14 @@ struct deferred_flow *deferred_flows_settle(
 	if (deferred->settled == deferred->nb) {
 		deferred->settled = deferred->nb = 0;
 		return NULL;
+	}
+	if (deferred->settled + SETTLE_AHEAD < deferred->nb) {
+		const struct deferred_flow *later =
+			&deferred->flows[deferred->settled + SETTLE_AHEAD];
+		const char *flow = (const char *)&flows->flows[later->flow];
+
+		__builtin_prefetch(flow, 1);
+		__builtin_prefetch(flow + 64, 1);
 	}
 	place = &deferred->flows[deferred->settled++];
 	flows->flows[place->flow].flags &= (uint8_t)~FLOW_DEFERRED;

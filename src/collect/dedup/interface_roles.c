@@ -269,11 +269,8 @@ static bool is_full(const struct roles *roles, bool sampled)
 static struct role_evidence_of *find_evidence(
 	const struct roles *roles, uint32_t flow, uint32_t share)
 {
-	uint64_t mixed = random_mix(flow ^ roles->seed);
-
 	/* The shares of a flow are adjacent. */
-	for (uint32_t at = (uint32_t)mixed & roles->evidence_mask;;
-		at = (at + 1) & roles->evidence_mask) {
+	for (uint32_t at = roles_evidence_at(roles, flow);; at = (at + 1) & roles->evidence_mask) {
 		struct role_evidence_of *of = &roles->evidence[at];
 
 		if (of->flow == 0 || (of->flow == flow + 1 && of->share == share))

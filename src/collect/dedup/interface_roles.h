@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/random.h"
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/observers.h"
 #include "collect/exporters/collector_rows.h"
@@ -167,9 +168,20 @@ void roles_add(struct roles *roles, const struct flow *flow, const struct role_e
 uint8_t roles_ttl(const struct roles *roles, uint32_t flow, uint32_t share);
 
 /* Returns true if evidence about the flow is collected. */
-static inline bool roles_want(const struct roles *roles, const struct flow *flow, bool sampled)
+static inline bool roles_want(const struct roles *roles, const struct key_hash *hash, bool sampled)
 {
-	return ((uint32_t)flow->hash.lo & roles->sparse[sampled]) == 0;
+	return ((uint32_t)hash->lo & roles->sparse[sampled]) == 0;
+}
+
+/* Returns where the search for evidence about a flow begins, by the index of the flow. */
+static inline uint32_t roles_evidence_at(const struct roles *roles, uint32_t flow)
+{
+	return (uint32_t)random_mix(flow ^ roles->seed) & roles->evidence_mask;
+}
+
+static inline void roles_fetch(const struct roles *roles, uint32_t flow)
+{
+	__builtin_prefetch(&roles->evidence[roles_evidence_at(roles, flow)], 1);
 }
 
 /* Notes that the exporter reports flows at this sampling interval. */

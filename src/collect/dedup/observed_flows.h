@@ -73,6 +73,12 @@ static inline uint64_t share_state(uint64_t packets, uint32_t hop)
 	return packets | (uint64_t)hop << 40;
 }
 
+/* Returns the state of a sampled share without packets and other flags. */
+static inline uint64_t share_state_sampled(uint32_t hop)
+{
+	return share_state(0, hop) | UINT64_C(1) << 60;
+}
+
 /* Returns the bytes of a total. */
 static inline uint64_t share_total_bytes(const struct share *share)
 {
