@@ -19,6 +19,8 @@
 #define WAITING_BYTES  ((size_t)16 << 20)
 #define LINK_OVERHEAD  14
 #define TIMEOUT_NS     (120 * SECOND_NS)
+/* Longer than the time in which the roles of interfaces are learned. */
+#define EPOCH_NS       (10 * SECOND_NS)
 
 struct collect_bench {
 	enum collect_bench_depth depth;
@@ -294,10 +296,13 @@ static void settle(struct collect_bench *bench)
 
 void collect_bench_end_epoch(struct collect_bench *bench, int64_t now)
 {
+	struct dedup_counts counts = {0};
+
 	if (bench->collector != NULL)
 		collector_end_epoch(bench->collector, 0, ignore_exporter, ignore_link, NULL);
 	if (bench->dedup == NULL)
 		return;
+	dedup_learn(bench->dedup, now, false, &counts);
 	settle(bench);
 	dedup_end_epoch(bench->dedup, now, ignore_path, NULL);
 }
@@ -316,10 +321,10 @@ void collect_bench_run(struct collect_bench *bench, const struct exported *expor
 		datagram.src.s6_addr[15] = (uint8_t)(next->router + 1);
 		datagram.data = exported->bytes + next->at;
 		datagram.len = next->len;
-		datagram.time = start + SECOND_NS * d / exported->n;
+		datagram.time = start + EPOCH_NS / exported->n * d;
 		collect_bench_take(bench, &datagram);
 	}
-	*now = start + SECOND_NS;
+	*now = start + EPOCH_NS;
 	collect_bench_end_epoch(bench, *now);
 }
 
