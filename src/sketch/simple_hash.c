@@ -308,32 +308,62 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 
 #ifdef __AVX2__
 /*
- * Updates without branches by a single writer, because it is unpredictable whether a key is
- * stored. A mask, selected by the equal halves of the hashes, updates eight numbers at once. If
- * the key is not stored, the mask only marks the rest of the pair, and the packet waits until the
- * end of the loop, or until another packet finds its pair marked. Packets of one pair keep their
- * order.
+ * Updates without branches by a single writer, because it is unpredictable whether a key is stored,
+ * and whether another key replaces it. The outcome of a packet selects masks, which update the
+ * eight numbers of a pair at once.
  */
-
-/* A packet of the burst waits to be counted in this pair. */
-#define REST_WAITED_FOR REST_OWNED
 
 _Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
 		       offsetof(struct bucket_pair, bytes_low) == 40 &&
+		       offsetof(struct bucket_pair, before) == 48 &&
+		       offsetof(struct bucket_pair, bytes_high) == 56 &&
 		       offsetof(struct bucket_pair, rest) == 60,
-	"count_stored() updates these as eight numbers");
+	"count_at_once() updates these as eight numbers");
 
-/* Numbers that a packet changes: of the first or second bucket, else the mark in rest. */
-#define ROW(first, second)                                                                         \
-	{                                                                                          \
-		-(first), -(second), -(first), -(second), 0, 0, 0, (first) + (second)-1            \
-	}
+enum outcome {
+	STORED0, /* the key is in bucket 0 */
+	STORED1,
+	REPLACES0, /* the key replaces that of bucket 0 */
+	REPLACES1,
+	RESTS, /* the packet is added to the rest of the pair */
+	NB_OUTCOMES,
+};
 
-/* Indexed by the equal halves of both stored hashes. Bit 0 is the low half of the first hash. */
-static const int32_t grows[16][8] __attribute__((aligned(32))) = {ROW(0, 0), ROW(0, 0), ROW(0, 0),
-	ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0), ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0),
-	ROW(1, 0), ROW(0, 1), ROW(0, 1), ROW(0, 1), ROW(0, 1)};
-static const uint8_t waits[16] = {1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0};
+#define ALL   (-1)
+#define LOWER 0xffff
+#define UPPER (-0x10000)
+
+/* Bits of the eight numbers that stay, and those that a number of the packet is added to. */
+static const struct {
+	int32_t stay[8], gain[8];
+	int64_t key[4]; /* halves of the stored hashes that the packet's hash replaces */
+} updates[NB_OUTCOMES] __attribute__((aligned(32))) = {
+	[STORED0] = {{ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL}, {ALL, 0, ALL}, {0}},
+	[STORED1] = {{ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL}, {0, ALL, 0, ALL}, {0}},
+	[REPLACES0] = {{0, ALL, 0, ALL, 0, ALL, UPPER, 0}, {ALL, 0, ALL, 0, ALL, 0, LOWER, ALL},
+		{ALL, ALL}},
+	[REPLACES1] = {{ALL, 0, ALL, 0, ALL, 0, LOWER, 0}, {0, ALL, 0, ALL, 0, ALL, UPPER, ALL},
+		{0, 0, ALL, ALL}},
+	[RESTS] = {{ALL, ALL, ALL, ALL, ALL, ALL, ALL, 0}, {0, 0, 0, 0, 0, 0, 0, ALL}, {0}},
+};
+
+/* clang-format off */
+#define IN0      {STORED0, STORED0, STORED0, STORED0}
+#define IN1      {STORED1, STORED1, STORED1, STORED1}
+#define UNSTORED {RESTS, RESTS, REPLACES0, REPLACES1}
+
+/*
+ * First index: equal halves of both stored hashes; bit 0 is the low half of the first hash. Second
+ * index, for a key that is not stored: 2 if it replaces another key, plus the way with the smaller
+ * upper.
+ */
+static const uint8_t outcomes[16][4] = {
+	UNSTORED, UNSTORED, UNSTORED, IN0,
+	UNSTORED, UNSTORED, UNSTORED, IN0,
+	UNSTORED, UNSTORED, UNSTORED, IN0,
+	IN1, IN1, IN1, IN1,
+};
+/* clang-format on */
 
 /* Corrects numbers that have wrapped. Bits 0 and 1: packets. Bits 2 and 3: bytes_low. */
 static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t overflown)
@@ -346,81 +376,72 @@ static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t o
 	}
 }
 
-/* If the key is not stored, marks the pair and returns 1. */
-static ALWAYS_INLINE uint32_t count_stored(
-	struct bucket_pair *pair, const struct key_hash *hash, uint32_t wire_len)
+static ALWAYS_INLINE __m256i vector_of(const void *aligned)
 {
-	const __m256i one = _mm256_setr_epi32(1, 1, 0, 0, 0, 0, 0, (int)REST_WAITED_FOR);
-	__m256i want =
-		_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(const void *)hash));
-	__m256i have = _mm256_load_si256((const __m256i *)(const void *)pair->hash);
-	__m256i before = _mm256_load_si256((const __m256i *)(const void *)pair->packets);
-	__m256i packet = _mm256_blend_epi32(one, _mm256_set1_epi32((int)wire_len), 3 << 2);
-	uint32_t halves =
-		(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(have, want)));
-	__m256i grown = _mm256_load_si256((const __m256i *)(const void *)grows[halves]);
-	__m256i after = _mm256_add_epi32(before, _mm256_and_si256(packet, grown));
-	__m256i larger = _mm256_cmpeq_epi32(_mm256_min_epu32(after, before), before);
-	uint32_t lanes = (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(larger));
-
-	_mm256_store_si256((__m256i *)(void *)pair->packets, after);
-	if (__builtin_expect(lanes != 0xff, 0))
-		carry(pair, ~lanes);
-	return waits[halves];
+	return _mm256_load_si256((const __m256i *)aligned);
 }
 
-static ALWAYS_INLINE uint64_t choose(bool first, uint64_t a, uint64_t b)
+/* Same result as count_packet(). `ipv6` is a compile-time constant. */
+static ALWAYS_INLINE void count_at_once(const struct simple_hash *table, struct bucket_pair *pair,
+	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric, const bool ipv6)
 {
-	return b ^ ((a ^ b) & -(uint64_t)first);
-}
-
-/* Same result as count_packet() for a key that is not stored. Clears the mark. */
-static ALWAYS_INLINE void count_waiting(const struct simple_hash *table, struct bucket_pair *pair,
-	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric)
-{
-	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed) & REST_MAX;
+	const __m256i one = _mm256_setr_epi32(1, 1, 0, 0, 0, 0, 0, 0);
+	const bool v6 = ipv6 && (burst->v6 >> i & 1);
+	const __m256i family = _mm256_set1_epi32(v6 ? BUCKET_IPV6 << 16 | BUCKET_IPV6 : 0);
+	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
 	uint32_t wire_len = burst->wire_len[i];
 	uint64_t upper0 = upper_of(pair, 0, metric), upper1 = upper_of(pair, 1, metric);
 	uint64_t smaller = least(upper0, upper1);
 	uint64_t newcomer = (uint64_t)rest + (metric == SKETCH_PACKETS ? 1 : wire_len);
-	uint32_t way = upper1 < upper0;
-	bool v6 = burst->v6 >> i & 1, stored = newcomer > smaller;
+	uint32_t rest_after = (uint32_t)least(least(newcomer, smaller), REST_MAX);
+	__m256i want = _mm256_broadcastsi128_si256(
+		_mm_load_si128((const __m128i *)(const void *)&burst->hash[i]));
+	__m256i have = vector_of(pair->hash), before = vector_of(pair->packets);
+	uint32_t halves =
+		(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(have, want)));
+	uint32_t outcome = outcomes[halves][(newcomer > smaller) << 1 | (upper1 < upper0)];
+	__m256i lengths = _mm256_blend_epi32(one, _mm256_set1_epi32((int)wire_len), 3 << 2);
+	__m256i rests = _mm256_blend_epi32(
+		_mm256_set1_epi32((int)rest), _mm256_set1_epi32((int)rest_after), 1 << 7);
+	__m256i packet =
+		_mm256_blend_epi32(_mm256_blend_epi32(lengths, rests, 11 << 4), family, 1 << 6);
+	__m256i kept = _mm256_and_si256(before, vector_of(updates[outcome].stay));
+	__m256i after =
+		_mm256_add_epi32(kept, _mm256_and_si256(packet, vector_of(updates[outcome].gain)));
+	__m256i larger = _mm256_cmpeq_epi32(_mm256_min_epu32(after, kept), kept);
+	uint32_t lanes = (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(larger));
 
-	pair->hash[way].lo = choose(stored, burst->hash[i].lo, pair->hash[way].lo);
-	pair->hash[way].hi = choose(stored, burst->hash[i].hi, pair->hash[way].hi);
-	pair->packets[way] = (uint32_t)choose(stored, 1, pair->packets[way]);
-	pair->before[way] = (uint32_t)choose(stored, rest, pair->before[way]);
-	pair->bytes_low[way] = (uint32_t)choose(stored, wire_len, pair->bytes_low[way]);
-	pair->bytes_high[way] =
-		(uint16_t)choose(stored, v6 ? BUCKET_IPV6 : 0, pair->bytes_high[way]);
-	if (v6 && stored)
-		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
-	atomic_store_explicit(&pair->rest, (uint32_t)least(least(newcomer, smaller), REST_MAX),
-		memory_order_relaxed);
+	_mm256_store_si256((__m256i *)(void *)pair->hash,
+		_mm256_blendv_epi8(have, want, vector_of(updates[outcome].key)));
+	_mm256_store_si256((__m256i *)(void *)pair->packets, after);
+	if (__builtin_expect(lanes != 0xff, 0))
+		carry(pair, ~lanes);
+	if (v6 && (outcome == REPLACES0 || outcome == REPLACES1))
+		table->key6[(pair - table->pairs) * BUCKET_WAYS + (outcome == REPLACES1)] =
+			burst->key6[i];
 }
 
-static ALWAYS_INLINE void count_alone(const struct simple_hash *table,
-	const struct key_burst *burst, const enum sketch_metric metric)
+static ALWAYS_INLINE void count_family(const struct simple_hash *table,
+	const struct key_burst *burst, const enum sketch_metric metric, const bool ipv6)
 {
 	struct bucket_pair *pairs[BURST_MAX];
-	uint8_t waiting[BURST_MAX];
-	uint32_t n = burst->n, nb_waiting = 0, w = 0;
+	const uint32_t n = burst->n;
 
 	for (uint32_t i = 0; i < n; i++) {
 		pairs[i] = pair_at(table->pairs, table->bits, &burst->hash[i]);
 		__builtin_prefetch(pairs[i], 1);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t rest = atomic_load_explicit(&pairs[i]->rest, memory_order_relaxed);
+	for (uint32_t i = 0; i < n; i++)
+		count_at_once(table, pairs[i], burst, i, metric, ipv6);
+}
 
-		if (__builtin_expect((rest & REST_WAITED_FOR) != 0, 0))
-			for (; w < nb_waiting; w++)
-				count_waiting(table, pairs[waiting[w]], burst, waiting[w], metric);
-		waiting[nb_waiting] = (uint8_t)i;
-		nb_waiting += count_stored(pairs[i], &burst->hash[i], burst->wire_len[i]);
-	}
-	for (; w < nb_waiting; w++)
-		count_waiting(table, pairs[waiting[w]], burst, waiting[w], metric);
+static ALWAYS_INLINE void count_alone(const struct simple_hash *table,
+	const struct key_burst *burst, const enum sketch_metric metric)
+{
+	if (burst->v6 == 0)
+		count_family(table, burst, metric, false);
+	else
+		count_family(table, burst, metric, true);
 }
 #endif
 
