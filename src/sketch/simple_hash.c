@@ -3,7 +3,7 @@
 /*
  * Several threads: a compare-and-swap for each number of a pair (Algorithm 4 of Wu et al. 2016)
  * could add a count to a key that has just replaced another. Therefore Algorithm 5 is applied to
- * the pair. The thread whose compare-and-swap sets REST_OWNED owns the pair, and other threads
+ * the pair. The thread that exchanges rest for REST_OWNED owns the pair, and other threads
  * wait. The owner publishes its changes when it stores rest without this bit, by a release that
  * the next owner acquires. The result is that of a single thread that processes the packets in
  * some order. ATOMIC_ADD is the same as ATOMIC_CAS here.
@@ -258,22 +258,21 @@ enum policy {
 	POLICY_CAS,
 };
 
+/* An exchange needs no earlier load, as a compare-and-swap does. */
 static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum policy policy)
 {
-	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
-	uint32_t spins = 0;
+	uint32_t spins = 0, rest;
 
 	if (policy == POLICY_ALONE)
-		return rest;
+		return atomic_load_explicit(&pair->rest, memory_order_relaxed);
 	for (;;) {
-		while (rest & REST_OWNED) {
-			spin_wait(&spins);
-			rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
-		}
 		/* Pairs with the release in release_pair(). */
-		if (atomic_compare_exchange_weak_explicit(&pair->rest, &rest, rest | REST_OWNED,
-			    memory_order_acquire, memory_order_relaxed))
+		rest = atomic_exchange_explicit(&pair->rest, REST_OWNED, memory_order_acquire);
+		if (__builtin_expect((rest & REST_OWNED) == 0, 1))
 			return rest;
+		do
+			spin_wait(&spins);
+		while (atomic_load_explicit(&pair->rest, memory_order_relaxed) & REST_OWNED);
 	}
 }
 
