@@ -191,7 +191,7 @@ static bool create_sketch(struct collect_bench *bench, uint64_t seed)
 		.bursts = &bench->bursts[0],
 		.waiting = &bench->bursts[1],
 		.weights = bench->weights,
-		.fetch = {ops->fetch},
+		.fetch = {ops->fetch_weighted != NULL ? ops->fetch_weighted : ops->fetch},
 		.update_weighted = {ops->update_weighted[SHARING_SEPARATE]},
 	};
 	bench->distinct = aligned_alloc(64, sizeof(struct hyperloglog));

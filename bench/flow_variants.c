@@ -126,6 +126,7 @@ static const struct bench_subject_ops *subject_ops(bool takes_hashes)
 	ops[takes_hashes] = bench_subject_sketch;
 	ops[takes_hashes].takes_hashes = takes_hashes;
 	ops[takes_hashes].top = NULL;
+	ops[takes_hashes].fetch = NULL; /* it would prefetch by the keyed hash */
 	return &ops[takes_hashes];
 }
 

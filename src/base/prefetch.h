@@ -31,3 +31,17 @@ static inline __attribute__((always_inline)) void prefetch_first_data(
 	for (uint32_t i = 0; i < n && i < DATA_AHEAD; i++)
 		prefetch_data(pkts[i]);
 }
+
+static inline __attribute__((always_inline)) void prefetch_mbufs(
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		prefetch_mbuf(pkts[i]);
+}
+
+static inline __attribute__((always_inline)) void prefetch_headers(
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		prefetch_data(pkts[i]);
+}

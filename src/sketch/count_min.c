@@ -247,7 +247,7 @@ const struct sketch_ops count_min_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	SKETCH_UPDATE_SLOTS,
-	.fetch = fetch,
+	.fetch_weighted = fetch,
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

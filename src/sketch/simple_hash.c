@@ -474,6 +474,14 @@ static ALWAYS_INLINE void count_shared(
 
 SKETCH_UPDATES(count_separate, count_shared)
 
+static void fetch(const struct sketch *sketch, const struct key_burst *burst)
+{
+	const struct simple_hash *table = simple_hash_of_const(sketch);
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		__builtin_prefetch(pair_at(table->pairs, table->bits, &burst->hash[i]), 1);
+}
+
 /* No thread updates the table in the functions below. */
 
 static uint32_t rest_of(const struct bucket_pair *pair)
@@ -739,6 +747,7 @@ const struct sketch_ops simple_hash_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	SKETCH_UPDATE_SLOTS,
+	.fetch = fetch,
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

@@ -217,6 +217,8 @@ struct sketch_ops {
 	sketch_update_fn update_weighted[SHARING_COUNT];
 	/* Prefetches for an update with this burst. NULL: update() prefetches early enough. */
 	void (*fetch)(const struct sketch *sketch, const struct key_burst *burst);
+	/* The same for update_weighted(). NULL: fetch(). */
+	void (*fetch_weighted)(const struct sketch *sketch, const struct key_burst *burst);
 
 	/*
 	 * Returns true if packet i of the burst has a key that update() stored. Not for a sketch

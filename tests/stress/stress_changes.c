@@ -97,7 +97,7 @@ static void make_configs(enum sketch_sharing sharing)
 
 static void count_burst(struct generation *generation)
 {
-	const struct counting *counting = generation->counting;
+	struct counting *counting = generation->counting;
 	struct key_burst *full = &counting->bursts[0];
 
 	full->n = 1 + next_random() % 8;

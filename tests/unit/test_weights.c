@@ -541,6 +541,7 @@ static struct side *open_side(void)
 		hyperloglog_reset(side->distinct[m]);
 		side->counting.update[m] = ops->update[SHARING_SEPARATE];
 		side->counting.update_weighted[m] = ops->update_weighted[SHARING_SEPARATE];
+		side->counting.fetch[m] = ops->fetch;
 		side->counting.key_rule_of[m] = m;
 		side->counting.key_rules[m] = key_rule_find(rules[m]);
 	}
@@ -651,6 +652,50 @@ static void test_keys_that_are_no_packets(void **state)
 	close_side(late);
 }
 
+static uint64_t nb_listed(const struct side *side, uint32_t m)
+{
+	uint64_t sums[4] = {0};
+
+	side->sketch[m]->ops->candidates(side->sketch[m], add_listed, sums);
+	return sums[0];
+}
+
+/* A burst with one new key waits until the next one, or until count_waiting_keys(). */
+static void test_packets_that_wait(void **state)
+{
+	struct side *now = open_side(), *late = open_late();
+	struct zipf_stream stream;
+	struct key fresh = zipf_key(FLOWS);
+	uint64_t random = 9;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 1, 1);
+	for (int64_t round = 0; round <= 200; round++) {
+		struct key_burst *burst = &now->bursts[0], *mine = &late->counting.bursts[0];
+		uint32_t n = round == 200 ? 1 : (uint32_t)(zipf_random(&random) % (BURST_MAX + 1));
+
+		burst->n = 0;
+		burst->v6 = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t flow = (uint32_t)(zipf_random(&random) % 500);
+			struct key key = round == 200 ? fresh : zipf_key(flow);
+
+			burst_append(burst, &key, &stream.hash[flow], 100);
+			burst->time[i] = round;
+		}
+		*mine = *burst;
+		count_keys(&now->counting, now->sketch, now->distinct);
+		count_keys(&late->counting, late->sketch, late->distinct);
+		assert_ptr_not_equal(&late->counting.bursts[0], mine);
+	}
+	assert_int_equal(nb_listed(late, 0) + 1, nb_listed(now, 0));
+	count_waiting_keys(&late->counting, late->sketch, late->distinct);
+	assert_sides_agree(now, late);
+	zipf_close(&stream);
+	close_side(now);
+	close_side(late);
+}
+
 /*
  * A run is refused with the name of a missing operation; sketches with all operations are accepted.
  */
@@ -700,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_weights_of_63_bits),
 		cmocka_unit_test(test_large_weights_exactly),
 		cmocka_unit_test(test_keys_that_are_no_packets),
+		cmocka_unit_test(test_packets_that_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,9 @@ static bool create_counting(struct measurements *measurements, const struct plan
 
 		counting->update[m] = ops->update[plan->sharing];
 		counting->update_weighted[m] = ops->update_weighted[plan->sharing];
-		counting->fetch[m] = ops->fetch;
+		counting->fetch[m] = plan->source.weights && ops->fetch_weighted != NULL
+					     ? ops->fetch_weighted
+					     : ops->fetch;
 		add_needs(counting, &plan->measurements[m], plan->replay);
 	}
 	assign_rules(counting, measurements->keys[0]);
@@ -155,6 +157,11 @@ static bool create_counting(struct measurements *measurements, const struct plan
 		return counting->bursts != NULL && add_weights(counting, lcore);
 	if (counting->bursts != NULL && measurements->kept_up)
 		return add_states(counting, plan, lcore);
+	if (!counting->drill_down) {
+		counting->waiting = create_bursts(counting, counting->nb_key_rules, lcore);
+		if (counting->waiting == NULL)
+			return false;
+	}
 	return counting->bursts != NULL;
 }
 

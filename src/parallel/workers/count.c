@@ -78,20 +78,6 @@ void count_keys_sampled(const struct counting *counting, struct sketch *const *s
 	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
 }
 
-void count_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct)
-{
-	hash_keys(counting, counting->bursts, UINT32_MAX, NULL);
-	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
-}
-
-void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct stage_timer *timer)
-{
-	hash_keys(counting, counting->bursts, UINT32_MAX, timer);
-	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
-}
-
 /* Returns the key rules for which all packets must be hashed. Bit r is rule r. */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
@@ -352,6 +338,47 @@ static void fetch(const struct counting *counting, struct sketch *const *sketch)
 			counting->fetch[m](sketch[m], &counting->bursts[counting->key_rule_of[m]]);
 }
 
+static ALWAYS_INLINE void count_waiting(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct stage_timer *timer)
+{
+	if (counting->waits == NULL)
+		return;
+	update(counting, counting->waiting, counting->waits, sketch, distinct, timer);
+	counting->waits = NULL;
+}
+
+/* Counts the previous burst while the counters of this one are fetched. */
+static ALWAYS_INLINE void count_late(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, const sketch_update_fn *updates,
+	struct stage_timer *timer)
+{
+	struct key_burst *bursts = counting->bursts;
+
+	if (counting->waiting == NULL) {
+		update(counting, bursts, updates, sketch, distinct, timer);
+		return;
+	}
+	fetch(counting, sketch);
+	count_waiting(counting, sketch, distinct, timer);
+	counting->bursts = counting->waiting;
+	counting->waiting = bursts;
+	counting->waits = updates;
+}
+
+void count_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	hash_keys(counting, counting->bursts, UINT32_MAX, NULL);
+	count_late(counting, sketch, distinct, counting->update, NULL);
+}
+
+void count_keys_timed(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct stage_timer *timer)
+{
+	hash_keys(counting, counting->bursts, UINT32_MAX, timer);
+	count_late(counting, sketch, distinct, counting->update, timer);
+}
+
 void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
@@ -361,22 +388,17 @@ void count_weighted_keys(struct counting *counting, struct sketch *const *sketch
 	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
 		bursts[r].weights = bursts[0].weights;
 	hash_keys(counting, bursts, UINT32_MAX, NULL);
-	if (counting->waiting == NULL) {
-		update(counting, bursts, counting->update_weighted, sketch, distinct, NULL);
-		return;
-	}
-	count_waiting_keys(counting, sketch, distinct);
-	fetch(counting, sketch);
-	counting->bursts = counting->waiting;
-	counting->waiting = bursts;
-	counting->waits = true;
+	count_late(counting, sketch, distinct, counting->update_weighted, NULL);
 }
 
 void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
-	if (!counting->waits)
-		return;
-	update(counting, counting->waiting, counting->update_weighted, sketch, distinct, NULL);
-	counting->waits = false;
+	count_waiting(counting, sketch, distinct, NULL);
+}
+
+void count_waiting_keys_timed(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct stage_timer *timer)
+{
+	count_waiting(counting, sketch, distinct, timer);
 }

@@ -35,11 +35,9 @@ struct counting {
 
 	/* [nb_key_rules]; the parser fills bursts[0] */
 	struct key_burst *bursts;
-	/*
-	 * [nb_key_rules]: the previous weighted burst, for prefetching. NULL: without prefetching
-	 */
+	/* [nb_key_rules]: the previous burst, for prefetching. NULL: without prefetching */
 	struct key_burst *waiting;
-	bool waits;
+	const sketch_update_fn *waits; /* updates of the waiting burst; NULL: none waits */
 
 	/* [2]: for bursts[0], and for waiting[0] or picked[]; NULL: packets have no weights */
 	struct key_weights *weights;
@@ -67,15 +65,18 @@ struct lookup_sampler {
 	uint32_t next[CONFIG_MEASUREMENTS_MAX]; /* packets before the next sampled one */
 };
 
-/* Updates the sketches of all measurements with the 5-tuples in counting->bursts[0]. */
-void count_keys(const struct counting *counting, struct sketch *const *sketch,
+/*
+ * Updates the sketches of all measurements with the 5-tuples in counting->bursts[0]. With
+ * counting->waiting, counts the previous burst and swaps both.
+ */
+void count_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
 struct stage_timer;
-void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
+void count_keys_timed(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *timer);
 
-/* The same, with sampled lookups. */
+/* Counts the burst at once, with sampled lookups. */
 void count_keys_sampled(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct lookup_sampler *sampler);
 
@@ -117,12 +118,12 @@ void count_some_entries(const struct counting *counting, struct sketch *const *s
 /* Removes entries with 0 packets. */
 void count_leave_empty_out(struct key_burst *burst);
 
-/*
- * Ignores entries with 0 packets. With counting->waiting, counts the previous burst and swaps both.
- */
+/* Ignores entries with 0 packets. Otherwise like count_keys(). */
 void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
 /* Must be called before a sketch is read. */
 void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
+void count_waiting_keys_timed(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct stage_timer *timer);

@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
+#include "base/prefetch.h"
 #include "key/key_burst.h"
 #include "parallel/workers/count.h"
 #include "rx/filter/filter.h"
@@ -56,6 +57,16 @@ struct reader {
 	struct packet_clock clock;
 	struct packet_times times;
 };
+
+/* Prefetches what reader_read() reads. */
+static inline void reader_fetch(
+	const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n)
+{
+	if (reader->replay)
+		prefetch_mbufs(pkts, n);
+	else
+		prefetch_headers(pkts, n);
+}
 
 /*
  * Fills `burst` from n <= BURST_MAX packets. Adds packets outside the filter to *filtered. May

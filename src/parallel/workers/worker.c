@@ -12,9 +12,23 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* Before the epoch ends, and when no packets arrive. */
+static void count_waiting(struct worker *worker)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t start;
+
+	if (generation->counting->waits == NULL)
+		return;
+	start = rte_rdtsc();
+	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
 void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 {
 	VERIFY(epoch, >, worker->epoch);
+	count_waiting(worker);
 	worker->epoch = epoch;
 	epochs_enter(worker->epochs, worker->id, epoch);
 	while (!epochs_is_ready(worker->epochs, epoch))
@@ -24,6 +38,7 @@ void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 void worker_leave(struct worker *worker, uint64_t epoch)
 {
 	VERIFY(epoch, >=, worker->epoch);
+	count_waiting(worker);
 	worker->epoch = epoch;
 	epochs_enter(worker->epochs, worker->id, epoch);
 }
@@ -56,6 +71,7 @@ static uint32_t longest_wait_ms(struct worker *worker)
 
 void worker_rest(struct worker *worker)
 {
+	count_waiting(worker);
 	worker_look_for_idle_keys(worker);
 	if (worker->poller.nb_fds > 0)
 		poll_wait(&worker->poller, longest_wait_ms(worker));
@@ -131,12 +147,16 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
+	reader_fetch(&worker->reader, pkts, n);
 	if (timer == NULL) {
+		count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 		reader_read(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
 		timer->last = start;
+		count_waiting_keys_timed(
+			generation->counting, generation->sketch, generation->distinct, timer);
 		reader_read_timed(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered, timer);
@@ -555,9 +575,12 @@ void worker_count_entries(struct worker *worker, bool weighted, uint64_t start)
 	shed_worker_publish(worker->shed, n, rte_rdtsc() - start);
 }
 
+/* If possible, fetches the counters of the packets while they are sent. */
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
 {
+	struct counting *counting = generation->counting;
+	bool waits = counting->waiting != NULL && generation->monitor == NULL;
 	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
@@ -576,10 +599,17 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered, timer);
 	}
+	if (waits)
+		count_read(generation, NULL, timer);
 	read = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
 	STAGE_TIMER_END(timer, free);
-	count_read(generation, NULL, timer);
+	if (!waits)
+		count_read(generation, NULL, timer);
+	else if (timer == NULL)
+		count_waiting_keys(counting, generation->sketch, generation->distinct);
+	else
+		count_waiting_keys_timed(counting, generation->sketch, generation->distinct, timer);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);

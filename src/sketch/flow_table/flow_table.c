@@ -552,6 +552,13 @@ static bool has_key(const struct sketch *sketch, const struct key_burst *burst, 
 	return true;
 }
 
+static void fetch(const struct sketch *sketch, const struct key_burst *burst)
+{
+	uint32_t bucket[BURST_MAX];
+
+	flow_buckets(flow_table_of_const(sketch), burst, flow_hash_keyed, bucket);
+}
+
 const struct sketch_ops flow_table_ops = {
 	.name = "flow-table",
 	.alias = "ft",
@@ -574,6 +581,7 @@ const struct sketch_ops flow_table_ops = {
 		{[SHARING_SEPARATE] = flow_update_separate, [SHARING_SHARED] = flow_update_shared},
 	.update_weighted = {[SHARING_SEPARATE] = flow_update_separate_weighted,
 		[SHARING_SHARED] = flow_update_shared_weighted},
+	.fetch = fetch,
 	.has_key = has_key,
 	.candidates = candidates,
 	.lists_all_keys = shed_nothing,

@@ -96,23 +96,45 @@ struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t t
 	return accuracy;
 }
 
+static void feed(const struct bench_subject *subject, void *state, uint32_t thread,
+	const struct key_burst *burst)
+{
+	if (subject->ops->feed != NULL)
+		subject->ops->feed(state, thread, burst);
+	/* The compiler must not remove unused results. */
+	__asm__ volatile("" : : "r"(burst) : "memory");
+}
+
+/* Like a worker, prefetches for each burst before it counts the previous one. */
 void bench_feed(const struct bench_subject *subject, const struct workload *workload, void *state,
 	uint32_t thread)
 {
 	uint64_t bursts = workload_bursts(workload), threads = subject->threads;
-	struct key_burst burst;
+	uint64_t first = bursts * thread / threads, end = bursts * (thread + 1) / threads;
+	bool late = subject->ops->fetch != NULL && subject->sketch->fetch != NULL;
+	struct key_burst turns[2], *burst = &turns[0], *last = &turns[1], *fetched;
 
-	workload_burst_init(&burst);
-	burst.writer = thread;
-	for (uint64_t b = bursts * thread / threads; b < bursts * (thread + 1) / threads; b++) {
-		workload_load(workload, b, &burst);
-		if (subject->ops->takes_hashes)
-			hash_burst(&workload->hash_key, &burst);
-		if (subject->ops->feed != NULL)
-			subject->ops->feed(state, thread, &burst);
-		/* The compiler must not remove unused results. */
-		__asm__ volatile("" : : "r"(&burst) : "memory");
+	for (uint32_t t = 0; t < 2; t++) {
+		workload_burst_init(&turns[t]);
+		turns[t].writer = thread;
 	}
+	for (uint64_t b = first; b < end; b++) {
+		workload_load(workload, b, burst);
+		if (subject->ops->takes_hashes)
+			hash_burst(&workload->hash_key, burst);
+		if (!late) {
+			feed(subject, state, thread, burst);
+			continue;
+		}
+		subject->ops->fetch(state, thread, burst);
+		if (b > first)
+			feed(subject, state, thread, last);
+		fetched = burst;
+		burst = last;
+		last = fetched;
+	}
+	if (late && first < end)
+		feed(subject, state, thread, last);
 }
 
 struct fed_subject {

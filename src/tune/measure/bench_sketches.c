@@ -79,6 +79,14 @@ static void ours_feed(void *state, uint32_t thread, const struct key_burst *burs
 	ours->update(ours->parts[ours->nb_parts == 1 ? 0 : thread], burst);
 }
 
+static void ours_fetch(void *state, uint32_t thread, const struct key_burst *burst)
+{
+	struct ours *ours = state;
+	const struct sketch *sketch = ours->parts[ours->nb_parts == 1 ? 0 : thread];
+
+	sketch->ops->fetch(sketch, burst);
+}
+
 static uint64_t ours_no_room(const void *state)
 {
 	const struct ours *ours = state;
@@ -204,6 +212,7 @@ const struct bench_subject_ops bench_subject_sketch = {
 	.takes_hashes = true,
 	.open = ours_open,
 	.feed = ours_feed,
+	.fetch = ours_fetch,
 	.memory = ours_memory,
 	.total = ours_total,
 	.no_room = ours_no_room,

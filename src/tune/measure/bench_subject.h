@@ -59,6 +59,8 @@ struct bench_subject_ops {
 	void *(*open)(const struct bench_subject *subject, const struct bench_rounds *setup);
 	/* thread: 0 to subject->threads - 1. NULL: the bench only reads the keys. */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
+	/* Prefetches for feed(), before the previous burst is fed. Only for a sketch with fetch(). */
+	void (*fetch)(void *state, uint32_t thread, const struct key_burst *burst);
 	size_t (*memory)(const void *state);
 	/*
 	 * Counts packets from the structure of the subject; UINT64_MAX: it is inconsistent. Returns
