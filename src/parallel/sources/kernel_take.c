@@ -165,6 +165,7 @@ static void empty_burst(struct generation *generation)
 	burst->v6 = 0;
 }
 
+/* Exchanges bursts[0] if another burst waits to be counted. */
 static void count_and_empty(struct worker *worker, struct generation *generation)
 {
 	if (worker->shed != NULL) {
@@ -212,10 +213,10 @@ static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 static void add_packets(
 	struct worker *worker, struct generation *generation, const struct kernel_packet *packet)
 {
-	struct key_burst *burst = &generation->counting->bursts[0];
 	struct parse_counts *counts = &generation->counts;
 
 	for (uint32_t i = 0; i < packet->segments.packets; i++) {
+		struct key_burst *burst = &generation->counting->bursts[0];
 		uint32_t length = joined_length(&packet->segments, i), m = burst->n++;
 
 		if (packet->verdict == PARSE_IPV6) {
@@ -343,7 +344,6 @@ static uint32_t take_round(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	struct key_burst *burst = &generation->counting->bursts[0];
 	uint64_t start = rte_rdtsc();
 	uint32_t n = 0;
 
@@ -356,7 +356,7 @@ static uint32_t take_round(struct kernel_taker *taker)
 		look_at_rings(taker);
 	if (n == 0)
 		return 0;
-	if (burst->n > 0)
+	if (generation->counting->bursts[0].n > 0)
 		count_and_empty(worker, generation);
 	generation->ppt_cycles += rte_rdtsc() - start;
 	return n;
