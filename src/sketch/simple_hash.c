@@ -386,7 +386,7 @@ static ALWAYS_INLINE void count_at_once(const struct simple_hash *table, struct 
 {
 	const __m256i one = _mm256_setr_epi32(1, 1, 0, 0, 0, 0, 0, 0);
 	const bool v6 = ipv6 && (burst->v6 >> i & 1);
-	const __m256i family = _mm256_set1_epi32(v6 ? BUCKET_IPV6 << 16 | BUCKET_IPV6 : 0);
+	const __m256i family = _mm256_set1_epi16(v6 ? (short)BUCKET_IPV6 : 0);
 	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
 	uint32_t wire_len = burst->wire_len[i];
 	uint64_t upper0 = upper_of(pair, 0, metric), upper1 = upper_of(pair, 1, metric);
