@@ -637,13 +637,27 @@ static int64_t left(const struct reporter *reporter)
 	return left;
 }
 
-static int64_t longest_nap(const struct reporter *reporter, uint64_t open)
+/* Returns true if flow records can come while no packets arrive. */
+static bool removes_idle_keys(const struct reporter *reporter)
 {
+	const struct plan *plan = &run_measurements(reporter->run, reporter->epoch)->plan;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (plan->measurements[m].params.idle_timeout > 0)
+			return true;
+	return false;
+}
+
+static int64_t longest_nap(const struct reporter *reporter)
+{
+	/* Of a live run, this thread stored it, perhaps since report_epochs() loaded it. */
+	uint64_t open = atomic_load_explicit(&reporter->run->epochs->open, memory_order_relaxed);
+
 	if (epochs_is_end(reporter->run->epochs, open))
 		return NAP_NS;
 	if (reporter->epoch < open)
 		return LEAVE_NAP_NS;
-	if (reporter->reloading || reporter->records.waiting > 0 ||
+	if (reporter->reloading || removes_idle_keys(reporter) ||
 		shed_controller_is_busy(reporter->controller))
 		return LONG_NAP_NS;
 	return IDLE_NAP_NS;
@@ -714,7 +728,7 @@ static void report_epochs(struct reporter *reporter)
 			wait_for_lcores(reporter);
 		}
 		show_progress(reporter);
-		wait_for_epoch(reporter, longest_nap(reporter, open));
+		wait_for_epoch(reporter, longest_nap(reporter));
 	}
 }
 
