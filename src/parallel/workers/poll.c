@@ -81,6 +81,15 @@ uint32_t poll_wait_ms(uint64_t interval)
 	return interval == 0 || ms > WAIT_MAX_MS ? WAIT_MAX_MS : RTE_MAX((uint32_t)ms, 1u);
 }
 
+static uint32_t limit_wait(const struct poller *poller, uint32_t wait_ms)
+{
+	if (poller->ended)
+		wait_ms = RTE_MIN(wait_ms, poller->quiet_ms);
+	if (poller->empty != NULL)
+		wait_ms = RTE_MIN(wait_ms, (uint32_t)WAIT_MAX_MS);
+	return wait_ms;
+}
+
 /* Sleeps briefly after the first empty round, and blocks in poll(2) after further ones. */
 void poll_wait(struct poller *poller, uint32_t wait_ms)
 {
@@ -100,7 +109,7 @@ void poll_wait(struct poller *poller, uint32_t wait_ms)
 	for (uint32_t f = 0; f < poller->nb_fds; f++)
 		fds[f] = (struct pollfd){.fd = poller->fds[f], .events = POLLIN};
 	fds[bell] = (struct pollfd){.fd = poller->bell, .events = POLLIN};
-	if (poll(fds, poller->nb_fds + 1, (int)wait_ms) <= 0)
+	if (poll(fds, poller->nb_fds + 1, (int)limit_wait(poller, wait_ms)) <= 0)
 		return;
 	if (fds[bell].revents != 0)
 		(void)eventfd_read(poller->bell, &rings);
@@ -302,6 +311,7 @@ void poll_until_end(struct poller *poller)
 		bool ended = epochs_is_end(poller->epochs, open);
 		uint32_t received;
 
+		poller->ended = ended;
 		if (!poller->replay && !ended && open > poller->epoch)
 			enter(poller, open);
 		received = poll_round(poller);

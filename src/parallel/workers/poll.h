@@ -50,6 +50,7 @@ struct poller {
 	uint32_t empty_rounds; /* successive rounds without packets */
 	/* ms; after the stop, a queue counts as empty if no packet arrives for this time */
 	uint32_t quiet_ms;
+	bool ended;               /* the run was stopped; poll_wait() sleeps at most quiet_ms */
 	uint64_t epoch;           /* epoch of the packets that take() receives */
 	uint64_t polled;          /* TSC after the last poll that returned packets */
 	struct shed_worker *shed; /* NULL: without load shedding */
@@ -98,7 +99,10 @@ uint32_t poll_wait_ms(uint64_t interval);
 /* ms; the longest sleep of other threads. poll_wake() and wakeup_look() end it. */
 #define POLL_WAIT_LONG_MS 250
 
-/* Sleeps until packets arrive, or until poll_wake(), for at most wait_ms. */
+/*
+ * Sleeps until packets arrive, or until poll_wake(), for at most wait_ms. With empty(), which has
+ * work while no packets arrive, for at most 25 ms.
+ */
 void poll_wait(struct poller *poller, uint32_t wait_ms);
 
 /* Any thread may call it. */
