@@ -328,3 +328,44 @@ def idle_case(share, wakeups, *options):
         assert used <= share * passed, f'{used:.3f} s of CPU time in {passed:.2f} s'
         assert sleeps <= wakeups * passed, f'{sleeps} times asleep in {passed:.2f} s'
     return check
+
+
+def measured(test, space, stats, *options):
+    process = test.start('--port', 'tap0', '--no-huge', *options, '--output', test.path('output.csv'), '--stats', stats,
+                         inside=space)
+    net.wait_until_ready(test, process, stats)
+    return process
+
+
+@lib.alone
+def test_short_intervals(test):
+    """With few packets, most intervals still end at multiples of their length."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    stats, traffic = test.path('stats.csv'), lib.write_pcap(test.path('few.pcap'), [(0, lib.udp_frame())] * 400)
+    process = measured(test, space, stats, '--interval', '100ms')
+    test.wait(space.send('wire0', traffic, 200)).expect(0)
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    ends = [lib.timestamp(row['end']) for row in lib.read_stats(stats)]
+    late = [end for end in ends[:-1] if end % 100000]
+    assert len(ends) > 5 and len(late) < len(ends) / 2, f'{len(late)} of {len(ends)} end later'
+
+
+def test_a_stopped_reader(test):
+    """While the program is stopped, the ring receives for seconds, however few frames a block holds."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    stats, traffic = test.path('stats.csv'), lib.write_pcap(test.path('many.pcap'), [(0, lib.udp_frame())] * 3000)
+    process = measured(test, space, stats, '--interval', '1s', '--workers', '1')
+    sender = space.send('wire0', traffic, 2000)
+    test.until(lambda: space.sent('wire0') > 100, 'it sends')
+    process.signal(signal.SIGSTOP)
+    time.sleep(1)
+    process.signal(signal.SIGCONT)
+    test.wait(sender).expect(0)
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    rows = lib.read_stats(stats)
+    lib.expect_lossless(rows)
+    assert lib.total(rows, 'measured') == 3000, rows

@@ -384,6 +384,33 @@ static void a_poller_that_is_woken(void **state)
 	close(poller.bell);
 }
 
+static void nothing(void *arg, uint32_t q)
+{
+	(void)arg;
+	(void)q;
+}
+
+/* After the stop, and while frames wait to be sent, a wait is short. */
+static void a_poller_with_other_work(void **state)
+{
+	struct poller poller = {.nb_fds = 1, .nap_ns = 1, .bell = eventfd(0, EFD_NONBLOCK)};
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	poller.fds[0] = ends[0];
+	poll_wait(&poller, 600000); /* the first one is short */
+	poller.empty = nothing;
+	poll_wait(&poller, 600000);
+	poller.empty = NULL;
+	poller.ended = true;
+	poller.quiet_ms = 1;
+	poll_wait(&poller, 600000);
+	close(ends[0]);
+	close(ends[1]);
+	close(poller.bell);
+}
+
 /* A signal between announcement and sleep keeps the consumer awake. */
 static void a_wakeup_before_the_sleep(void **state)
 {
@@ -423,6 +450,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_not_there),
 		cmocka_unit_test(times_to_wait),
 		cmocka_unit_test(a_poller_that_is_woken),
+		cmocka_unit_test(a_poller_with_other_work),
 		cmocka_unit_test(a_wakeup_before_the_sleep),
 	};
 
