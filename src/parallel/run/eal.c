@@ -148,22 +148,6 @@ static bool add_devices(struct eal_args *args, const struct config *config)
 	return any;
 }
 
-/* Returns true if EAL loads a driver or probes a device because of these arguments. */
-static bool needs_drivers(const char *arguments)
-{
-	static const char *const options[] = {"-d", "-a", "--allow", "--vdev"};
-
-	for (const char *word = arguments; word != NULL && *word != '\0';) {
-		size_t length = strcspn(word, " \t");
-
-		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-			if (strncmp(word, options[i], strlen(options[i])) == 0)
-				return true;
-		word += length + (word[length] != '\0');
-	}
-	return false;
-}
-
 static void add_user_args(struct eal_args *args, const char *text)
 {
 	while (text != NULL && *text != '\0') {
@@ -265,7 +249,8 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	keep_to_ordinary_cpus(plan);
 	leave_sched_fifo();
 	signals_block(); /* lcore threads inherit the signal mask */
-	quick_start_begin(any_device || needs_drivers(eal_options(config)->arguments));
+	/* The user's arguments may need any driver. */
+	quick_start_begin(any_device || eal_options(config)->arguments != NULL);
 	result = rte_eal_init(args.n, argv);
 	quick_start_end();
 	driver_loader_mempools();

@@ -178,9 +178,9 @@ static struct rte_mempool *create_dense(
 
 	if (pool == NULL)
 		return NULL;
-	rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
 	rte_pktmbuf_pool_init(pool, &own);
-	if (!fill(pool)) {
+	if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) != 0 ||
+		!fill(pool)) {
 		rte_mempool_free(pool);
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <rte_config.h>
+#include <rte_log.h>
 
 #define FOLDER RTE_EAL_PMD_PATH
 #define PREFIX "librte_"
@@ -28,7 +29,9 @@ static void load(const char *file)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", FOLDER, file);
-	dlopen(path, RTLD_NOW); /* stays loaded; only its constructors matter */
+	/* It stays loaded; only its constructors matter. */
+	if (dlopen(path, RTLD_NOW) == NULL)
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_EAL, "%s\n", dlerror());
 }
 
 /*
@@ -38,6 +41,7 @@ static void load(const char *file)
 static bool load_matching(const char *device, bool whole)
 {
 	char best[NAME_MAX + 1] = "";
+	bool found = false;
 	DIR *folder = opendir(FOLDER);
 	const struct dirent *entry;
 
@@ -49,15 +53,19 @@ static bool load_matching(const char *device, bool whole)
 
 		if (length == 0)
 			continue;
-		if (!whole && strncmp(name, device, strlen(device)) == 0)
+		if (!whole && strncmp(name, device, strlen(device)) == 0) {
 			load(entry->d_name);
-		else if (whole && strncmp(name, device, length) == 0 && length > name_length(best))
+			found = true;
+		} else if (whole && strncmp(name, device, length) == 0 &&
+			   length > name_length(best)) {
 			snprintf(best, sizeof(best), "%s", entry->d_name);
+			found = true;
+		}
 	}
 	closedir(folder);
 	if (best[0] != '\0')
 		load(best);
-	return best[0] != '\0';
+	return found;
 }
 
 void driver_loader_mempools(void)

@@ -93,9 +93,9 @@ static bool make_virtual(
 	bool explained;
 	int result;
 
+	log_catch_begin();
 	driver_loader_device(text);
 	silence_libraries(log_is_verbose());
-	log_catch_begin();
 	/* rte_dev_probe() is limited to 127 bytes in 24.11. */
 	result = rte_vdev_init(port->device, arguments != NULL ? arguments + 1 : "");
 	log_catch_end(reason, sizeof(reason));
