@@ -650,7 +650,7 @@ static bool removes_idle_keys(const struct reporter *reporter)
 
 static int64_t longest_nap(const struct reporter *reporter)
 {
-	/* Of a live run, this thread stored it, perhaps since report_epochs() loaded it. */
+	/* In a live run, this thread stores it, perhaps after report_epochs() loaded it. */
 	uint64_t open = atomic_load_explicit(&reporter->run->epochs->open, memory_order_relaxed);
 
 	if (epochs_is_end(reporter->run->epochs, open))
