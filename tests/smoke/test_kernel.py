@@ -520,6 +520,22 @@ def test_a_ring_that_is_full(test):
         assert int(row['bytes_low']) <= size <= int(row['bytes_high']), row
 
 
+def test_idle_flows(test):
+    """A flow that ends while nothing else arrives has a record with all its packets before the run ends."""
+    needs_program(test)
+    space = cable(test)
+    run = Measuring(test, space, 'tap0', 10**9, '--sketch', 'flow-table', '--idle-timeout', '200ms', '--workers', '1')
+    path = test.path('one_flow.pcap')
+    lib.write_pcap(path, [(i, lib.udp_frame()) for i in range(5)])
+    test.wait(space.send('wire0', path, RATE)).expect(0)
+    test.until(lambda: len(flows_of(run.files['flows'])) > 1, 'the flow ends')
+    run.process.signal(net.END)
+    rows, ledger, flows = run.finish()
+    header, *records = flows
+    assert [record[header.index('packets')] for record in records] == ['5'] == [row['packets'] for row in rows], flows
+    assert ledger['measured'] == '5', ledger
+
+
 def test_less_detail_under_overload(test):
     """Levels that change all the time, and a stopped worker whose ring is nearly full: packets are
     skipped, none is lost, and intervals contain the truth."""

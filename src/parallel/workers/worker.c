@@ -57,6 +57,7 @@ void worker_look_for_idle_keys(struct worker *worker)
 {
 	const struct generation *generation = worker_generation(worker, worker->epoch);
 
+	count_waiting(worker); /* a key is not idle if its packet waits */
 	if (generation->counting->removes_idle)
 		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
 }
@@ -71,7 +72,6 @@ static uint32_t longest_wait_ms(struct worker *worker)
 
 void worker_rest(struct worker *worker)
 {
-	count_waiting(worker);
 	worker_look_for_idle_keys(worker);
 	if (worker->poller.nb_fds > 0)
 		poll_wait(&worker->poller, longest_wait_ms(worker));

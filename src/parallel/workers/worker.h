@@ -99,6 +99,7 @@ void worker_leave(struct worker *worker, uint64_t epoch);
 
 /* Must be called if no packets arrived. */
 void worker_rest(struct worker *worker);
+/* Part of worker_rest(): also counts packets that wait. */
 void worker_look_for_idle_keys(struct worker *worker);
 
 /* The receiver calls this after it has filled the ring or the slot. */
