@@ -93,7 +93,8 @@ def run_af_packet(test, queues, *options):
     result = run.finish()
     assert 'upper bounds' not in result.stderr, result.describe()
     ledger = check_loss(test, run.output, run.stats, truth, sent)
-    assert lib.total(ledger, 'nic_missed') >= sent - 64 * queues - 64
+    # A ring of 64 slots has 128 KB; a frame takes at least 128 bytes of a block.
+    assert lib.total(ledger, 'nic_missed') >= sent - 1024 * queues
     assert lib.total(ledger, 'no_mbuf') == lib.total(ledger, 'nic_errors') == 0
 
 
