@@ -25,13 +25,6 @@ static inline __attribute__((always_inline)) void prefetch_data(const struct rte
 	rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void *));
 }
 
-static inline __attribute__((always_inline)) void prefetch_first_data(
-	struct rte_mbuf *const *pkts, uint32_t n)
-{
-	for (uint32_t i = 0; i < n && i < DATA_AHEAD; i++)
-		prefetch_data(pkts[i]);
-}
-
 static inline __attribute__((always_inline)) void prefetch_mbufs(
 	struct rte_mbuf *const *pkts, uint32_t n)
 {
@@ -44,4 +37,17 @@ static inline __attribute__((always_inline)) void prefetch_headers(
 {
 	for (uint32_t i = 0; i < n; i++)
 		prefetch_data(pkts[i]);
+}
+
+/* For loops that prefetch the other packets at the distances above. */
+static inline __attribute__((always_inline)) void prefetch_first_mbufs(
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	prefetch_mbufs(pkts, n < MBUF_AHEAD ? n : MBUF_AHEAD);
+}
+
+static inline __attribute__((always_inline)) void prefetch_first_headers(
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	prefetch_headers(pkts, n < DATA_AHEAD ? n : DATA_AHEAD);
 }

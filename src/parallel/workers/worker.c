@@ -12,6 +12,15 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+static ALWAYS_INLINE void count_last(struct generation *generation, struct stage_timer *timer)
+{
+	if (timer == NULL)
+		count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+	else
+		count_waiting_keys_timed(
+			generation->counting, generation->sketch, generation->distinct, timer);
+}
+
 /* Before the epoch ends, and when no packets arrive. */
 static void count_waiting(struct worker *worker)
 {
@@ -21,7 +30,7 @@ static void count_waiting(struct worker *worker)
 	if (generation->counting->waits == NULL)
 		return;
 	start = rte_rdtsc();
-	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+	count_last(generation, NULL);
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
@@ -148,15 +157,14 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 
 	generation->counted += n;
 	reader_fetch(&worker->reader, pkts, n);
+	if (timer != NULL)
+		timer->last = start;
+	count_last(generation, timer);
 	if (timer == NULL) {
-		count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 		reader_read(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		timer->last = start;
-		count_waiting_keys_timed(
-			generation->counting, generation->sketch, generation->distinct, timer);
 		reader_read_timed(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered, timer);
@@ -579,8 +587,7 @@ void worker_count_entries(struct worker *worker, bool weighted, uint64_t start)
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
 {
-	struct counting *counting = generation->counting;
-	bool waits = counting->waiting != NULL && generation->monitor == NULL;
+	bool waits = generation->counting->waiting != NULL && generation->monitor == NULL;
 	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
@@ -606,10 +613,8 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 	STAGE_TIMER_END(timer, free);
 	if (!waits)
 		count_read(generation, NULL, timer);
-	else if (timer == NULL)
-		count_waiting_keys(counting, generation->sketch, generation->distinct);
 	else
-		count_waiting_keys_timed(counting, generation->sketch, generation->distinct, timer);
+		count_last(generation, timer);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);

@@ -84,10 +84,10 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 	uint32_t kept = 0;
 
 	ASSERT(n, <=, BURST_MAX);
-	for (uint32_t i = 0; replay && i < n && i < MBUF_AHEAD; i++)
-		prefetch_mbuf(pkts[i]);
+	if (replay)
+		prefetch_first_mbufs(pkts, n);
 	if (filter->reach > 0)
-		prefetch_first_data(pkts, n);
+		prefetch_first_headers(pkts, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = pkts[i];
 		const struct filter_code *code = &filter->codes[0];

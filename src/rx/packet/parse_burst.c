@@ -241,9 +241,8 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	ASSERT(n, <=, BURST_MAX);
 	out->v6 = 0;
 	if (origin == ORIGIN_REPLAY)
-		for (uint32_t i = 0; i < n && i < MBUF_AHEAD; i++)
-			prefetch_mbuf(pkts[i]);
-	prefetch_first_data(pkts, n);
+		prefetch_first_mbufs(pkts, n);
+	prefetch_first_headers(pkts, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = pkts[i];
 		const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
